@@ -82,7 +82,11 @@ export type Contact = {
   /** Gap between its last two heartbeats; null before the second. */
   readonly beatGapMs: number | null;
   /** The last finished push: HTTP status or null, and what went wrong or null; null before the first. */
-  readonly push: { readonly taken: boolean; readonly status: number | null; readonly error: string | null } | null;
+  readonly push: {
+    readonly taken: boolean;
+    readonly status: number | null;
+    readonly error: string | null;
+  } | null;
 };
 
 export const OFFLINE_AFTER_MS = 90_000;

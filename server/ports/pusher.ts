@@ -31,7 +31,12 @@ export type PushOutcome =
       readonly leave: boolean;
       readonly retryAfterMs: number | null;
     }
-  | { readonly kind: 'unknown'; readonly status: number | null; readonly error: string; readonly retryAfterMs: number | null };
+  | {
+      readonly kind: 'unknown';
+      readonly status: number | null;
+      readonly error: string;
+      readonly retryAfterMs: number | null;
+    };
 
 export type Pusher = {
   /** Sends one attempt. The signal abandons it: the outcome is then unknown, or untaken if nothing had been written. */

@@ -54,7 +54,12 @@ export type Write = {
 
 /** A slot of an agent, held by (agent, request_id): granting or releasing twice is harmless. */
 export type SlotChange =
-  | { readonly op: 'grant'; readonly agentId: string; readonly request_id: string; readonly registration: string }
+  | {
+      readonly op: 'grant';
+      readonly agentId: string;
+      readonly request_id: string;
+      readonly registration: string;
+    }
   | { readonly op: 'release'; readonly agentId: string; readonly request_id: string };
 
 /** Joining needs the task's tags and its age (oldest waiters come first); leaving twice is harmless. */
@@ -138,7 +143,12 @@ export type FeedItem =
 /** What touches an agent's contact. A push that was not acknowledged is no contact, only a statistic. */
 export type Touch =
   | { readonly by: 'beat' | 'call' }
-  | { readonly by: 'push'; readonly taken: boolean; readonly status: number | null; readonly error: string | null };
+  | {
+      readonly by: 'push';
+      readonly taken: boolean;
+      readonly status: number | null;
+      readonly error: string | null;
+    };
 
 /** How long ended things are kept. */
 export type Retention = {
