@@ -67,6 +67,8 @@ export type TaskState = {
   readonly deadlineMs: number;
   /** Until when the task may wait for an agent; null: it does not wait (§1.3). */
   readonly queueEndMs: number | null;
+  /** Whether the task is among those that wait for an agent to become free. */
+  readonly waiting: boolean;
   /** Every agent the task was ever assigned to, the present one included, each once. */
   readonly assignees: readonly string[];
   /** Present exactly while the task runs. */
@@ -104,6 +106,7 @@ export function createTaskState(
     createdMs: times.createdMs,
     deadlineMs: times.deadlineMs,
     queueEndMs: times.queueEndMs,
+    waiting: false,
     assignees: [],
     delivery: null,
     reply: null,

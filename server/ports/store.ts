@@ -70,16 +70,26 @@ export type WaitChange = {
   readonly sinceMs: number;
 };
 
+/**
+ * Re-times a due entry; null removes it, and either ends its lease. `held` leaves it with the lease's holder, hidden
+ * for another 1.5 s: the push that this commit allows runs under it. A named lease must still be the entry's.
+ */
+export type DueChange =
+  | { readonly ref: Ref; readonly atMs: number | null; readonly lease?: Lease }
+  | { readonly ref: Ref; readonly atMs: 'held'; readonly lease: Lease };
+
 /** The writes of one transition: applied together or not at all. */
 export type Batch = {
   readonly writes: readonly Write[];
   readonly slots?: readonly SlotChange[];
   /** Refused, naming an agent, while an agent with one of these tags could take one more: with abandon and wait. */
   readonly noneFree?: readonly string[];
-  /** When an agent becomes free and a waiter shares a tag with it, the agent becomes due at once. */
+  /**
+   * Whenever an agent comes to have more room (release, register, limit raised) and a waiter shares a tag with it, the
+   * agent becomes due at once. The task's state says `waiting` too, so that a start can rebuild the waiters.
+   */
   readonly wait?: WaitChange;
-  /** `atMs: null` removes the entry. A named lease must still be the entry's. Any re-timing ends a lease. */
-  readonly due?: readonly { readonly ref: Ref; readonly atMs: number | null; readonly lease?: Lease }[];
+  readonly due?: readonly DueChange[];
   /** A `task_done` for the session's feed; its cursor is assigned in this commit. */
   readonly event?: { readonly session: string; readonly request_id: string };
   /** A task that ended without its agent's report, to be told to that agent for ten minutes. */
