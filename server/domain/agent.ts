@@ -22,6 +22,8 @@ export type AgentRecord = {
   readonly draining: boolean;
   /** Since when the agent counts as offline; null while it is not. */
   readonly offlineMs: number | null;
+  /** It answered a push with 410: it stays offline until it registers or beats. */
+  readonly left: boolean;
   /** Since when the agent is unregistered; the record stays so long as its tasks may not move, and is unknown to all callers. */
   readonly unregisteredMs: number | null;
   /** After how much silence its running tasks fail as lost; null: never. */

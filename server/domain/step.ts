@@ -207,7 +207,7 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
     case 'acknowledge':
       return { ok: true, state: acknowledgeBy(state, delivery) };
     case 'disown':
-      return withDelivery(state, { ...delivery, acknowledged: false, nextMs: nowMs });
+      return withDelivery(state, { ...delivery, acknowledged: false, attemptMs: null, nextMs: nowMs });
     case 'progress': {
       const progress = Math.max(state.progress, trigger.progress ?? 0);
       const reply = trigger.reply ?? state.reply;

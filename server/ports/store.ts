@@ -3,8 +3,8 @@
  *
  * Promises an engine makes
  * 1. A commit is all or nothing. Conflict is an answer; an outage is `StoreUnavailable`, its outcome unknown.
- * 2. `commit()` resolves when it is durable, and nobody is shown what is not: `get`, `list`, `standing`, `changes`,
- *    `feed` and `watch` hold a value back until the last commit that touched it is durable.
+ * 2. `commit()` resolves when it is durable, and nobody is shown what is not: `get`, `list`, `standing`, `feed`
+ *    and `watch` hold a value back until the last commit that touched it is durable. `changes` does not: it only ranks.
  * 3. What one call was answered, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value and is never reused.
  * 5. For each tag the engine keeps the agents that may take one more. A grant holds only while the agent's

@@ -1,0 +1,182 @@
+/** The agent's side: register, heartbeat, unregister (§4.5, §4.6, §4.8). */
+import {
+  type AgentFacts,
+  agentState,
+  completeAgent,
+  externalLoad,
+  OFFLINE_AFTER_MS,
+} from '../domain/agent.ts';
+import { GONE_AFTER_MS } from '../domain/delivery.ts';
+import { mayBeTaken } from '../domain/task.ts';
+import type { Ids } from '../ports/clock.ts';
+import { type Gateway, GatewayError, type Registration } from '../ports/gateway.ts';
+import type { Standing, Store } from '../ports/store.ts';
+import { acknowledgeNamed, listCancelled, listHeld } from './assignments.ts';
+import { agentNotFound, type Contacts } from './contact.ts';
+import { agentRef, type Transitions, taskRef } from './transition.ts';
+
+/** Seconds between heartbeats that the register answer asks for. */
+export const HEARTBEAT_INTERVAL_SECONDS = 15;
+
+type Deps = {
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly transitions: Transitions;
+  readonly contacts: Contacts;
+  readonly agentsMax: number;
+};
+
+/** Creates the agents' operations but claim and report. */
+export function createAgents(
+  deps: Deps,
+): Pick<Gateway, 'registerAgent' | 'heartbeatAgent' | 'unregisterAgent'> {
+  const { store, contacts } = deps;
+  return {
+    async registerAgent(registration) {
+      const { agent_id, request_ids } = registration;
+      const { standing, wasAway } = await putAgent(deps, registration);
+      await store.touch(agent_id, { by: 'call' });
+      if (request_ids) {
+        await acknowledgeNamed(deps, agent_id, request_ids);
+        await disownOthers(deps, agent_id, request_ids);
+      }
+      if (wasAway) await offerAgain(deps, agent_id);
+      return {
+        ok: true,
+        agent_id,
+        state: agentState(standing.record, standing.held),
+        heartbeat_interval: HEARTBEAT_INTERVAL_SECONDS,
+        offline_after: OFFLINE_AFTER_MS / 1_000,
+        cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
+      };
+    },
+
+    async heartbeatAgent({ agent_id, current_load, request_ids, draining }) {
+      await contacts.note(agent_id, { by: 'beat' });
+      const standing = await contacts.change(agent_id, (record, { held }) => ({
+        ...record,
+        ...(draining !== undefined && { draining }),
+        ...(current_load !== undefined && {
+          external: externalLoad(current_load, countOwn(request_ids) ?? held),
+        }),
+      }));
+      if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
+      return {
+        ok: true,
+        agent_id,
+        state: agentState(standing.record, standing.held),
+        cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
+      };
+    },
+
+    async unregisterAgent(agent_id) {
+      await putAway(deps, agent_id);
+      await releaseUntaken(deps, agent_id);
+      return { ok: true, agent_id };
+    },
+  };
+}
+
+function countOwn(request_ids: readonly string[] | undefined): number | undefined {
+  return request_ids && new Set(request_ids).size;
+}
+
+/** Writes the registration over whatever was there: last wins, tasks in flight keep running. */
+async function putAgent(
+  deps: Deps,
+  registration: Registration,
+): Promise<{ standing: Pick<Standing, 'record' | 'held'>; wasAway: boolean }> {
+  const { store, ids, agentsMax } = deps;
+  const { agent_id } = registration;
+  return await deps.transitions.retry(async () => {
+    const before = await store.standing(agent_id);
+    const held = before?.held ?? (await listHeld(store, agent_id)).length;
+    const nowMs = store.nowMs();
+    const facts: AgentFacts = {
+      agent_id,
+      endpoint: registration.endpoint,
+      agent_tags: registration.agent_tags,
+      max_concurrent: registration.max_concurrent,
+      external: externalLoad(registration.current_load, countOwn(registration.request_ids) ?? held),
+      registration: ids.newRegistration(),
+      registeredMs: nowMs,
+      draining: false,
+      offlineMs: null,
+      left: false,
+      unregisteredMs: null,
+      lostAfterMs: registration.lost_after === undefined ? null : Math.ceil(registration.lost_after * 1_000),
+    };
+    const record = completeAgent(facts);
+    const outcome = await store.commit({
+      writes: [{ kind: 'agent', id: agent_id, expect: before?.revision ?? 'absent', value: record }],
+      due: [{ ref: agentRef(agent_id), atMs: nowMs }],
+      atMost: { agents: agentsMax },
+    });
+    if (outcome.ok) {
+      const wasAway = !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
+      return { standing: { record, held }, wasAway };
+    }
+    if (outcome.conflict === 'full') {
+      throw new GatewayError(
+        'busy',
+        `${agentsMax} agents are registered already. Unregister some, then send again.`,
+      );
+    }
+    return undefined;
+  });
+}
+
+/** Tasks the agent had acknowledged and now does not name are pushed to it again. */
+async function disownOthers(deps: Deps, agent_id: string, request_ids: readonly string[]): Promise<void> {
+  const named = new Set(request_ids);
+  for (const { request_id, delivery } of await listHeld(deps.store, agent_id)) {
+    if (named.has(request_id) || !delivery.acknowledged) continue;
+    await deps.transitions.advance(request_id, () => ({ type: 'disown', agent_id }));
+  }
+}
+
+/** An agent that was away and came back is offered at once what it has not acknowledged. */
+async function offerAgain(deps: Deps, agent_id: string): Promise<void> {
+  const nowMs = deps.store.nowMs();
+  const due = (await listHeld(deps.store, agent_id))
+    .filter(({ delivery }) => !delivery.acknowledged)
+    .map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs }));
+  if (due.length > 0) await deps.store.commit({ writes: [], due });
+}
+
+/**
+ * From this commit on the agent is unknown to every call and no task goes to it. Its record stays for 90 s, because
+ * what it may have taken must not move sooner.
+ */
+async function putAway(deps: Deps, agent_id: string): Promise<void> {
+  const { store } = deps;
+  await deps.transitions.retry(async () => {
+    const before = await store.standing(agent_id);
+    if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
+    const nowMs = store.nowMs();
+    const outcome = await store.commit({
+      writes: [
+        {
+          kind: 'agent',
+          id: agent_id,
+          expect: before.revision,
+          value: completeAgent({ ...before.record, unregisteredMs: nowMs }),
+        },
+      ],
+      due: [{ ref: agentRef(agent_id), atMs: nowMs + GONE_AFTER_MS }],
+    });
+    return outcome.ok ? true : undefined;
+  });
+}
+
+/** What was never taken moves at once, what may have been taken after 90 s; acknowledged tasks stay. */
+async function releaseUntaken(deps: Deps, agent_id: string): Promise<void> {
+  const nowMs = deps.store.nowMs();
+  const due = (await listHeld(deps.store, agent_id))
+    .filter(({ delivery }) => !delivery.acknowledged)
+    .map(({ request_id, delivery, deadlineMs }) => ({
+      ref: taskRef(request_id),
+      atMs: Math.min(deadlineMs, mayBeTaken(delivery) ? nowMs + GONE_AFTER_MS : nowMs),
+    }));
+  if (due.length > 0) await deps.store.commit({ writes: [], due });
+}

@@ -1,0 +1,197 @@
+/**
+ * The dispatcher: takes what is due and decides, task by task, what happens next: expire, match and assign, wait,
+ * abandon, push again, move. It holds no state but the ranking copy; whatever it does not finish comes due again.
+ *
+ * Every decision rests on what was just read and every commit names the lease under which the entry was taken, so
+ * two dispatchers can only be in each other's way, never both succeed.
+ */
+import { type AgentRecord, goneSinceMs, PULL_ENDPOINT } from '../domain/agent.ts';
+import { type AgentPresence, GONE_AFTER_MS, isGone, UNCLAIMED_MS, wantsToMove } from '../domain/delivery.ts';
+import type { Candidate } from '../domain/match.ts';
+import { step, type Trigger } from '../domain/step.ts';
+import { type Delivery, dueMs, isSettled, mayBeTaken, type TaskState } from '../domain/task.ts';
+import type { Lease, Outcome, Store, Stored } from '../ports/store.ts';
+import type { Pushes } from './pushes.ts';
+import type { Roster } from './roster.ts';
+import { batchFor, type Terms, taskRef } from './transition.ts';
+
+type Deps = {
+  readonly store: Store;
+  readonly roster: Roster;
+  readonly pushes: Pushes;
+  /** Pushes under way at once; beyond that what is due waits its turn. */
+  readonly pushesMax: number;
+};
+
+/** A task whose due entry this dispatcher holds. */
+type Held = { readonly request_id: string; readonly lease: Lease; readonly before: Stored<TaskState> };
+
+export type Dispatcher = {
+  /** Does what a due task needs. Throws only what the store throws. */
+  lookAtTask(request_id: string, lease: Lease): Promise<void>;
+};
+
+/** When all push places are taken, the task is looked at again after this. */
+const CROWDED_RETRY_MS = 250;
+/** When the store knows a free agent that refused this very task lately, the task is looked at again after this. */
+const REFUSED_RETRY_MS = 1_000;
+const TRIES_MAX = 8;
+
+/** Creates the dispatcher. */
+export function createDispatcher(deps: Deps): Dispatcher {
+  const { store, pushes } = deps;
+
+  async function lookAtTask(request_id: string, lease: Lease): Promise<void> {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const before = await store.get('task', request_id);
+      if (!before || isSettled(before.value)) {
+        await store.commit({ writes: [], due: [{ ref: taskRef(request_id), atMs: null, lease }] });
+        return;
+      }
+      const outcome = await act({ request_id, lease, before });
+      if (outcome.ok || outcome.conflict === 'lease') return;
+      if (outcome.conflict === 'free_agent') await deps.roster.learn(outcome.agentId);
+    }
+    // Everybody else was faster eight times: the entry comes back by itself when the lease is over.
+  }
+
+  async function act(held: Held): Promise<Outcome> {
+    const { value: state } = held.before;
+    if (state.deadlineMs <= store.nowMs()) return await commitStep(held, { type: 'expire' });
+    return state.delivery ? await continueDelivery(held, state, state.delivery) : await place(held, state);
+  }
+
+  /** Commits one step under the lease. A refusal means the state moved on: read again. */
+  async function commitStep(held: Held, trigger: Trigger, terms: Terms = {}): Promise<Outcome> {
+    const decided = step(held.before.value, trigger, store.nowMs());
+    if (!decided.ok) return { ok: false, conflict: 'revision' };
+    const move = { request_id: held.request_id, before: held.before, after: decided.state, trigger };
+    return await store.commit(batchFor(move, { lease: held.lease, ...terms }));
+  }
+
+  async function lookAgainAt(held: Held, atMs: number): Promise<Outcome> {
+    return await store.commit({
+      writes: [],
+      due: [{ ref: taskRef(held.request_id), atMs, lease: held.lease }],
+    });
+  }
+
+  /** Finds an agent for a pending task; without one it waits as long as it may, then it is abandoned (§1.3). */
+  async function place(held: Held, state: TaskState): Promise<Outcome> {
+    const candidate = deps.roster.pick(state.task_tags);
+    if (candidate) return await assign(held, candidate, 'assign');
+    const mayWait = state.queueEndMs !== null && state.queueEndMs > store.nowMs();
+    if (!mayWait) return await commitStep(held, { type: 'abandon' }, { noneFree: state.task_tags });
+    if (state.waiting) return await lookAgain(held, state);
+    return await commitStep(held, { type: 'wait' }, { noneFree: state.task_tags });
+  }
+
+  /** A waiter goes on waiting only while nobody is free, by the store's word. */
+  async function lookAgain(held: Held, state: TaskState): Promise<Outcome> {
+    const atMs = dueMs(state) ?? store.nowMs();
+    const due = [{ ref: taskRef(held.request_id), atMs, lease: held.lease }];
+    return await store.commit({ writes: [], due, noneFree: state.task_tags });
+  }
+
+  /** Slot, status and agent commit together; the push starts when that is durable. */
+  async function assign(
+    held: Held,
+    to: Candidate,
+    type: 'assign' | 'reassign',
+    agentGone = false,
+  ): Promise<Outcome> {
+    const { agent_id, endpoint, registration } = to.record;
+    const pull = endpoint === PULL_ENDPOINT;
+    if (!pull && pushes.count() >= deps.pushesMax)
+      return await lookAgainAt(held, store.nowMs() + CROWDED_RETRY_MS);
+    const nowMs = store.nowMs();
+    deps.roster.noteGrant(agent_id, nowMs);
+    const nextMs = pull ? nowMs + UNCLAIMED_MS : nowMs;
+    const order = { agent_id, attempted: !pull, nextMs };
+    const trigger: Trigger = type === 'assign' ? { type, ...order } : { type, ...order, agentGone };
+    const terms: Terms = pull ? { registration } : { registration, dueAt: 'held' };
+    const decided = step(held.before.value, trigger, nowMs);
+    if (!decided.ok) return { ok: false, conflict: 'revision' };
+    const outcome = await commitStep(held, trigger, terms);
+    if (!outcome.ok) await deps.roster.learn(agent_id);
+    if (outcome.ok && !pull) {
+      const { request_id, lease } = held;
+      pushes.start({ request_id, lease, agent_id, endpoint, state: decided.state });
+    }
+    return outcome;
+  }
+
+  /** A running task whose delivery wants a look: moved, pushed again, or left alone until later. */
+  async function continueDelivery(held: Held, state: TaskState, delivery: Delivery): Promise<Outcome> {
+    const nowMs = store.nowMs();
+    const agent_id = state.agent_id ?? '';
+    if (delivery.acknowledged) return await lookAgainAt(held, state.deadlineMs);
+    const record = (await store.standing(agent_id))?.record;
+    const presence = presenceOf(record);
+    if (wantsToMove(delivery, agent_id, presence, nowMs)) {
+      const excluded = new Set([
+        agent_id,
+        ...delivery.busy.filter((one) => one.untilMs > nowMs).map((one) => one.agent_id),
+      ]);
+      const candidate = deps.roster.pick(state.task_tags, excluded);
+      if (candidate) return await assign(held, candidate, 'reassign', isGone(presence, nowMs));
+    }
+    if (!record || record.unregisteredMs !== null)
+      return await waitForAnother(held, state, delivery, presence);
+    if (presence.pull) return await lookAgainAt(held, Math.min(state.deadlineMs, nowMs + UNCLAIMED_MS));
+    if (delivery.nextMs !== null && delivery.nextMs > nowMs)
+      return await lookAgainAt(held, dueMs(state) ?? nowMs);
+    return await pushAgain(held, agent_id, record);
+  }
+
+  async function pushAgain(held: Held, agent_id: string, record: AgentRecord): Promise<Outcome> {
+    if (pushes.adopt(held.request_id, agent_id, held.lease)) {
+      const due = [{ ref: taskRef(held.request_id), atMs: 'held' as const, lease: held.lease }];
+      return await store.commit({ writes: [], due });
+    }
+    const nowMs = store.nowMs();
+    if (pushes.count() >= deps.pushesMax) return await lookAgainAt(held, nowMs + CROWDED_RETRY_MS);
+    const trigger: Trigger = { type: 'attempt', nextMs: nowMs };
+    const decided = step(held.before.value, trigger, nowMs);
+    if (!decided.ok) return { ok: false, conflict: 'revision' };
+    const outcome = await commitStep(held, trigger, { dueAt: 'held' });
+    if (outcome.ok) {
+      const { request_id, lease } = held;
+      pushes.start({ request_id, lease, agent_id, endpoint: record.endpoint, state: decided.state });
+    }
+    return outcome;
+  }
+
+  /** Its agent is unregistered: nobody is pushed to. It is offered again when an agent becomes free or its own is back. */
+  async function waitForAnother(
+    held: Held,
+    state: TaskState,
+    delivery: Delivery,
+    presence: AgentPresence,
+  ): Promise<Outcome> {
+    const nowMs = store.nowMs();
+    if (mayBeTaken(delivery) && !isGone(presence, nowMs)) {
+      return await lookAgainAt(
+        held,
+        Math.min(state.deadlineMs, (presence.goneSinceMs ?? nowMs) + GONE_AFTER_MS),
+      );
+    }
+    const outcome = await commitStep(
+      held,
+      { type: 'wait' },
+      { noneFree: state.task_tags, dueAt: state.deadlineMs },
+    );
+    if (outcome.ok || outcome.conflict !== 'free_agent') return outcome;
+    const refusedLately = delivery.busy.some(
+      (one) => one.agent_id === outcome.agentId && one.untilMs > nowMs,
+    );
+    return refusedLately ? await lookAgainAt(held, nowMs + REFUSED_RETRY_MS) : outcome;
+  }
+
+  return { lookAtTask };
+}
+
+function presenceOf(record: AgentRecord | undefined): AgentPresence {
+  if (!record) return { goneSinceMs: 0, pull: false };
+  return { goneSinceMs: goneSinceMs(record), pull: record.endpoint === PULL_ENDPOINT };
+}

@@ -1,0 +1,115 @@
+/** The administrator's two listings (§4.9). */
+import { agentLoad, agentState, isFull } from '../domain/agent.ts';
+import { describeTask, type TaskInfo, type TaskState } from '../domain/task.ts';
+import { type AgentListing, type Gateway, GatewayError, type TaskQuery } from '../ports/gateway.ts';
+import type { Standing, Store } from '../ports/store.ts';
+
+const AGENTS_PAGE = 1_000;
+const SHOWN_IDS_MAX = 100;
+/** A page looks at no more tasks than this, so that a rare filter costs no more than a common one. */
+const LOOKED_AT_MAX = 1_000;
+const LOOK_SLICE = 100;
+/** A page ends early once its payloads and results come to about so much text. */
+const PAGE_CHARS_MAX = 8_000_000;
+
+/** Creates the listings. */
+export function createListings(deps: { store: Store }): Pick<Gateway, 'listAgents' | 'listTasks'> {
+  const { store } = deps;
+  return {
+    async listAgents() {
+      const agents: AgentListing[] = [];
+      let after: string | null = null;
+      do {
+        const page: { items: readonly Standing[]; next: string | null } = await store.list(
+          'agents',
+          {},
+          { limit: AGENTS_PAGE, ...(after !== null && { after }) },
+        );
+        const registered = page.items.filter(({ record }) => record.unregisteredMs === null);
+        agents.push(...(await Promise.all(registered.map((standing) => describeAgent(store, standing)))));
+        after = page.next;
+      } while (after !== null);
+      return { agents, total: agents.length };
+    },
+
+    listTasks: (query) => listTasks(store, query),
+  };
+}
+
+async function describeAgent(store: Store, { record, held, contact }: Standing): Promise<AgentListing> {
+  const { agent_id } = record;
+  const slots = held > 0 ? await store.list('slots', { agentId: agent_id }, { limit: SHOWN_IDS_MAX }) : null;
+  return {
+    agent_id,
+    endpoint: record.endpoint,
+    agent_tags: record.agent_tags,
+    state: agentState(record, held),
+    full: isFull(record, held),
+    eligible: held < record.limit,
+    max_concurrent: record.max_concurrent,
+    current_load: agentLoad(record, held),
+    running: held,
+    running_request_ids: slots?.items.map(({ request_id }) => request_id) ?? [],
+    registered_time: record.registeredMs / 1_000,
+    last_contact_time: contact.contactMs / 1_000,
+    push: { last_status: contact.push?.status ?? null, last_error: contact.push?.error ?? null },
+  };
+}
+
+async function listTasks(
+  store: Store,
+  query: TaskQuery,
+): Promise<{ tasks: readonly TaskInfo[]; next_cursor: string | null }> {
+  const ask = {
+    ...(query.session !== undefined && { session: query.session }),
+    ...(query.session === undefined && query.agent !== undefined && { agentId: query.agent }),
+  };
+  const tasks: TaskInfo[] = [];
+  let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
+  let chars = 0;
+  for (let lookedAt = 0; lookedAt < LOOKED_AT_MAX; lookedAt += LOOK_SLICE) {
+    const page = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
+    const states = await Promise.all(page.items.map(({ request_id }) => store.get('task', request_id)));
+    for (const [index, { request_id, place }] of page.items.entries()) {
+      after = place;
+      const state = states[index]?.value;
+      if (!state || !matches(state, query)) continue;
+      const input = (await store.get('input', request_id))?.value;
+      if (!input) continue;
+      tasks.push(describeTask(input, state));
+      chars +=
+        JSON.stringify(input.payload).length + (state.result ? JSON.stringify(state.result).length : 0);
+      if (tasks.length === query.limit || chars > PAGE_CHARS_MAX) {
+        const isLast = page.next === null && index === page.items.length - 1;
+        return { tasks, next_cursor: isLast ? null : encodeCursor(place) };
+      }
+    }
+    if (page.next === null) return { tasks, next_cursor: null };
+  }
+  return { tasks, next_cursor: after === null ? null : encodeCursor(after) };
+}
+
+function matches(state: TaskState, query: TaskQuery): boolean {
+  return (
+    (query.status === undefined || state.status === query.status) &&
+    (query.type === undefined || state.task_type === query.type) &&
+    (query.tag === undefined || state.task_tags.includes(query.tag)) &&
+    (query.session === undefined || state.cli_session_id === query.session) &&
+    (query.agent === undefined || state.agent_id === query.agent)
+  );
+}
+
+function encodeCursor(place: string): string {
+  return Buffer.from(place, 'utf8').toString('base64url');
+}
+
+function decodeCursor(cursor: string): string {
+  const place = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (place === '' || encodeCursor(place) !== cursor) {
+    throw new GatewayError(
+      'validation_failed',
+      'cursor: not one of ours. Send the next_cursor of the last page as it is.',
+    );
+  }
+  return place;
+}

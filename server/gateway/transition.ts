@@ -1,0 +1,143 @@
+/**
+ * From a step of the state table to one commit, in one place: `batchFor()` adds to the task's new state the slots it
+ * frees or takes, its due entry, its place among the waiters and, exactly when the step settles, the event.
+ */
+
+import { type Refusal, step, type Trigger } from '../domain/step.ts';
+import { dueMs, isSettled, type TaskState } from '../domain/task.ts';
+import type { Chance, Clock } from '../ports/clock.ts';
+import { GatewayError } from '../ports/gateway.ts';
+import type { Batch, DueChange, Lease, Outcome, Ref, SlotChange, Store, Stored } from '../ports/store.ts';
+
+/** Names a task's due entry and watchers. */
+export function taskRef(request_id: string): Ref {
+  return `task:${request_id}`;
+}
+
+/** Names an agent's due entry and watchers. */
+export function agentRef(agentId: string): Ref {
+  return `agent:${agentId}`;
+}
+
+/** A move of a task from a stored state to the next. */
+export type Move = {
+  readonly request_id: string;
+  readonly before: Stored<TaskState>;
+  readonly after: TaskState;
+  readonly trigger: Trigger;
+};
+
+/** What a dispatcher's commit names beside the move. */
+export type Terms = {
+  /** The lease under which the dispatcher acts; the commit fails if the entry was re-timed since. */
+  readonly lease?: Lease;
+  /** When the entry comes due again instead of when the new state says; `held`: it stays with the lease's holder. */
+  readonly dueAt?: number | 'held';
+  /** The registration of the agent that was matched: an assignment is granted its slot only under it. */
+  readonly registration?: string;
+  readonly noneFree?: readonly string[];
+};
+
+/** The batch that makes the move, whole. */
+export function batchFor(move: Move, terms: Terms = {}): Batch {
+  const { request_id, before, after } = move;
+  const settles = isSettled(after);
+  const owner = before.value.agent_id;
+  const unreported = settles && owner !== null && !reportsItself(move.trigger, owner);
+  const leavesWaiters = before.value.waiting && !after.waiting;
+  const joinsWaiters = after.waiting && !before.value.waiting;
+  const slots = slotChanges(move, terms.registration);
+  return {
+    writes: [{ kind: 'task', id: request_id, expect: before.revision, value: after }],
+    due: dueChange(move, terms),
+    ...(slots.length > 0 && { slots }),
+    ...((leavesWaiters || joinsWaiters) && {
+      wait: {
+        op: joinsWaiters ? ('join' as const) : ('leave' as const),
+        request_id,
+        tags: after.task_tags,
+        sinceMs: after.createdMs,
+      },
+    }),
+    ...(terms.noneFree && { noneFree: terms.noneFree }),
+    ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
+    ...(unreported && { unreported: { agentId: owner, request_id } }),
+  };
+}
+
+function dueChange(move: Move, terms: Terms): readonly DueChange[] {
+  const ref = taskRef(move.request_id);
+  if (terms.lease !== undefined) {
+    if (terms.dueAt === 'held') return [{ ref, atMs: 'held', lease: terms.lease }];
+    return [{ ref, atMs: terms.dueAt ?? dueMs(move.after), lease: terms.lease }];
+  }
+  const atMs = terms.dueAt === undefined || terms.dueAt === 'held' ? dueMs(move.after) : terms.dueAt;
+  // An entry that stays where it is keeps its lease: progress must not end the push that is under way.
+  return atMs === dueMs(move.before.value) && terms.dueAt === undefined ? [] : [{ ref, atMs }];
+}
+
+/** A settled or moved task gives back the slot of the agent that had it; an assignment takes one. */
+function slotChanges(move: Move, registration: string | undefined): SlotChange[] {
+  const { request_id, before, after } = move;
+  const from = before.value.status === 'running' ? before.value.agent_id : null;
+  const to = after.status === 'running' ? after.agent_id : null;
+  if (from === to) return [];
+  const changes: SlotChange[] = [];
+  if (from !== null) changes.push({ op: 'release', agentId: from, request_id });
+  if (to !== null) changes.push({ op: 'grant', agentId: to, request_id, registration: registration ?? '' });
+  return changes;
+}
+
+function reportsItself(trigger: Trigger, agentId: string): boolean {
+  return (trigger.type === 'succeed' || trigger.type === 'fail') && trigger.agent_id === agentId;
+}
+
+/** What `advance()` came to. `unchanged`: the step was allowed and made no difference. */
+export type Advance =
+  | { readonly kind: 'moved'; readonly state: TaskState }
+  | { readonly kind: 'unchanged'; readonly state: TaskState }
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly state: TaskState }
+  | { readonly kind: 'absent' };
+
+export type Transitions = {
+  /**
+   * Reads, steps and commits until the store takes it: at most 8 tries, then `busy` (503). Conflict means that
+   * somebody else was faster, so the step is decided anew on what is stored now.
+   */
+  advance(request_id: string, trigger: (state: TaskState) => Trigger, terms?: Terms): Promise<Advance>;
+  /** Runs a decision again and again until its commit is taken: at most 8 tries, then `busy` (503). */
+  retry<T>(attempt: () => Promise<T | undefined>): Promise<T>;
+};
+
+const TRIES_MAX = 8;
+
+/** Creates the shared read-decide-commit loop. */
+export function createTransitions(deps: { store: Store; clock: Clock; chance: Chance }): Transitions {
+  const { store, clock, chance } = deps;
+
+  async function retry<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const done = await attempt();
+      if (done !== undefined) return done;
+      await clock.sleep(Math.floor(chance() * 2 ** tries));
+    }
+    throw new GatewayError('busy', 'Too many changes at once to the same record. Send the request again.');
+  }
+
+  return {
+    retry,
+    advance: (request_id, trigger, terms) =>
+      retry(async (): Promise<Advance | undefined> => {
+        const before = await store.get('task', request_id);
+        if (!before) return { kind: 'absent' };
+        const decided = step(before.value, trigger(before.value), store.nowMs());
+        if (!decided.ok) return { kind: 'refused', refusal: decided.refusal, state: before.value };
+        const after = decided.state;
+        if (after === before.value) return { kind: 'unchanged', state: after };
+        const outcome: Outcome = await store.commit(
+          batchFor({ request_id, before, after, trigger: trigger(before.value) }, terms),
+        );
+        return outcome.ok ? { kind: 'moved', state: after } : undefined;
+      }),
+  };
+}
