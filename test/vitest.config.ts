@@ -8,6 +8,8 @@ export default defineConfig({
   resolve: { conditions: ['task-gateway-source'] },
   test: {
     include: ['test/**/*.test.ts'],
+    // A CommonJS package looks to a test as it looks to Node.
+    deps: { interopDefault: false },
     pool: 'threads',
     maxWorkers: 2,
     testTimeout: 20_000,
