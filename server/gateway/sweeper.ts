@@ -5,7 +5,7 @@
  * An agent is looked at lazily: contact does not re-time its entry; the look finds how long the silence really is and
  * says when to look again.
  */
-import { type AgentFacts, completeAgent, offlineAfterMs } from '../domain/agent.ts';
+import { type AgentFacts, completeAgent, OFFLINE_AFTER_MS, offlineAfterMs } from '../domain/agent.ts';
 import { GONE_AFTER_MS } from '../domain/delivery.ts';
 import type { Lease, Retention, Standing, Store } from '../ports/store.ts';
 import { listHeld } from './assignments.ts';
@@ -20,8 +20,8 @@ export type Sweeper = {
 
 /** A silent agent's record goes after this. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
-/** How often an agent that may never count as offline is looked at all the same. */
-const QUIET_LOOK_MS = 60_000;
+/** An agent that does not beat quickly yet is looked at this often: it may start to, and is then offline sooner. */
+const QUIET_LOOK_MS = 45_000;
 /** While tasks wait for an agent that has room, it is looked at again after this. */
 const WAITERS_LOOK_MS = 1_000;
 const WAITERS_PER_LOOK = 100;
@@ -111,8 +111,8 @@ function nextLookMs({ record, contact }: Standing, nowMs: number): number {
   if (record.unregisteredMs !== null) return record.unregisteredMs + GONE_AFTER_MS;
   const times = [contact.contactMs + FORGET_AFTER_MS];
   const offlineMs = offlineAfterMs(contact);
-  if (record.offlineMs === null)
-    times.push(offlineMs === null ? nowMs + QUIET_LOOK_MS : contact.contactMs + offlineMs);
+  if (record.offlineMs === null && offlineMs !== OFFLINE_AFTER_MS) times.push(nowMs + QUIET_LOOK_MS);
+  if (record.offlineMs === null && offlineMs !== null) times.push(contact.contactMs + offlineMs);
   if (record.lostAfterMs !== null && nowMs - contact.contactMs < record.lostAfterMs) {
     times.push(contact.contactMs + record.lostAfterMs);
   }
