@@ -15,7 +15,8 @@ export interface paths {
          *     follows right after. To hear of its end by stream, subscribe to `cli_session_id` first.
          *
          *     A repeat with the same `Idempotency-Key` and content gets the first answer again and creates nothing; without
-         *     the header every call creates a task. On 503 repeat after `Retry-After`, on 500 only with the header.
+         *     the header every call creates a task. On 503 `busy` send it again after `Retry-After`; on 503
+         *     `store_unavailable`, on 500 and when no answer came, the task may have been created: repeat with the header.
          */
         post: operations["submitTask"];
         delete?: never;
@@ -260,7 +261,10 @@ export interface components {
             auth?: components["schemas"]["Secret"];
             /** @description The agent. */
             agent_id: components["schemas"]["Name"];
-            /** @description How much it has to do now, tasks of the gateway included. */
+            /**
+             * Format: int64
+             * @description How much it has to do now, tasks of the gateway included.
+             */
             current_load?: number;
             /** @description The tasks it has accepted and not yet reported; acknowledges those assigned to it. */
             request_ids?: components["schemas"]["RequestIds"];
@@ -281,11 +285,20 @@ export interface components {
             full: boolean;
             /** @description Whether it would get a task now: `ready` or `processing`, and not full. */
             eligible: boolean;
-            /** @description How many tasks it runs at once. */
+            /**
+             * Format: int32
+             * @description How many tasks it runs at once.
+             */
             max_concurrent: number;
-            /** @description Tasks of the gateway and load from elsewhere together. */
+            /**
+             * Format: int64
+             * @description Tasks of the gateway and load from elsewhere together.
+             */
             current_load: number;
-            /** @description How many tasks of the gateway it has. */
+            /**
+             * Format: int32
+             * @description How many tasks of the gateway it has.
+             */
             running: number;
             /** @description The first 100 of them. */
             running_request_ids: components["schemas"]["RequestId"][];
@@ -300,7 +313,10 @@ export interface components {
         AgentListings: {
             /** @description One entry each. */
             agents: components["schemas"]["AgentListing"][];
-            /** @description How many there are. */
+            /**
+             * Format: int32
+             * @description How many there are.
+             */
             total: number;
         };
         /** @description An agent's registration (§2.4). */
@@ -317,11 +333,13 @@ export interface components {
             /** @description What it can do: it gets tasks that share at least one tag. */
             agent_tags: components["schemas"]["Tags"];
             /**
+             * Format: int32
              * @description How many tasks it runs at once; with 0 it gets none.
              * @default 1
              */
             max_concurrent?: number;
             /**
+             * Format: int64
              * @description How much it has to do now, tasks of the gateway included. At or above `max_concurrent` it is full. What is not
              *     explained by tasks of the gateway counts as load from elsewhere.
              * @default 0
@@ -570,6 +588,13 @@ export interface components {
         /**
          * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
          *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+         * @example {
+         *       "type": "urn:task-gateway:problem:store_unavailable",
+         *       "title": "Store unavailable",
+         *       "status": 503,
+         *       "detail": "The store does not answer. Send it again after `Retry-After`.",
+         *       "code": "store_unavailable"
+         *     }
          */
         ServiceUnavailable: {
             /** @description `urn:task-gateway:problem:` and the code. */

@@ -9,15 +9,31 @@ const versionHeader = 'Task-Gateway-Version';
 /** The order in which a reader meets the operations. */
 const tagOrder = ['tasks', 'events', 'agents', 'admin', 'push'];
 
-/** Corrects the gateway's document. Throws if a rule no longer applies. */
-export function correctGatewayDocument(document: Json, version: '3.1' | '3.2'): Json {
+/** Corrects the gateway's document as OpenAPI 3.1. Throws if a rule no longer applies. */
+export function correctGatewayDocument(document: Json): Json {
   mergeCopy(document, 'TagsItem', 'Tags');
   openRecords(document);
   nameExamples(document);
   requireVersionHeader(document);
-  if (version === '3.2') describeStreamItems(document);
   dropUnreachable(document, ['SessionEvents', 'VersionHeader']);
   return orderForReaders(document);
+}
+
+/**
+ * The same as OpenAPI 3.2: the corrected 3.1 document, its stream described item by item. The emitter's own 3.2 must
+ * differ from its 3.1 in nothing else.
+ */
+export function correctStreamedDocument(document: Json, corrected: Json, emitted: Json): Json {
+  checkSameButStream(document, emitted);
+  const streamed = structuredClone(corrected);
+  streamed['openapi'] = '3.2.0';
+  const schemas = objectAt(streamed, 'components', 'schemas');
+  const { description } = objectAt(schemas, 'EventFrames');
+  delete schemas['EventFrames'];
+  const content = streamContent(streamed);
+  const { examples } = objectAt(content, 'text/event-stream');
+  content['text/event-stream'] = { itemSchema: streamItem(description), examples: serializeExamples(examples) };
+  return streamed;
 }
 
 /** Corrects the document of the agent's side. Throws if a rule no longer applies. */
@@ -102,14 +118,15 @@ function requireVersionHeader(document: Json): void {
   objectAt(document, 'components')['headers'] = { [versionHeader]: definition };
 }
 
-/** The emitter wants an `event` field in each item of the stream, which ours don't have, and drops the schema. */
-function describeStreamItems(document: Json): void {
-  const content = objectAt(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
-  const stream = objectAt(content, 'text/event-stream');
-  const emitted = objectAt(stream, 'itemSchema');
-  check(JSON.stringify(emitted['required']) === '["event"]', 'the itemSchema no longer requires `event`');
-  const item: Json = {
+function streamContent(document: Json): Json {
+  return objectAt(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
+}
+
+/** The emitter wants an `event` field in each item of the stream, which ours don't have, and knows no `id`. */
+function streamItem(description: unknown): Json {
+  return {
     type: 'object',
+    description,
     required: ['id', 'data'],
     properties: {
       id: { type: 'string', description: 'What to send as `Last-Event-ID` to go on behind this event.' },
@@ -120,7 +137,30 @@ function describeStreamItems(document: Json): void {
       },
     },
   };
-  content['text/event-stream'] = { ...stream, itemSchema: item };
+}
+
+/** 3.2 has a field of its own for an example that is no JSON but the bytes on the wire. */
+function serializeExamples(examples: unknown): Json {
+  const serialized = Object.entries(isJson(examples) ? examples : {}).map(([key, example]) => {
+    check(isJson(example) && typeof example['value'] === 'string', 'the stream has an example that is no text');
+    return [key, { summary: example['summary'], serializedValue: example['value'] }];
+  });
+  check(serialized.length > 0, 'the stream has no example');
+  return Object.fromEntries(serialized);
+}
+
+/** What is published as 3.2 is made from the 3.1 document, so nothing the emitter says only in 3.2 may be missed. */
+function checkSameButStream(streamed: Json, plain: Json): void {
+  const [one, other] = [streamed, plain].map((document) => structuredClone(document));
+  if (!one || !other) return;
+  const { itemSchema } = objectAt(streamContent(one), 'text/event-stream');
+  check(isJson(itemSchema) && String(itemSchema['required']) === 'event', 'the itemSchema no longer requires `event`');
+  for (const document of [one, other]) {
+    delete document['openapi'];
+    delete streamContent(document)['text/event-stream'];
+    delete objectAt(document, 'components', 'schemas')['EventFrames'];
+  }
+  check(JSON.stringify(one) === JSON.stringify(other), '3.1 and 3.2 differ in more than the stream');
 }
 
 /** Models that are only spread are emitted as schemas nobody refers to. `TaskDone` is what the stream carries. */

@@ -10,7 +10,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
-import { correctAgentDocument, correctGatewayDocument, mergePush } from './corrections.ts';
+import {
+  correctAgentDocument,
+  correctGatewayDocument,
+  correctStreamedDocument,
+  mergePush,
+} from './corrections.ts';
 import type { Json } from './document.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
@@ -21,17 +26,16 @@ const versions = ['3.1', '3.2'] as const;
 export async function generateFiles(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   const compiled = compileSources();
-  for (const version of versions) {
-    const agent = correctAgentDocument(compiled(version, 'TaskGatewayAgent'));
-    const gateway = correctGatewayDocument(compiled(version, 'TaskGateway'), version);
-    const published = mergePush(gateway, agent);
-    addDocument(files, `task-gateway.${version}`, published);
-    addDocument(files, `agent.${version}`, agent);
-    if (version === '3.1') {
-      files.set('gateway.d.ts', await describeTypes(gateway));
-      files.set('agent.d.ts', await describeTypes(agent));
-    }
-  }
+  const emitted = compiled('3.1', 'TaskGateway');
+  const gateway = correctGatewayDocument(structuredClone(emitted));
+  const streamed = correctStreamedDocument(compiled('3.2', 'TaskGateway'), gateway, emitted);
+  const agent = correctAgentDocument(compiled('3.1', 'TaskGatewayAgent'));
+  addDocument(files, 'task-gateway.3.1', mergePush(gateway, agent));
+  addDocument(files, 'task-gateway.3.2', mergePush(streamed, agent));
+  addDocument(files, 'agent.3.1', agent);
+  addDocument(files, 'agent.3.2', correctAgentDocument(compiled('3.2', 'TaskGatewayAgent')));
+  files.set('gateway.d.ts', await describeTypes(gateway));
+  files.set('agent.d.ts', await describeTypes(agent));
   return files;
 }
 
