@@ -449,6 +449,11 @@ export interface components {
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
         /**
+         * Format: int32
+         * @description The status of an HTTP answer.
+         */
+        HttpStatus: number;
+        /**
          * @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`).
          * @example {
          *       "type": "urn:task-gateway:problem:internal",
@@ -479,7 +484,7 @@ export interface components {
         /** @description How the last push to an agent went. */
         LastPush: {
             /** @description The HTTP status the agent answered; null if none came or nothing was pushed yet. */
-            last_status: number | null;
+            last_status: components["schemas"]["HttpStatus"] | null;
             /** @description Why it failed, for people; null if it did not. */
             last_error: string | null;
         };
