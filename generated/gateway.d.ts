@@ -1,4 +1,5 @@
 // Generated from the contract. Do not edit: change the TypeSpec sources and generate again.
+
 export interface paths {
     "/api/cli/tasks": {
         parameters: {

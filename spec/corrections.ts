@@ -26,13 +26,16 @@ export function correctGatewayDocument(document: Json): Json {
 export function correctStreamedDocument(document: Json, corrected: Json, emitted: Json): Json {
   checkSameButStream(document, emitted);
   const streamed = structuredClone(corrected);
-  streamed['openapi'] = '3.2.0';
+  streamed.openapi = '3.2.0';
   const schemas = objectAt(streamed, 'components', 'schemas');
   const { description } = objectAt(schemas, 'EventFrames');
-  delete schemas['EventFrames'];
+  delete schemas.EventFrames;
   const content = streamContent(streamed);
   const { examples } = objectAt(content, 'text/event-stream');
-  content['text/event-stream'] = { itemSchema: streamItem(description), examples: serializeExamples(examples) };
+  content['text/event-stream'] = {
+    itemSchema: streamItem(description),
+    examples: serializeExamples(examples),
+  };
   return streamed;
 }
 
@@ -51,10 +54,13 @@ export function mergePush(gateway: Json, agent: Json): Json {
   const merged = structuredClone(gateway);
   const schemas = objectAt(merged, 'components', 'schemas');
   for (const [name, schema] of Object.entries(objectAt(agent, 'components', 'schemas'))) {
-    check(JSON.stringify(schemas[name]) === JSON.stringify(schema), `${name} differs between the two services`);
+    check(
+      JSON.stringify(schemas[name]) === JSON.stringify(schema),
+      `${name} differs between the two services`,
+    );
   }
   const { paths, components: own, ...head } = merged;
-  const tags = [...asList(head['tags']), ...asList(agent['tags'])];
+  const tags = [...asList(head.tags), ...asList(agent.tags)];
   return { ...head, tags, paths, webhooks: { pushTask: objectAt(agent, 'paths', '/') }, components: own };
 }
 
@@ -65,7 +71,7 @@ function mergeCopy(document: Json, copy: string, original: string): void {
   check(copy in schemas && isSame, `${copy} is no copy of ${original} any more`);
   delete schemas[copy];
   for (const place of walk(document)) {
-    if (place['$ref'] === `#/components/schemas/${copy}`) place['$ref'] = `#/components/schemas/${original}`;
+    if (place.$ref === `#/components/schemas/${copy}`) place.$ref = `#/components/schemas/${original}`;
   }
 }
 
@@ -74,8 +80,8 @@ function openRecords(document: Json): void {
   let count = 0;
   for (const schema of walk(objectAt(document, 'components', 'schemas'))) {
     if (!('unevaluatedProperties' in schema)) continue;
-    check(schema['additionalProperties'] === true, 'a record lacks its additionalProperties');
-    delete schema['unevaluatedProperties'];
+    check(schema.additionalProperties === true, 'a record lacks its additionalProperties');
+    delete schema.unevaluatedProperties;
     count += 1;
   }
   check(count > 0, 'no record has unevaluatedProperties any more');
@@ -88,8 +94,8 @@ function nameExamples(document: Json): void {
     const { examples } = holder;
     if (!isJson(examples)) continue;
     const named = Object.entries(examples).reverse();
-    if (!named.every(([title, example]) => isJson(example) && example['summary'] === title)) continue;
-    holder['examples'] = Object.fromEntries(named.map(([title, example]) => [toKey(title), example]));
+    if (!named.every(([title, example]) => isJson(example) && example.summary === title)) continue;
+    holder.examples = Object.fromEntries(named.map(([title, example]) => [toKey(title), example]));
     count += 1;
   }
   check(count > 0, 'no example is named by its title any more');
@@ -109,13 +115,13 @@ function requireVersionHeader(document: Json): void {
   for (const { operation } of listOperations(document)) {
     for (const [status, response] of Object.entries(objectAt(operation, 'responses'))) {
       const headers = isJson(response) ? objectAt(response, 'headers') : {};
-      check(isJson(headers[versionHeader]), `${operation['operationId']} ${status} lacks ${versionHeader}`);
+      check(isJson(headers[versionHeader]), `${operation.operationId} ${status} lacks ${versionHeader}`);
       definition ??= { ...objectAt(headers, versionHeader), required: true, example: '1.0.0' };
       headers[versionHeader] = header;
     }
   }
   check(definition !== undefined, `no answer has ${versionHeader}`);
-  objectAt(document, 'components')['headers'] = { [versionHeader]: definition };
+  objectAt(document, 'components').headers = { [versionHeader]: definition };
 }
 
 function streamContent(document: Json): Json {
@@ -142,8 +148,8 @@ function streamItem(description: unknown): Json {
 /** 3.2 has a field of its own for an example that is no JSON but the bytes on the wire. */
 function serializeExamples(examples: unknown): Json {
   const serialized = Object.entries(isJson(examples) ? examples : {}).map(([key, example]) => {
-    check(isJson(example) && typeof example['value'] === 'string', 'the stream has an example that is no text');
-    return [key, { summary: example['summary'], serializedValue: example['value'] }];
+    check(isJson(example) && typeof example.value === 'string', 'the stream has an example that is no text');
+    return [key, { summary: example.summary, serializedValue: example.value }];
   });
   check(serialized.length > 0, 'the stream has no example');
   return Object.fromEntries(serialized);
@@ -154,11 +160,14 @@ function checkSameButStream(streamed: Json, plain: Json): void {
   const [one, other] = [streamed, plain].map((document) => structuredClone(document));
   if (!one || !other) return;
   const { itemSchema } = objectAt(streamContent(one), 'text/event-stream');
-  check(isJson(itemSchema) && String(itemSchema['required']) === 'event', 'the itemSchema no longer requires `event`');
+  check(
+    isJson(itemSchema) && String(itemSchema.required) === 'event',
+    'the itemSchema no longer requires `event`',
+  );
   for (const document of [one, other]) {
-    delete document['openapi'];
+    delete document.openapi;
     delete streamContent(document)['text/event-stream'];
-    delete objectAt(document, 'components', 'schemas')['EventFrames'];
+    delete objectAt(document, 'components', 'schemas').EventFrames;
   }
   check(JSON.stringify(one) === JSON.stringify(other), '3.1 and 3.2 differ in more than the stream');
 }
@@ -168,7 +177,10 @@ function dropUnreachable(document: Json, expected: readonly string[]): void {
   const schemas = objectAt(document, 'components', 'schemas');
   const reached = reachSchemas(document, ['TaskDone']);
   const dropped = Object.keys(schemas).filter((name) => !reached.has(name));
-  check(dropped.join() === expected.join(), `schemas nobody refers to: ${dropped.join()}, not ${expected.join()}`);
+  check(
+    dropped.join() === expected.join(),
+    `schemas nobody refers to: ${dropped.join()}, not ${expected.join()}`,
+  );
   for (const name of dropped) delete schemas[name];
 }
 
@@ -186,17 +198,20 @@ function orderForReaders(document: Json): Json {
   const pathRank = (item: unknown) =>
     isJson(item) ? Math.max(...Object.values(item).map((operation) => rank(tagOf(operation)))) : -1;
   const paths = Object.entries(objectAt(document, 'paths'));
-  const tags = asList(document['tags']);
-  check(tags.every((tag) => isJson(tag) && rank(tag['name']) >= 0), 'a tag has no place in the order of tags');
+  const tags = asList(document.tags);
+  check(
+    tags.every((tag) => isJson(tag) && rank(tag.name) >= 0),
+    'a tag has no place in the order of tags',
+  );
   return {
     ...document,
-    tags: tags.toSorted((a, b) => rank(isJson(a) && a['name']) - rank(isJson(b) && b['name'])),
+    tags: tags.toSorted((a, b) => rank(isJson(a) && a.name) - rank(isJson(b) && b.name)),
     paths: Object.fromEntries(paths.toSorted(([, a], [, b]) => pathRank(a) - pathRank(b))),
   };
 }
 
 function tagOf(operation: unknown): unknown {
-  return isJson(operation) ? asList(operation['tags'])[0] : undefined;
+  return isJson(operation) ? asList(operation.tags)[0] : undefined;
 }
 
 function asList(value: unknown): readonly unknown[] {

@@ -26,7 +26,9 @@ export function* walk(value: unknown): Generator<Json> {
 }
 
 /** Every operation under `paths`, in order. */
-export function* listOperations(document: Json): Generator<{ path: string; method: string; operation: Json }> {
+export function* listOperations(
+  document: Json,
+): Generator<{ path: string; method: string; operation: Json }> {
   for (const [path, item] of Object.entries(objectAt(document, 'paths'))) {
     if (!isJson(item)) continue;
     for (const [method, operation] of Object.entries(item)) {
@@ -39,7 +41,7 @@ export function* listOperations(document: Json): Generator<{ path: string; metho
 export function reachSchemas(document: Json, begin: readonly string[] = []): Set<string> {
   const schemas = objectAt(document, 'components', 'schemas');
   const reached = new Set(begin);
-  const open: unknown[] = [document['paths'], ...begin.map((name) => schemas[name])];
+  const open: unknown[] = [document.paths, ...begin.map((name) => schemas[name])];
   while (open.length > 0) {
     for (const { $ref } of walk(open.pop())) {
       const name = typeof $ref === 'string' ? $ref.replace('#/components/schemas/', '') : undefined;

@@ -8,7 +8,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import openapiTS, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
 import {
   correctAgentDocument,
@@ -20,56 +19,64 @@ import type { Json } from './document.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
 const generatedFolder = join(specFolder, '..', 'generated');
-const versions = ['3.1', '3.2'] as const;
 
 /** What `generated/` must hold: the text of each generated file by its path there. */
-export async function generateFiles(): Promise<Map<string, string>> {
-  const files = new Map<string, string>();
-  const compiled = compileSources();
-  const emitted = compiled('3.1', 'TaskGateway');
-  const gateway = correctGatewayDocument(structuredClone(emitted));
-  const streamed = correctStreamedDocument(compiled('3.2', 'TaskGateway'), gateway, emitted);
-  const agent = correctAgentDocument(compiled('3.1', 'TaskGatewayAgent'));
-  addDocument(files, 'task-gateway.3.1', mergePush(gateway, agent));
-  addDocument(files, 'task-gateway.3.2', mergePush(streamed, agent));
-  addDocument(files, 'agent.3.1', agent);
-  addDocument(files, 'agent.3.2', correctAgentDocument(compiled('3.2', 'TaskGatewayAgent')));
-  files.set('gateway.d.ts', await describeTypes(gateway));
-  files.set('agent.d.ts', await describeTypes(agent));
-  return files;
+export function generateFiles(): ReadonlyMap<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-contract-'));
+  try {
+    const files = new Map<string, string>();
+    const compiled = compileSources(folder);
+    const emitted = compiled('3.1', 'TaskGateway');
+    const gateway = correctGatewayDocument(structuredClone(emitted));
+    const streamed = correctStreamedDocument(compiled('3.2', 'TaskGateway'), gateway, emitted);
+    const agent = correctAgentDocument(compiled('3.1', 'TaskGatewayAgent'));
+    addDocument(files, 'task-gateway.3.1', mergePush(gateway, agent));
+    addDocument(files, 'task-gateway.3.2', mergePush(streamed, agent));
+    addDocument(files, 'agent.3.1', agent);
+    addDocument(files, 'agent.3.2', correctAgentDocument(compiled('3.2', 'TaskGatewayAgent')));
+    files.set('gateway.d.ts', describeTypes(folder, gateway));
+    files.set('agent.d.ts', describeTypes(folder, agent));
+    return files;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Compiles the TypeSpec sources; answers a reader of the documents that came out. */
-function compileSources(): (version: string, service: string) => Json {
-  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-contract-'));
+function compileSources(folder: string): (version: string, service: string) => Json {
+  runTool('tsp', ['compile', specFolder, '--warn-as-error', '--output-dir', folder], folder);
+  return (version, service) =>
+    JSON.parse(readFileSync(join(folder, `${version}.0`, `openapi.${service}.json`), 'utf8'));
+}
+
+/** The types of a document, written by openapi-typescript. */
+function describeTypes(folder: string, document: Json): string {
+  writeFileSync(join(folder, 'document.json'), JSON.stringify(document));
+  runTool(
+    'openapi-typescript',
+    ['document.json', '--default-non-nullable=false', '--output', 'types.d.ts'],
+    folder,
+  );
+  return readFileSync(join(folder, 'types.d.ts'), 'utf8').replace(
+    /^\/\*\*[\s\S]*?\*\//,
+    '// Generated from the contract. Do not edit: change the TypeSpec sources and generate again.',
+  );
+}
+
+/** Runs a development tool of this repository, on the Node of this process. Throws with what it printed. */
+function runTool(name: string, options: readonly string[], cwd: string): void {
+  const tool = join(specFolder, '..', 'node_modules', '.bin', name);
   try {
-    const tsp = join(specFolder, '..', 'node_modules', '.bin', 'tsp');
-    const options = ['compile', specFolder, '--warn-as-error', '--output-dir', folder];
-    execFileSync(process.execPath, [tsp, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
-    const documents = new Map<string, Json>();
-    for (const version of versions) {
-      for (const service of ['TaskGateway', 'TaskGatewayAgent']) {
-        const path = join(folder, `${version}.0`, `openapi.${service}.json`);
-        documents.set(`${version} ${service}`, JSON.parse(readFileSync(path, 'utf8')));
-      }
-    }
-    return (version, service) => structuredClone(documents.get(`${version} ${service}`) ?? {});
+    execFileSync(process.execPath, [tool, ...options], { cwd, stdio: 'pipe' });
   } catch (error) {
-    const output = error instanceof Error && 'stdout' in error ? String(error.stdout) : '';
-    throw new Error(`The TypeSpec sources do not compile.\n${output}`, { cause: error });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+    const output = error instanceof Error && 'stdout' in error ? `${error.stdout}` : '';
+    throw new Error(`${name} failed.\n${output}`, { cause: error });
   }
 }
 
 function addDocument(files: Map<string, string>, name: string, document: Json): void {
   files.set(`openapi/${name}.json`, `${JSON.stringify(document, null, 2)}\n`);
   files.set(`openapi/${name}.yaml`, stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }));
-}
-
-async function describeTypes(document: Json): Promise<string> {
-  const ast = await openapiTS(JSON.stringify(document), { defaultNonNullable: false, silent: true });
-  return `// Generated from the contract. Do not edit: change the TypeSpec sources and generate again.\n${astToString(ast)}`;
 }
 
 function readGenerated(path: string): string | undefined {
@@ -81,13 +88,12 @@ function readGenerated(path: string): string | undefined {
 }
 
 /** Compares what is there with what should be: the paths that differ. */
-export async function findStaleFiles(): Promise<string[]> {
-  const files = await generateFiles();
-  return [...files].filter(([path, text]) => readGenerated(path) !== text).map(([path]) => path);
+export function findStaleFiles(): readonly string[] {
+  return [...generateFiles()].filter(([path, text]) => readGenerated(path) !== text).map(([path]) => path);
 }
 
-async function writeFiles(): Promise<void> {
-  for (const [path, text] of await generateFiles()) {
+function writeFiles(): void {
+  for (const [path, text] of generateFiles()) {
     const target = join(generatedFolder, path);
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text);
@@ -96,12 +102,14 @@ async function writeFiles(): Promise<void> {
 
 if (import.meta.main) {
   if (process.argv.includes('--check')) {
-    const stale = await findStaleFiles();
+    const stale = findStaleFiles();
     if (stale.length > 0) {
-      console.error(`Stale in generated/: ${stale.join(', ')}. Run "npm run generate" and commit the result.`);
+      console.error(
+        `Stale in generated/: ${stale.join(', ')}. Run "npm run generate" and commit the result.`,
+      );
       process.exitCode = 1;
     }
   } else {
-    await writeFiles();
+    writeFiles();
   }
 }
