@@ -11,7 +11,7 @@ import { diffDocuments, type Rating } from './redocly.ts';
 
 /** 3.2 describes the events of the stream too; `published.test.ts` shows that 3.1 says the same. */
 const current = join(import.meta.dirname, '../../generated/openapi/task-gateway.3.2.json');
-const baseline = join(import.meta.dirname, 'baseline/task-gateway.3.2.json');
+const baseline = join(import.meta.dirname, 'baseline/task-gateway.3.2.yaml');
 
 async function findBreaking(base: string, revision: string): Promise<readonly Rating[]> {
   const ratings = await diffDocuments(base, revision);
