@@ -1,0 +1,91 @@
+/**
+ * Networks and addresses as text: reading what a setting says, and finding the IPv4 address that hides in an IPv6 one.
+ * Pure; `address.ts` judges with it.
+ */
+import { BlockList, isIP } from 'node:net';
+
+/** An address, or a network of them. */
+export type Network = {
+  readonly address: string;
+  /** Leading bits that count: 0 to 32 or 0 to 128. */
+  readonly prefixBits: number;
+  readonly family: 'ipv4' | 'ipv6';
+};
+
+/** Reads `10.0.0.0/8`, `10.1.2.3`, `fd00::/8`, `::1`; undefined when it is none of these. */
+export function parseNetwork(text: string): Network | undefined {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0 || address.includes('%')) return undefined;
+  // What is mapped is judged as the IPv4 address it is, so a mapped network would never match.
+  if (unmapAddress(address) !== address) return undefined;
+  const widthBits = family === 4 ? 32 : 128;
+  if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined;
+  const prefixBits = bits === undefined ? widthBits : Number(bits);
+  return prefixBits <= widthBits
+    ? { address, prefixBits, family: family === 4 ? 'ipv4' : 'ipv6' }
+    : undefined;
+}
+
+/** A list that answers whether an address is in one of the networks. Throws when one cannot be read. */
+export function listNetworks(texts: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of texts) {
+    const network = parseNetwork(text);
+    if (!network) throw new Error(`${text} is no network: write an address or a network such as 10.0.0.0/8`);
+    list.addSubnet(network.address, network.prefixBits, network.family);
+  }
+  return list;
+}
+
+/** Whether the list holds the address. */
+export function holds(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** The address as it travels: without a zone, and a mapped one (`::ffff:10.0.0.1`) as the IPv4 address it is. */
+export function unmapAddress(text: string): string {
+  const address = text.split('%')[0] ?? '';
+  if (isIP(address) !== 6) return address;
+  const groups = readGroups(address);
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  return mapped ? writeIpv4(groups[6], groups[7]) : address;
+}
+
+/** The IPv4 addresses a packet to this IPv6 address may end at: NAT64, 6to4, Teredo, ISATAP, compatible, translated. */
+export function embeddedAddresses(address: string): readonly string[] {
+  if (isIP(address) !== 6) return [];
+  const groups = readGroups(address);
+  const [a, b, c, d, e, f, g, h] = groups;
+  const tail = writeIpv4(g, h);
+  const leadingZeros = groups.findIndex((group) => group !== 0);
+  const found: string[] = [];
+  if (leadingZeros === 6) found.push(tail);
+  if (leadingZeros === 4 && e === 0xffff && f === 0) found.push(tail);
+  if (a === 0x64 && b === 0xff9b && c === 0) found.push(tail);
+  if (a === 0x64 && b === 0xff9b && c === 1) {
+    // The prefix chosen locally is 96 or 48 bits long; with 48 the address goes around bits 64 to 71.
+    const low = (((e ?? 0) & 0xff) << 8) | ((f ?? 0) >> 8);
+    found.push(d === 0 && e === 0 && f === 0 ? tail : writeIpv4(d, low));
+  }
+  if (a === 0x2002) found.push(writeIpv4(b, c));
+  if (a === 0x2001 && b === 0) found.push(writeIpv4(c, d), writeIpv4(~(g ?? 0), ~(h ?? 0)));
+  if (f === 0x5efe && (e === 0 || e === 0x200)) found.push(tail);
+  return found;
+}
+
+/** The eight groups of an IPv6 address that `isIP` accepts. */
+function readGroups(address: string): readonly number[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) =>
+    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
+  );
+  const [head = '', tail] = hex.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = new Array<string>(8 - left.length - right.length).fill('0');
+  return [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16));
+}
+
+function writeIpv4(high = 0, low = 0): string {
+  return [(high >> 8) & 0xff, high & 0xff, (low >> 8) & 0xff, low & 0xff].join('.');
+}
