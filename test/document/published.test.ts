@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { correctGatewayDocument, mergePush } from '../../spec/corrections.ts';
 import { type Json, listOperations, objectAt, walk } from '../../spec/document.ts';
 import { findStaleFiles } from '../../spec/generate.ts';
-import { lintWithRedocly, runNode } from './redocly.ts';
+import { runNode } from './command.ts';
+import { lintWithRedocly } from './redocly.ts';
 
 const root = join(import.meta.dirname, '../..');
 const openapi = join(root, 'generated/openapi');

@@ -1,6 +1,6 @@
 /** Redocly's linter and diff as functions: each runs its command and answers what it found. */
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { runNode } from './command.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const redocly = join(root, 'node_modules', '@redocly', 'cli', 'bin', 'cli.js');
@@ -22,25 +22,6 @@ type Report = {
     readonly verdicts: readonly { readonly ruleId: string; readonly message: string }[];
   }[];
 };
-
-/** Runs a command on the Node of this process, without calling home. Never throws: the exit code is an answer. */
-export function runNode(
-  args: readonly string[],
-  cwd = root,
-): Promise<{ code: number; output: string; errors: string }> {
-  const env = {
-    ...process.env,
-    REDOCLY_TELEMETRY: 'off',
-    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-    NO_COLOR: '1',
-  };
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd, env, maxBuffer: 2 ** 26 }, (error, output, errors) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-      resolve({ code, output, errors });
-    });
-  });
-}
 
 /** Compares two documents: every change and how it is rated. */
 export async function diffDocuments(base: string, revision: string): Promise<readonly Rating[]> {

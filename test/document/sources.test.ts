@@ -1,7 +1,7 @@
 /** Are the TypeSpec sources in order, and would the checks beside them notice if they were not? */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runNode } from './redocly.ts';
+import { runNode } from './command.ts';
 
 const spec = join(import.meta.dirname, '../../spec');
 
