@@ -1,0 +1,30 @@
+/** What users of the kit import. Runs on Node 20.19 or newer and in browsers: nothing here leans on either. */
+export type { Calls, TaskQuery } from './calls.ts';
+export { type ClientOptions, createClient, type TaskGatewayClient } from './client.ts';
+export type { Clock } from './clock.ts';
+export type * from './contract.ts';
+export {
+  AbortError,
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  ConnectionError,
+  InternalError,
+  InvalidOptionError,
+  NoAgentAvailableError,
+  NotFoundError,
+  PayloadTooLargeError,
+  RateLimitError,
+  TaskCancelledError,
+  TaskFailedError,
+  TaskGatewayError,
+  TaskTimeoutError,
+  TimeoutError,
+  UnavailableError,
+  UnsupportedMediaTypeError,
+  ValidationError,
+} from './errors.ts';
+export type { EventSubscription, SubscribeOptions } from './events.ts';
+export type { FeedNotice } from './feed.ts';
+export type { RunOptions } from './run.ts';
+export type { CallOptions, Fetch } from './transport.ts';
