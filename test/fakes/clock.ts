@@ -6,16 +6,21 @@ export type FakeClock = Clock & {
   nowMs(): number;
   /** Moves time; sleepers wake in the order of their times, each seeing the time it asked for. */
   advance(ms: number): Promise<void>;
+  /** Moves time by milliseconds until the work is done: for calls that pause between tries. */
+  drive<T>(work: Promise<T>): Promise<T>;
   /** How many sleep. */
   sleeping(): number;
 };
+
+/** Work that pauses longer than this is waiting for something else than time. */
+const DRIVE_MAX_MS = 10_000;
 
 /** Creates a clock that stands still until it is moved. */
 export function createFakeClock(): FakeClock {
   let now = 0;
   const sleepers = new Set<{ atMs: number; wake: () => void }>();
 
-  return {
+  const clock: FakeClock = {
     nowMs: () => now,
     monotonicMs: () => now,
     sleeping: () => sleepers.size,
@@ -34,6 +39,19 @@ export function createFakeClock(): FakeClock {
         signal?.addEventListener('abort', sleeper.wake, { once: true });
       });
     },
+    async drive(work) {
+      let done = false;
+      const watched = work.finally(() => {
+        done = true;
+      });
+      watched.catch(() => undefined);
+      await settleMicrotasks();
+      for (let steps = 0; !done; steps += 1) {
+        if (steps > DRIVE_MAX_MS) throw new Error(`Not done after ${DRIVE_MAX_MS} ms of time`);
+        await clock.advance(1);
+      }
+      return await watched;
+    },
     async advance(ms) {
       const untilMs = now + ms;
       for (;;) {
@@ -47,6 +65,7 @@ export function createFakeClock(): FakeClock {
       await settleMicrotasks();
     },
   };
+  return clock;
 }
 
 /** Lets everything that waits on nothing but promises run on. */
