@@ -100,7 +100,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description Where a task stands. `success` and `failed` are the end: such a task never changes again.
+         * @description Where a task stands: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or `failed`
+         *     (failed, cancelled or timed out). The last two are the end: such a task never changes again.
          * @enum {string}
          */
         TaskStatus: "pending" | "running" | "success" | "failed";

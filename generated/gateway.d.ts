@@ -359,7 +359,8 @@ export interface components {
             lost_after?: number;
         };
         /**
-         * @description An agent's standing. Whether it is full is told apart from it.
+         * @description An agent's standing: `ready` (runs no task) and `processing` (runs some) get tasks unless full, `draining` (asked for
+         *     no more) and `offline` (silent for too long, or answered 410) get none. Being full is no state.
          * @enum {string}
          */
         AgentState: "ready" | "processing" | "draining" | "offline";
@@ -740,7 +741,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description Where a task stands. `success` and `failed` are the end: such a task never changes again.
+         * @description Where a task stands: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or `failed`
+         *     (failed, cancelled or timed out). The last two are the end: such a task never changes again.
          * @enum {string}
          */
         TaskStatus: "pending" | "running" | "success" | "failed";
@@ -929,7 +931,11 @@ export interface operations {
                     "application/json": components["schemas"]["TaskInfo"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
+             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
+             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             */
             400: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -939,7 +945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -949,7 +955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -959,7 +965,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
+             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             */
             415: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -969,7 +978,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -979,7 +991,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -989,7 +1001,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1028,7 +1043,7 @@ export interface operations {
                     "application/json": components["schemas"]["TaskInfo"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1038,7 +1053,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
+             *     `agent_not_found`: not registered; an agent registers again.
+             */
             404: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1048,7 +1066,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1058,7 +1079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1068,7 +1089,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1104,7 +1128,11 @@ export interface operations {
                     "application/json": components["schemas"]["CancelReceipt"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
+             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
+             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             */
             400: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1114,7 +1142,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1124,7 +1152,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
+             *     `agent_not_found`: not registered; an agent registers again.
+             */
             404: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1134,7 +1165,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1144,7 +1175,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1185,7 +1219,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["EventFrames"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1195,7 +1229,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1205,7 +1242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /** @description Too many open streams, of this session (100) or in all (20,000). Close some, or wait as `Retry-After` says. */
             429: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1217,7 +1254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["TooManyRequests"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1227,7 +1264,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1272,7 +1312,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
+             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
+             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             */
             400: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1282,7 +1326,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1292,7 +1336,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
+             *     `agent_not_found`: not registered; an agent registers again.
+             */
             404: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1302,7 +1349,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1312,7 +1359,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
+             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             */
             415: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1322,7 +1372,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1332,7 +1385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1342,7 +1395,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1379,7 +1435,11 @@ export interface operations {
                     "application/json": components["schemas"]["HeartbeatReceipt"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
+             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
+             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             */
             400: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1389,7 +1449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1399,7 +1459,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
+             *     `agent_not_found`: not registered; an agent registers again.
+             */
             404: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1409,7 +1472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1419,7 +1482,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
+             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             */
             415: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1429,7 +1495,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1439,7 +1508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1449,7 +1518,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1486,7 +1558,11 @@ export interface operations {
                     "application/json": components["schemas"]["RegistrationReceipt"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
+             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
+             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             */
             400: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1496,7 +1572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1506,7 +1582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1516,7 +1592,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
+             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             */
             415: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1526,7 +1605,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1536,7 +1618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1546,7 +1628,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1583,7 +1668,11 @@ export interface operations {
                     "application/json": components["schemas"]["ReportReceipt"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
+             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
+             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             */
             400: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1593,7 +1682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1603,7 +1692,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
+             *     `agent_not_found`: not registered; an agent registers again.
+             */
             404: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1613,7 +1705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1623,7 +1715,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
+             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             */
             415: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1633,7 +1728,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1643,7 +1741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1653,7 +1751,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1690,7 +1791,11 @@ export interface operations {
                     "application/json": components["schemas"]["DepartureReceipt"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
+             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
+             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             */
             400: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1700,7 +1805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1710,7 +1815,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
+             *     `agent_not_found`: not registered; an agent registers again.
+             */
             404: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1720,7 +1828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1730,7 +1838,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
+             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             */
             415: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1740,7 +1851,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1750,7 +1864,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1760,7 +1874,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1793,7 +1910,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentListings"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1803,7 +1920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1813,7 +1930,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1861,7 +1981,7 @@ export interface operations {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1871,7 +1991,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /**
+             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
+             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             */
             422: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1881,7 +2004,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description How an error travels: the status, the header every answer has, the details as the body. */
+            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1891,7 +2014,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InternalError"];
                 };
             };
-            /** @description As `Problem`, with the time after which the same request may be sent again. */
+            /**
+             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
+             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             */
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];

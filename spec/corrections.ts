@@ -15,6 +15,7 @@ export function correctGatewayDocument(document: Json): Json {
   openRecords(document);
   nameExamples(document);
   requireVersionHeader(document);
+  describeErrors(document);
   dropUnreachable(document, ['SessionEvents', 'VersionHeader']);
   return orderForReaders(document);
 }
@@ -122,6 +123,22 @@ function requireVersionHeader(document: Json): void {
   }
   check(definition !== undefined, `no answer has ${versionHeader}`);
   objectAt(document, 'components').headers = { [versionHeader]: definition };
+}
+
+/** An error is described by how it travels, which all have in common, not by what it means. */
+function describeErrors(document: Json): void {
+  const schemas = objectAt(document, 'components', 'schemas');
+  const common = new Set<unknown>();
+  for (const { operation } of listOperations(document)) {
+    for (const response of Object.values(objectAt(operation, 'responses'))) {
+      if (!isJson(response) || !isJson(response.content)) continue;
+      if (!('application/problem+json' in response.content)) continue;
+      const { $ref } = objectAt(response.content, 'application/problem+json', 'schema');
+      common.add(response.description);
+      response.description = objectAt(schemas, String($ref).replace('#/components/schemas/', '')).description;
+    }
+  }
+  check(common.size === 2, `errors travel in ${common.size} ways, not in 2`);
 }
 
 function streamContent(document: Json): Json {
