@@ -79,7 +79,8 @@ export interface paths {
         /**
          * Subscribe to completion events
          * @description Streams the `task_done` events of a session (§4.2): first those stored, then live ones, in the order in which the
-         *     tasks ended. Long-lived; subscribe before submitting. Events are kept for 24 hours, 100,000 a session.
+         *     tasks ended. Long-lived; subscribe before submitting. Events are kept for 24 hours, 100,000 a session. Never cached,
+         *     compressed or buffered (`Cache-Control: no-store, no-transform`, `X-Accel-Buffering: no`).
          *
          *     After a break reconnect with the last `id` as `Last-Event-ID` (`EventSource` does): the stream goes on behind it.
          *     An id unknown to the session gets everything again: a repeat is better than a loss, so tell them apart by

@@ -21,7 +21,7 @@ const specFolder = dirname(fileURLToPath(import.meta.url));
 const generatedFolder = join(specFolder, '..', 'generated');
 
 /** What `generated/` must hold: the text of each generated file by its path there. */
-export function generateFiles(): ReadonlyMap<string, string> {
+function generateFiles(): ReadonlyMap<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-contract-'));
   try {
     const files = new Map<string, string>();
