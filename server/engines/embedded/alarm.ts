@@ -1,0 +1,48 @@
+/**
+ * Hints whoever watches for what is due at the moment the earliest entry comes due, so that deadlines are kept to the
+ * millisecond. It sleeps only while somebody watches, and never longer than a timer can bear.
+ */
+import type { Clock } from '../../ports/clock.ts';
+import type { Hints } from './hints.ts';
+
+/** Beyond about 24 days a timer fires at once; a short bound also follows a clock that was moved. */
+const SLEEP_MAX_MS = 60_000;
+
+export type Alarm = {
+  /** Looks at the earliest entry anew: after every change of what is due and of who watches. */
+  look(): void;
+};
+
+/** Creates it asleep. */
+export function createAlarm(deps: {
+  readonly clock: Clock;
+  readonly hints: Hints;
+  nowMs(): number;
+  /** The earliest due time; undefined when nothing is due, ever. */
+  earliestMs(): number | undefined;
+}): Alarm {
+  let armed: { readonly atMs: number; readonly stop: AbortController } | null = null;
+
+  function look(): void {
+    const atMs = deps.hints.hasListener('due') ? deps.earliestMs() : undefined;
+    if (armed && armed.atMs === atMs) return;
+    armed?.stop.abort();
+    armed = null;
+    if (atMs === undefined) return;
+    const inMs = atMs - deps.nowMs();
+    if (inMs <= 0) deps.hints.notify('due');
+    else arm(atMs, Math.min(inMs, SLEEP_MAX_MS));
+  }
+
+  function arm(atMs: number, inMs: number): void {
+    const stop = new AbortController();
+    armed = { atMs, stop };
+    void deps.clock.sleep(inMs, stop.signal).then(() => {
+      if (stop.signal.aborted) return;
+      armed = null;
+      look();
+    });
+  }
+
+  return { look };
+}

@@ -1,0 +1,143 @@
+/**
+ * One SQLite file as an ordered map of text to text: opened, checked, read, written; synchronous.
+ *
+ * Promises: the file says whose it is and which format it has; what is neither is refused with one sentence. Each
+ * value carries a CRC-32 over key and value; a damaged one is an error that names the key, never a wrong value.
+ * `apply` is one transaction, on disk (WAL, synchronous FULL) when it returns.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import type { Row } from './ordered-storage.ts';
+
+/** Tells our files from other SQLite files: "TGW1" in ASCII. */
+const APPLICATION_ID = 0x54475731;
+/** Rises when an older gateway could no longer read what this one writes. */
+export const FORMAT_VERSION = 1;
+/** How long a read waits for the writer's rare exclusive moments (recovery of the log, its last checkpoint). */
+const BUSY_WAIT_MS = 250;
+
+export type Database = {
+  get(key: string): string | undefined;
+  scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
+  apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): void;
+  close(): void;
+};
+
+/** Opens a file for reading and writing, creating it if it is not there; `:memory:` keeps everything in memory. */
+export function openDatabase(path: string): Database {
+  return openChecked(path, () => {
+    const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
+    try {
+      sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
+      prepareFormat(sqlite, path);
+      return readWrite(sqlite, path);
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
+  });
+}
+
+/** Opens a second connection that only reads; the file must have been opened for writing before. */
+export function openReader(path: string): Database {
+  return openChecked(path, () => {
+    const sqlite = new DatabaseSync(path, { readOnly: true, timeout: BUSY_WAIT_MS });
+    return readWrite(sqlite, path);
+  });
+}
+
+function openChecked(path: string, open: () => Database): Database {
+  try {
+    return open();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof UnfitFile) throw error;
+    throw new Error(
+      `The database ${path} can't be opened (${reason}). Check that the file is intact and that its folder may be ` +
+        'written; to start empty, name another file.',
+      { cause: error },
+    );
+  }
+}
+
+/** A file that is intact but not for this program. */
+class UnfitFile extends Error {}
+
+function prepareFormat(sqlite: DatabaseSync, path: string): void {
+  const owner = readPragma(sqlite, 'application_id');
+  const version = readPragma(sqlite, 'user_version');
+  const tables = sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n;
+  if (owner === 0 && version === 0 && tables === 0) {
+    sqlite.exec(
+      'BEGIN IMMEDIATE; CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) ' +
+        `WITHOUT ROWID; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}; COMMIT`,
+    );
+    return;
+  }
+  if (owner !== APPLICATION_ID) {
+    throw new UnfitFile(`The database ${path} belongs to another program. Name a file of the gateway's own.`);
+  }
+  if (version !== FORMAT_VERSION) {
+    throw new UnfitFile(
+      `The database ${path} has format version ${version}, this gateway reads version ${FORMAT_VERSION}. ` +
+        'Start the gateway that wrote it, or name another file.',
+    );
+  }
+}
+
+function readPragma(sqlite: DatabaseSync, name: string): number {
+  return Number(Object.values(sqlite.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+}
+
+function readWrite(sqlite: DatabaseSync, path: string): Database {
+  const one = sqlite.prepare('SELECT value, crc FROM kv WHERE key = ?');
+  const rising = sqlite.prepare(
+    'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
+  );
+  const falling = sqlite.prepare(
+    'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?',
+  );
+  const put = sqlite.prepare(
+    'INSERT INTO kv (key, value, crc) VALUES (?, ?, ?) ' +
+      'ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc',
+  );
+  const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
+
+  function check(key: string, row: Record<string, unknown>): string {
+    const value = row.value;
+    if (typeof value === 'string' && row.crc === checksum(key, value)) return value;
+    throw new Error(`the value under "${key}" in ${path} is damaged: its CRC-32 does not fit`);
+  }
+
+  return {
+    get(key) {
+      const row = one.get(key);
+      return row && check(key, row);
+    },
+    scan(from, to, limit, reverse) {
+      const rows = (reverse ? falling : rising).all(from, to, limit);
+      return rows.map((row): Row => {
+        const key = String(row.key);
+        return [key, check(key, row)];
+      });
+    },
+    apply(sets, deletes) {
+      sqlite.exec('BEGIN IMMEDIATE');
+      try {
+        for (const [key, value] of sets) put.run(key, value, checksum(key, value));
+        for (const key of deletes) remove.run(key);
+        sqlite.exec('COMMIT');
+      } catch (error) {
+        if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    close() {
+      if (sqlite.isOpen) sqlite.close();
+    },
+  };
+}
+
+function checksum(key: string, value: string): number {
+  return crc32(value, crc32(key));
+}

@@ -1,0 +1,102 @@
+/**
+ * A session's feed: its stored events, then live ones, in one loop. The reader's position is the number of the last
+ * event it got; numbers count up by one within a session, so a hole is seen, and nothing is shown before it is durable
+ * because events are read from the file alone.
+ *
+ * Modes: reading (a slice is there) → waiting (the end is reached; left by a hint, the signal or the store's end) →
+ * reading. In an outage the reader waits; the life after it hints everybody.
+ */
+import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
+import type { Hints } from './hints.ts';
+import type { Life } from './life.ts';
+import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './rows.ts';
+
+/** Events read at a time; the next slice is read when the reader has taken this one. */
+const SLICE = 100;
+
+type Position = { readonly from: string; readonly number: number; readonly missed: boolean };
+
+type Deps = {
+  /** The present life; throws `StoreUnavailable` in an outage. */
+  live(): Life;
+  /** Whether this life is still the present one. */
+  isPresent(life: Life): boolean;
+  readonly hints: Hints;
+};
+
+/** Reads a feed as the port promises it. */
+export async function* readFeed(
+  deps: Deps,
+  session: string,
+  after: Cursor | null,
+  signal: AbortSignal,
+): AsyncGenerator<FeedItem> {
+  const listener = deps.hints.listen(`feed:${session}`, signal);
+  try {
+    const start = await findStart(deps.live(), session, after);
+    let { from, number } = start;
+    if (start.missed && !signal.aborted) yield { gap: true };
+    const { to } = eventRange(session);
+    while (!signal.aborted) {
+      const rows = await readSlice(deps, session, from, to, number);
+      for (const [key, text] of rows ?? []) {
+        const event = readEvent(text);
+        if (event.number > number + 1) throw trimmed(session);
+        if (signal.aborted) return;
+        from = afterKey(key);
+        number = event.number;
+        yield { gap: false, cursor: cursorOf(key), request_id: event.request_id };
+      }
+      if ((rows?.length ?? 0) < SLICE && !(await listener.next())) return;
+    }
+  } finally {
+    listener.close();
+  }
+}
+
+/** Behind the cursor's event if it is stored in this session; else at the beginning, behind what was trimmed. */
+async function findStart(life: Life, session: string, after: Cursor | null): Promise<Position> {
+  const key = after === null ? undefined : eventKey(session, after);
+  const event = key === undefined ? undefined : await life.storage.get(key);
+  if (key !== undefined && event !== undefined) {
+    return { from: afterKey(key), number: readEvent(event).number, missed: false };
+  }
+  const number = Number((await life.storage.get(trimmedKey(session))) ?? 0);
+  return { from: eventRange(session).from, number, missed: number > 0 };
+}
+
+/** The next rows; undefined while the store is out. An empty slice may mean that the reader's place is gone. */
+async function readSlice(
+  deps: Deps,
+  session: string,
+  from: string,
+  to: string,
+  number: number,
+): Promise<readonly (readonly [string, string])[] | undefined> {
+  const life = presentLife(deps);
+  if (!life) return undefined;
+  try {
+    const rows = await life.storage.scan({ from, to }, SLICE);
+    if (rows.length > 0) return rows;
+    const gone = Number((await life.storage.get(trimmedKey(session))) ?? 0);
+    if (gone > number) throw trimmed(session);
+    return rows;
+  } catch (error) {
+    if (error instanceof FeedTrimmed || deps.isPresent(life)) throw error;
+    return undefined;
+  }
+}
+
+function presentLife(deps: Deps): Life | undefined {
+  try {
+    return deps.live();
+  } catch {
+    return undefined;
+  }
+}
+
+function trimmed(session: string): FeedTrimmed {
+  return new FeedTrimmed(
+    `The reader of session "${session}" is so far behind that events it has not seen are no longer kept.`,
+  );
+}

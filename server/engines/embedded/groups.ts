@@ -1,0 +1,133 @@
+/**
+ * Group commit: what is decided joins the group that is written next; one group is written at a time, and whatever is
+ * decided meanwhile joins the one behind it.
+ *
+ * Promises: groups reach the disk in the order of their commits. When one fails, or is not on disk within the bound,
+ * it and all behind it are rejected with `StoreUnavailable` and nothing is taken any more: whether it was applied is
+ * unknown, so what memory holds is no longer to be trusted.
+ */
+import type { Clock } from '../../ports/clock.ts';
+import { StoreUnavailable } from '../../ports/store.ts';
+
+/** The writes of commits that become durable together. The later write to a key replaces the earlier. */
+export type Group = {
+  readonly sets: Map<string, string>;
+  readonly deletes: Set<string>;
+  /** Whom to wake when it is durable. */
+  readonly topics: Set<string>;
+};
+
+type Waiting = Group & {
+  readonly done: PromiseWithResolvers<void>;
+  readonly openedMs: number;
+  lastSeq: number;
+};
+
+export type Groups = {
+  /** Adds a commit: returns the group its writes go to and the commit's number. */
+  join(): { readonly group: Group; readonly seq: number };
+  isDurable(seq: number): boolean;
+  /** Resolves when everything up to this commit is durable; rejects when that can't be known. */
+  whenDurable(seq: number): Promise<void>;
+  /** The last commit that joined. */
+  lastSeq(): number;
+  /** Rejects whatever waits; nothing joins after it. */
+  fail(reason: string): void;
+};
+
+type Deps = {
+  readonly clock: Clock;
+  readonly answerWithinMs: number;
+  /** Number of the last commit of earlier lives; all of those are settled. */
+  readonly afterSeq: number;
+  apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
+  onDurable(topics: ReadonlySet<string>): void;
+  onFailed(error: StoreUnavailable): void;
+};
+
+/** Creates it idle. */
+export function createGroups(deps: Deps): Groups {
+  const { clock } = deps;
+  let seq = deps.afterSeq;
+  let durableSeq = deps.afterSeq;
+  let joining: Waiting | null = null;
+  let writing: Waiting | null = null;
+  let failure: StoreUnavailable | null = null;
+
+  function open(): Waiting {
+    const group: Waiting = {
+      sets: new Map(),
+      deletes: new Set(),
+      topics: new Set(),
+      done: Promise.withResolvers(),
+      openedMs: clock.monotonicMs(),
+      lastSeq: seq,
+    };
+    // Whoever waits hears of a rejection; with nobody waiting there is nobody to hear it.
+    group.done.promise.catch(() => undefined);
+    joining = group;
+    if (!writing) queueMicrotask(writeNext);
+    return group;
+  }
+
+  function writeNext(): void {
+    if (writing || !joining || failure) return;
+    const group = joining;
+    writing = group;
+    joining = null;
+    // What changed in memory alone needs no disk.
+    if (group.sets.size + group.deletes.size === 0) {
+      finish(group);
+      return;
+    }
+    const answered = new AbortController();
+    const leftMs = Math.max(1, group.openedMs + deps.answerWithinMs - clock.monotonicMs());
+    void clock.sleep(leftMs, answered.signal).then(() => {
+      if (!answered.signal.aborted) fail('the disk did not answer in time');
+    });
+    deps
+      .apply(group.sets, group.deletes)
+      .then(
+        () => finish(group),
+        (error: unknown) => fail(error instanceof Error ? error.message : String(error)),
+      )
+      .finally(() => answered.abort());
+  }
+
+  function finish(group: Waiting): void {
+    if (failure) return;
+    durableSeq = group.lastSeq;
+    writing = null;
+    group.done.resolve();
+    deps.onDurable(group.topics);
+    writeNext();
+  }
+
+  function fail(reason: string): void {
+    if (failure) return;
+    failure = new StoreUnavailable(
+      `The store could not write: ${reason}. Whether the last changes were made is unknown.`,
+    );
+    writing?.done.reject(failure);
+    joining?.done.reject(failure);
+    deps.onFailed(failure);
+  }
+
+  return {
+    join() {
+      if (failure) throw failure;
+      const group = joining ?? open();
+      seq += 1;
+      group.lastSeq = seq;
+      return { group, seq };
+    },
+    isDurable: (one) => one <= durableSeq,
+    async whenDurable(one) {
+      if (one <= durableSeq) return;
+      if (failure) throw failure;
+      await (writing && one <= writing.lastSeq ? writing : joining)?.done.promise;
+    },
+    lastSeq: () => seq,
+    fail,
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * Keyv's storage interface over one SQLite database, with `apply` and `scan` beside it. Where writes go is given: to
+ * the same connection, or to a thread that owns the file. An expiry is refused: the engine keeps its own.
+ */
+import { keyvStorageCapability } from 'keyv';
+import type { Database } from './database.ts';
+import type { StorageAdapter } from './ordered-storage.ts';
+
+export type Writing = {
+  apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
+  close(): Promise<void>;
+};
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** Creates the adapter over a connection that reads and something that writes. */
+export function createSqliteAdapter(reader: Database, writing: Writing): StorageAdapter {
+  const get = async (key: string): Promise<string | undefined> => reader.get(key);
+  const has = async (key: string): Promise<boolean> => reader.get(key) !== undefined;
+  const removeAll = async (keys: readonly string[]): Promise<boolean[]> => {
+    const found = await Promise.all(keys.map(has));
+    await writing.apply(new Map(), new Set(keys));
+    return found;
+  };
+  const setAll = async (entries: readonly { key: string; value: unknown; expires?: number }[]) => {
+    if (entries.some(({ expires }) => expires !== undefined)) {
+      throw new Error('This storage keeps no expiry: write without a ttl.');
+    }
+    await writing.apply(new Map(entries.map(({ key, value }) => [key, String(value)])), NOTHING);
+    return entries.map(() => true);
+  };
+
+  const adapter: StorageAdapter = {
+    get: get as StorageAdapter['get'],
+    has,
+    getMany: (async (keys: string[]) => await Promise.all(keys.map(get))) as StorageAdapter['getMany'],
+    hasMany: async (keys) => await Promise.all(keys.map(has)),
+    set: async (key, value, expires) => {
+      await setAll([{ key, value, ...(expires !== undefined && { expires }) }]);
+      return true;
+    },
+    setMany: setAll,
+    delete: async (key) => (await removeAll([key]))[0] ?? false,
+    deleteMany: removeAll,
+    async clear() {
+      const rows = reader.scan('', '\u{10ffff}', Number.MAX_SAFE_INTEGER, false);
+      await writing.apply(new Map(), new Set(rows.map(([key]) => key)));
+    },
+    async disconnect() {
+      reader.close();
+      await writing.close();
+    },
+    apply: (sets, deletes) => writing.apply(sets, deletes),
+    scan: async (from, to, limit, reverse = false) => reader.scan(from, to, limit, reverse),
+  };
+  adapter.capabilities = keyvStorageCapability(adapter);
+  return adapter;
+}
+
+/** Writes through the same connection, in the same thread. */
+export function writeHere(database: Database): Writing {
+  return {
+    apply: async (sets, deletes) => database.apply(sets, deletes),
+    close: async () => database.close(),
+  };
+}

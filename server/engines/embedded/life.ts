@@ -1,0 +1,140 @@
+/**
+ * One life of the engine over an opened storage: the image of all that is open, what joins the disk next, and what is
+ * known of the rest. A life begins by reading the file and ends with the first write whose fate is unknown; the next
+ * one reads anew.
+ *
+ * Invariants
+ * - The image is what the file will hold once every decided commit is durable; decisions look at nothing else.
+ * - Every entry knows the last commit that touched it (`seq`), so that nobody is shown it before that is durable.
+ * - The stored due time of an open task is never later than the true one: looking early is harmless, late is not.
+ */
+import { isSettled, type TaskState } from '../../domain/task.ts';
+import { type Revision, StoreUnavailable } from '../../ports/store.ts';
+import { type Agents, createAgents } from './agents.ts';
+import { createDueList, type DueList } from './due-list.ts';
+import { createFacts, type Facts } from './facts.ts';
+import type { Groups } from './groups.ts';
+import type { OrderedStorage, Row } from './ordered-storage.ts';
+import {
+  AGENT_RANGE,
+  afterKey,
+  type Envelope,
+  lastPart,
+  MARK_KEY,
+  type Mark,
+  OPEN_RANGE,
+  type Range,
+  readEnvelope,
+} from './rows.ts';
+import { createWaiters, type Waiters } from './waiters.ts';
+
+/** An open task in memory: the small state only. */
+export type OpenTask = {
+  readonly state: TaskState;
+  readonly revision: Revision;
+  readonly seq: number;
+  /** The due time its row holds; null: none. */
+  readonly storedDueMs: number | null;
+};
+
+/** The end of a session's feed: the number of its last event, and whether any event is stored. */
+export type FeedEnd = { readonly number: number; readonly stored: boolean };
+
+/** What a life holds in memory. */
+export type Image = {
+  readonly run: number;
+  readonly tasks: Map<string, OpenTask>;
+  readonly agents: Agents;
+  readonly waiters: Waiters;
+  readonly due: DueList;
+  /** The last cursor given away. */
+  mark: Mark;
+};
+
+export type Life = Image & {
+  readonly storage: OrderedStorage;
+  readonly groups: Groups;
+  /** Rows that were written or read lately, by key; null: known to be absent. */
+  readonly values: Facts<Envelope | null>;
+  readonly feeds: Facts<FeedEnd>;
+};
+
+/** Characters of recent values kept in memory, about; what is older is read from the file. */
+const RECENT_CHARS = 8_000_000;
+const FEED_ENDS_CHARS = 4_000_000;
+const READ_SLICE = 1_000;
+
+/** Puts a life together around what was read. */
+export function createLife(image: Image, storage: OrderedStorage, groups: Groups): Life {
+  return {
+    ...image,
+    storage,
+    groups,
+    values: createFacts(RECENT_CHARS, groups.isDurable),
+    feeds: createFacts(FEED_ENDS_CHARS, groups.isDurable),
+  };
+}
+
+/**
+ * Reads the image: the open tasks, the agents and the mark, whatever else is stored. Every open task is due when its
+ * row says, every agent at once. `past` is what an earlier life in this process gave away, so that no cursor and no
+ * run is ever used twice even where its last write was lost.
+ */
+export async function readImage(storage: OrderedStorage, nowMs: number, past: Mark): Promise<Image> {
+  const stored = readMark(await storage.get(MARK_KEY));
+  const run = Math.max(stored.run, past.run) + 1;
+  const last = isBehind(stored, past) ? past : stored;
+  const image: Image = {
+    run,
+    tasks: new Map(),
+    agents: createAgents(run),
+    waiters: createWaiters(),
+    due: createDueList(run),
+    mark: { run, ms: last.ms, n: last.n },
+  };
+  await eachRow(storage, AGENT_RANGE, ([key, text]) => {
+    const { r, v } = readEnvelope(text);
+    image.agents.put(lastPart(key), v as never, r, 0);
+    image.due.set(`agent:${lastPart(key)}`, nowMs, null);
+  });
+  const running: { id: string; agentId: string; assignedMs: number }[] = [];
+  await eachRow(storage, OPEN_RANGE, ([key, text]) => {
+    const id = lastPart(key);
+    const { r, v, d } = readEnvelope(text);
+    const state = v as TaskState;
+    if (isSettled(state)) throw new StoreUnavailable(`The row "${key}" holds a task that has ended.`);
+    image.tasks.set(id, { state, revision: r, seq: 0, storedDueMs: d ?? null });
+    image.due.set(`task:${id}`, d ?? nowMs, null);
+    if (state.waiting) image.waiters.join(id, state.task_tags, state.createdMs);
+    if (state.status === 'running' && state.agent_id !== null) {
+      running.push({ id, agentId: state.agent_id, assignedMs: state.delivery?.assignedMs ?? 0 });
+    }
+  });
+  running.sort((a, b) => a.assignedMs - b.assignedMs || (a.id < b.id ? -1 : 1));
+  for (const { id, agentId } of running) image.agents.grant(agentId, id, 0);
+  return image;
+}
+
+/** Writes the mark as text. */
+export function writeMark(mark: Mark): string {
+  return JSON.stringify(mark);
+}
+
+function readMark(text: string | undefined): Mark {
+  return text === undefined ? { run: 0, ms: 0, n: 0 } : (JSON.parse(text) as Mark);
+}
+
+function isBehind(a: Mark, b: Mark): boolean {
+  return a.ms < b.ms || (a.ms === b.ms && a.n < b.n);
+}
+
+async function eachRow(storage: OrderedStorage, range: Range, use: (row: Row) => void): Promise<void> {
+  let from = range.from;
+  for (;;) {
+    const rows = await storage.scan({ from, to: range.to }, READ_SLICE);
+    for (const row of rows) use(row);
+    const last = rows.at(-1);
+    if (rows.length < READ_SLICE || !last) return;
+    from = afterKey(last[0]);
+  }
+}

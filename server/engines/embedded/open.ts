@@ -1,0 +1,79 @@
+/**
+ * Opens the embedded engine by the name of its storage: `memory:`, which is lost with the process, or `sqlite:PATH`,
+ * a file that is this process's alone while it is open.
+ */
+import { resolve } from 'node:path';
+import type { Keyv } from 'keyv';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Store } from '../../ports/store.ts';
+import { openDatabase, openReader } from './database.ts';
+import { createSqliteAdapter, writeHere } from './keyv-sqlite.ts';
+import { takeLock } from './lock.ts';
+import { openKeyv } from './ordered-storage.ts';
+import { createEmbeddedStore, type OpenStorage } from './store.ts';
+import { startWriter } from './writer.ts';
+
+const SQLITE_SCHEME = 'sqlite:';
+
+export type EmbeddedOptions = {
+  /** `memory:` or `sqlite:PATH`. */
+  readonly storage: string;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** Opens the store; fails with one sentence that says what to do. */
+export async function openEmbeddedStore({ storage, clock, log }: EmbeddedOptions): Promise<Store> {
+  if (storage === 'memory:')
+    return await createEmbeddedStore({ openStorage: keepInMemory().open, clock, log });
+  const path = storage.startsWith(SQLITE_SCHEME) ? storage.slice(SQLITE_SCHEME.length) : '';
+  if (path === '') {
+    throw new Error(`The storage "${storage}" is none this engine knows. Use sqlite:PATH or memory:.`);
+  }
+  return await openFileStore(resolve(path), { clock, log });
+}
+
+async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Promise<Store> {
+  const lock = await takeLock(path, deps.clock);
+  try {
+    const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });
+    return {
+      ...store,
+      async close() {
+        await store.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** A database in memory that outlives the stores opened over it. */
+export function keepInMemory(): { readonly open: OpenStorage; close(): void } {
+  const database = openDatabase(':memory:');
+  const lasting = { ...database, close: () => undefined };
+  return {
+    open: async () => openKeyv(createSqliteAdapter(lasting, writeHere(lasting))),
+    close: () => database.close(),
+  };
+}
+
+/** A file that is read and written in this thread: a stuck disk stops everything. */
+export async function openFileHere(path: string): Promise<Keyv<string>> {
+  const database = openDatabase(path);
+  return openKeyv(createSqliteAdapter(database, writeHere(database)));
+}
+
+/** A file that one thread of its own writes; this thread reads through a second connection. */
+export async function openThreadedFile(path: string): Promise<Keyv<string>> {
+  const writing = await startWriter(path);
+  try {
+    return openKeyv(createSqliteAdapter(openReader(path), writing));
+  } catch (error) {
+    await writing.close();
+    throw error;
+  }
+}
