@@ -2,7 +2,7 @@
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway, Registration, Submission } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { createFakeClock, type FakeClock, settleMicrotasks } from './clock.ts';
+import { type FakeClock, settleMicrotasks } from './clock.ts';
 import { createFakePusher, type FakePusher } from './pusher.ts';
 
 export type World = {
@@ -21,17 +21,16 @@ export type World = {
 const TURNS_MAX = 500;
 
 export type WorldOptions = {
+  readonly clock: FakeClock;
   readonly openTasksMax?: number;
   readonly agentsMax?: number;
-  readonly clock?: FakeClock;
   readonly pusher?: FakePusher;
 };
 
 /** Puts a gateway over the store; ids count up, chance is always one half. */
-export function createWorld(createStore: (clock: FakeClock) => Store, options: WorldOptions = {}): World {
-  const clock = options.clock ?? createFakeClock();
+export function createWorld(store: Store, options: WorldOptions): World {
+  const { clock } = options;
   const pusher = options.pusher ?? createFakePusher();
-  const store = createStore(clock);
   let ids = 0;
   const newId = (kind: string): string => {
     ids += 1;

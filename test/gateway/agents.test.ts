@@ -1,10 +1,17 @@
 /** Agents: registration, load, liveness, reports and what they are told to drop. */
-import { describe, expect, test } from 'vitest';
-import { createPlainStore } from '../fakes/plain-store.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createFakeClock } from '../fakes/clock.ts';
 import { REFUSED } from '../fakes/pusher.ts';
-import { buildRegistration, buildSubmission, createWorld, NEVER, type World } from '../fakes/world.ts';
+import { STORES } from '../fakes/stores.ts';
+import {
+  buildRegistration,
+  buildSubmission,
+  createWorld,
+  NEVER,
+  type World,
+  type WorldOptions,
+} from '../fakes/world.ts';
 
-const start = (): World => createWorld(createPlainStore);
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 const agentOf = async (world: World, agent_id: string) =>
   (await world.gateway.listAgents()).agents.find((one) => one.agent_id === agent_id);
@@ -15,278 +22,296 @@ async function submit(world: World, more = {}): Promise<string> {
   return request_id;
 }
 
-describe('load', () => {
-  test('external load counts against the capacity until the agent says otherwise', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2, current_load: 2 }));
-    expect(await agentOf(world, 'A')).toMatchObject({
-      full: true,
-      eligible: false,
-      current_load: 2,
-      state: 'ready',
-    });
-    expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
-    await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1 });
-    const id = await submit(world);
-    expect(await read(world, id)).toMatchObject({ status: 'running' });
-    expect(await agentOf(world, 'A')).toMatchObject({
-      full: true,
-      current_load: 2,
-      running: 1,
-      state: 'processing',
-    });
-    await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1, request_ids: [id] });
-    expect(await agentOf(world, 'A')).toMatchObject({ full: false, current_load: 1, running: 1 });
+describe.each(STORES)('on %s', (_name, open) => {
+  const opened: World[] = [];
+  const start = async (options: Omit<WorldOptions, 'clock'> = {}): Promise<World> => {
+    const clock = createFakeClock();
+    const world = createWorld(await open(clock), { clock, ...options });
+    opened.push(world);
+    return world;
+  };
+  afterEach(async () => {
+    for (const { store } of opened.splice(0)) await store.close();
   });
 
-  test('a burst never overfills an agent', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
-    await Promise.all(Array.from({ length: 20 }, () => world.gateway.submitTask(buildSubmission())));
-    await world.settle();
-    const { tasks } = await world.gateway.listTasks({ limit: 50 });
-    expect(tasks.filter(({ status }) => status === 'running')).toHaveLength(3);
-    expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
-  });
-
-  test('a maximum of zero takes nothing', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 0 }));
-    expect(await agentOf(world, 'A')).toMatchObject({ full: true, eligible: false });
-    expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
-  });
-
-  test('candidates rank by pushes taken, shared tags, load ratio, last assignment, id', async () => {
-    const world = start();
-    world.pusher.script('http://B.test/tasks', REFUSED);
-    const wide = { max_concurrent: 4 };
-    await world.gateway.registerAgent(
-      buildRegistration('C', { ...wide, agent_tags: ['a', 'b'], current_load: 3 }),
-    );
-    await world.gateway.registerAgent(buildRegistration('B', wide));
-    await world.gateway.registerAgent(buildRegistration('A', { ...wide, current_load: 1 }));
-    const chosen = async (tags: string[]) =>
-      (await read(world, await submit(world, { task_tags: tags }))).agent_id;
-    expect(await chosen(['a', 'b'])).toBe('C');
-    expect(await chosen(['a'])).toBe('B');
-    expect(await chosen(['a'])).toBe('A');
-  });
-});
-
-describe('states', () => {
-  test('draining is sticky until false or register, and takes nothing new', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 5 }));
-    const id = await submit(world);
-    expect(await world.gateway.heartbeatAgent({ agent_id: 'A', draining: true })).toMatchObject({
-      state: 'draining',
-    });
-    expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'draining' });
-    expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
-    expect(await read(world, id)).toMatchObject({ status: 'running' });
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 5 }));
-    expect(await agentOf(world, 'A')).toMatchObject({ state: 'processing' });
-  });
-
-  test('an agent that beat every 15 s is offline after 90 s of silence and back with its next call', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A'));
-    for (let n = 0; n < 3; n += 1) {
-      await world.gateway.heartbeatAgent({ agent_id: 'A' });
-      await world.pass(15_200);
-    }
-    await world.pass(72_000);
-    expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready' });
-    await world.pass(70_000);
-    expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline', eligible: false });
-    expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'ready' });
-  });
-
-  test('an agent that never beat stays eligible while its pushes are taken', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
-    await world.pass(400_000);
-    expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready' });
-    world.pusher.script('http://A.test/tasks', REFUSED);
-    await submit(world, { timeout: 10 });
-    await world.pass(380_000);
-    expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline' });
-  });
-
-  test('the running tasks of a silent agent fail only if it asked for that', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
-    await world.gateway.registerAgent(buildRegistration('B', { agent_tags: ['b'] }));
-    const lost = await submit(world, { timeout: 3_600 });
-    const kept = await submit(world, { timeout: 3_600, task_tags: ['b'] });
-    await world.pass(25_000);
-    expect(await read(world, lost)).toMatchObject({ status: 'running' });
-    await world.pass(10_000);
-    const ended = await read(world, lost);
-    expect(ended).toMatchObject({ status: 'failed', result: null });
-    expect(ended.error_info).toMatch(/^agent lost: no contact for 3\d s$/);
-    await world.pass(600_000);
-    expect(await read(world, kept)).toMatchObject({ status: 'running' });
-  });
-
-  test('no time is counted while no gateway was sweeping', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
-    const id = await submit(world, { timeout: 3_600 });
-    await world.clock.advance(1_000_000);
-    await world.settle();
-    expect(await read(world, id)).toMatchObject({ status: 'running' });
-  });
-
-  test('a silent record goes after a day, and a heartbeat then says register again', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A'));
-    for (let hour = 0; hour < 25; hour += 1) {
-      for (let n = 0; n < 900; n += 1) {
-        await world.clock.advance(4_000);
-        await world.duties.turn();
-      }
-    }
-    await expect(world.gateway.heartbeatAgent({ agent_id: 'A' })).rejects.toMatchObject({
-      code: 'agent_not_found',
-    });
-  });
-
-  test('an unregistered agent is unknown at once', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A'));
-    expect(await world.gateway.unregisterAgent('A')).toEqual({ ok: true, agent_id: 'A' });
-    for (const call of [
-      world.gateway.unregisterAgent('A'),
-      world.gateway.heartbeatAgent({ agent_id: 'A' }),
-      world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER),
-    ]) {
-      await expect(call).rejects.toMatchObject({ code: 'agent_not_found' });
-    }
-    expect((await world.gateway.listAgents()).total).toBe(0);
-    expect(await read(world, await submit(world))).toMatchObject({ error_info: '无可用 Agent' });
-  });
-});
-
-describe('reports', () => {
-  test('a late or repeated report is answered without effect, and only the assignee may report', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A'));
-    await world.gateway.registerAgent(buildRegistration('B', { agent_tags: [] }));
-    const request_id = await submit(world);
-    const report = (agent_id: string, status: 'success' | 'failed' | 'running' = 'success') =>
-      world.gateway.reportResult({ request_id, agent_id, status, result: { output: 'x', extra: [1] } });
-    await expect(report('B')).rejects.toMatchObject({ code: 'agent_mismatch' });
-    await expect(report('nobody')).rejects.toMatchObject({ code: 'agent_not_found' });
-    expect(await report('A')).toEqual({ ok: true, request_id, status: 'success', accepted: true });
-    expect(await report('A', 'failed')).toEqual({ ok: true, request_id, status: 'success', accepted: false });
-    expect(await report('A', 'running')).toMatchObject({ accepted: false });
-    await expect(report('B')).rejects.toMatchObject({ code: 'agent_mismatch' });
-    expect(await read(world, request_id)).toMatchObject({
-      result: { output: 'x', extra: [1] },
-      progress: 100,
-    });
-    await expect(
-      world.gateway.reportResult({ request_id: 'nothing', agent_id: 'A', status: 'success' }),
-    ).rejects.toMatchObject({ code: 'task_not_found' });
-  });
-
-  test('a report of progress acknowledges, and an agent nobody can reach may still report', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', REFUSED);
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const request_id = await submit(world);
-    await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'running', progress: 30 });
-    const pushes = world.pusher.sent.length;
-    await world.pass(60_000);
-    expect(world.pusher.sent).toHaveLength(pushes);
-    expect(await read(world, request_id)).toMatchObject({ progress: 30, status: 'running', result: null });
-  });
-
-  test('cancelled tasks are told in the heartbeat, by name when the agent names its tasks', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
-    const first = await submit(world);
-    const second = await submit(world, { timeout: 3_600 });
-    await world.gateway.cancelTask(first);
-    expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({
-      cancelled_request_ids: [first],
-    });
-    expect(
-      await world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [first, second, 'unknown'] }),
-    ).toMatchObject({ cancelled_request_ids: [first, 'unknown'] });
-    await world.pass(601_000);
-    expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({
-      cancelled_request_ids: [],
-    });
-  });
-
-  test('a restarted agent is pushed again what it had acknowledged and does not name', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
-    const lost = await submit(world);
-    const kept = await submit(world);
-    expect(world.pusher.sent).toHaveLength(2);
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3, request_ids: [kept] }));
-    await world.pass(1_000);
-    expect(world.pusher.sent.slice(2).map(({ task }) => task.request_id)).toEqual([lost]);
-  });
-});
-
-describe('submissions and listings', () => {
-  test('a repeat under the same key is answered with the fresh snapshot, also when both arrive at once', async () => {
-    const world = start();
-    const [one, two] = await Promise.all([
-      world.gateway.submitTask(buildSubmission(), 'key-1'),
-      world.gateway.submitTask(buildSubmission(), 'key-1'),
-    ]);
-    expect(two).toEqual(one);
-    await world.settle();
-    expect(await world.gateway.submitTask(buildSubmission(), 'key-1')).toEqual(one);
-    await expect(world.gateway.submitTask(buildSubmission({ timeout: 5 }), 'key-1')).rejects.toMatchObject({
-      code: 'idempotency_conflict',
-    });
-    expect((await world.gateway.listTasks({ limit: 10 })).tasks).toHaveLength(1);
-  });
-
-  test('no more tasks are open than the limit', async () => {
-    const world = createWorld(createPlainStore, { openTasksMax: 2 });
-    await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
-    await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
-    await expect(world.gateway.submitTask(buildSubmission())).rejects.toMatchObject({ code: 'busy' });
-  });
-
-  test('the listing pages through everything, newest first, each once', async () => {
-    const world = start();
-    const ids: string[] = [];
-    for (let n = 0; n < 25; n += 1) {
-      ids.unshift(await submit(world, { cli_session_id: n % 2 ? 'odd' : 'even' }));
-      await world.clock.advance(1);
-    }
-    const seen: string[] = [];
-    let cursor: string | null = null;
-    do {
-      const page: Awaited<ReturnType<World['gateway']['listTasks']>> = await world.gateway.listTasks({
-        limit: 10,
-        ...(cursor !== null && { cursor }),
+  describe('load', () => {
+    test('external load counts against the capacity until the agent says otherwise', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2, current_load: 2 }));
+      expect(await agentOf(world, 'A')).toMatchObject({
+        full: true,
+        eligible: false,
+        current_load: 2,
+        state: 'ready',
       });
-      seen.push(...page.tasks.map(({ request_id }) => request_id));
-      cursor = page.next_cursor;
-    } while (cursor !== null);
-    expect(seen).toEqual(ids);
-    expect((await world.gateway.listTasks({ limit: 50, session: 'odd' })).tasks).toHaveLength(12);
-    await expect(world.gateway.listTasks({ limit: 5, cursor: '!' })).rejects.toMatchObject({
-      code: 'validation_failed',
+      expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
+      await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1 });
+      const id = await submit(world);
+      expect(await read(world, id)).toMatchObject({ status: 'running' });
+      expect(await agentOf(world, 'A')).toMatchObject({
+        full: true,
+        current_load: 2,
+        running: 1,
+        state: 'processing',
+      });
+      await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1, request_ids: [id] });
+      expect(await agentOf(world, 'A')).toMatchObject({ full: false, current_load: 1, running: 1 });
+    });
+
+    test('a burst never overfills an agent', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
+      await Promise.all(Array.from({ length: 20 }, () => world.gateway.submitTask(buildSubmission())));
+      await world.settle();
+      const { tasks } = await world.gateway.listTasks({ limit: 50 });
+      expect(tasks.filter(({ status }) => status === 'running')).toHaveLength(3);
+      expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
+    });
+
+    test('a maximum of zero takes nothing', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 0 }));
+      expect(await agentOf(world, 'A')).toMatchObject({ full: true, eligible: false });
+      expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
+    });
+
+    test('candidates rank by pushes taken, shared tags, load ratio, last assignment, id', async () => {
+      const world = await start();
+      world.pusher.script('http://B.test/tasks', REFUSED);
+      const wide = { max_concurrent: 4 };
+      await world.gateway.registerAgent(
+        buildRegistration('C', { ...wide, agent_tags: ['a', 'b'], current_load: 3 }),
+      );
+      await world.gateway.registerAgent(buildRegistration('B', wide));
+      await world.gateway.registerAgent(buildRegistration('A', { ...wide, current_load: 1 }));
+      const chosen = async (tags: string[]) =>
+        (await read(world, await submit(world, { task_tags: tags }))).agent_id;
+      expect(await chosen(['a', 'b'])).toBe('C');
+      expect(await chosen(['a'])).toBe('B');
+      expect(await chosen(['a'])).toBe('A');
     });
   });
 
-  test('a wait ends when the task does', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const request_id = await submit(world);
-    const waiting = world.gateway.getTask(request_id, 60_000, NEVER);
-    await world.pass(2_000);
-    await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'failed', error_info: 'boom' });
-    expect(await waiting).toMatchObject({ status: 'failed', error_info: 'boom' });
+  describe('states', () => {
+    test('draining is sticky until false or register, and takes nothing new', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 5 }));
+      const id = await submit(world);
+      expect(await world.gateway.heartbeatAgent({ agent_id: 'A', draining: true })).toMatchObject({
+        state: 'draining',
+      });
+      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'draining' });
+      expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
+      expect(await read(world, id)).toMatchObject({ status: 'running' });
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 5 }));
+      expect(await agentOf(world, 'A')).toMatchObject({ state: 'processing' });
+    });
+
+    test('an agent that beat every 15 s is offline after 90 s of silence and back with its next call', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      for (let n = 0; n < 3; n += 1) {
+        await world.gateway.heartbeatAgent({ agent_id: 'A' });
+        await world.pass(15_200);
+      }
+      await world.pass(72_000);
+      expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready' });
+      await world.pass(70_000);
+      expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline', eligible: false });
+      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'ready' });
+    });
+
+    test('an agent that never beat stays eligible while its pushes are taken', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
+      await world.pass(400_000);
+      expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready' });
+      world.pusher.script('http://A.test/tasks', REFUSED);
+      await submit(world, { timeout: 10 });
+      await world.pass(380_000);
+      expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline' });
+    });
+
+    test('the running tasks of a silent agent fail only if it asked for that', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
+      await world.gateway.registerAgent(buildRegistration('B', { agent_tags: ['b'] }));
+      const lost = await submit(world, { timeout: 3_600 });
+      const kept = await submit(world, { timeout: 3_600, task_tags: ['b'] });
+      await world.pass(25_000);
+      expect(await read(world, lost)).toMatchObject({ status: 'running' });
+      await world.pass(10_000);
+      const ended = await read(world, lost);
+      expect(ended).toMatchObject({ status: 'failed', result: null });
+      expect(ended.error_info).toMatch(/^agent lost: no contact for 3\d s$/);
+      await world.pass(600_000);
+      expect(await read(world, kept)).toMatchObject({ status: 'running' });
+    });
+
+    test('no time is counted while no gateway was sweeping', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
+      const id = await submit(world, { timeout: 3_600 });
+      await world.clock.advance(1_000_000);
+      await world.settle();
+      expect(await read(world, id)).toMatchObject({ status: 'running' });
+    });
+
+    test('a silent record goes after a day, and a heartbeat then says register again', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      for (let hour = 0; hour < 25; hour += 1) {
+        for (let n = 0; n < 900; n += 1) {
+          await world.clock.advance(4_000);
+          await world.duties.turn();
+        }
+      }
+      await expect(world.gateway.heartbeatAgent({ agent_id: 'A' })).rejects.toMatchObject({
+        code: 'agent_not_found',
+      });
+    });
+
+    test('an unregistered agent is unknown at once', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      expect(await world.gateway.unregisterAgent('A')).toEqual({ ok: true, agent_id: 'A' });
+      for (const call of [
+        world.gateway.unregisterAgent('A'),
+        world.gateway.heartbeatAgent({ agent_id: 'A' }),
+        world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER),
+      ]) {
+        await expect(call).rejects.toMatchObject({ code: 'agent_not_found' });
+      }
+      expect((await world.gateway.listAgents()).total).toBe(0);
+      expect(await read(world, await submit(world))).toMatchObject({ error_info: '无可用 Agent' });
+    });
+  });
+
+  describe('reports', () => {
+    test('a late or repeated report is answered without effect, and only the assignee may report', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      await world.gateway.registerAgent(buildRegistration('B', { agent_tags: [] }));
+      const request_id = await submit(world);
+      const report = (agent_id: string, status: 'success' | 'failed' | 'running' = 'success') =>
+        world.gateway.reportResult({ request_id, agent_id, status, result: { output: 'x', extra: [1] } });
+      await expect(report('B')).rejects.toMatchObject({ code: 'agent_mismatch' });
+      await expect(report('nobody')).rejects.toMatchObject({ code: 'agent_not_found' });
+      expect(await report('A')).toEqual({ ok: true, request_id, status: 'success', accepted: true });
+      expect(await report('A', 'failed')).toEqual({
+        ok: true,
+        request_id,
+        status: 'success',
+        accepted: false,
+      });
+      expect(await report('A', 'running')).toMatchObject({ accepted: false });
+      await expect(report('B')).rejects.toMatchObject({ code: 'agent_mismatch' });
+      expect(await read(world, request_id)).toMatchObject({
+        result: { output: 'x', extra: [1] },
+        progress: 100,
+      });
+      await expect(
+        world.gateway.reportResult({ request_id: 'nothing', agent_id: 'A', status: 'success' }),
+      ).rejects.toMatchObject({ code: 'task_not_found' });
+    });
+
+    test('a report of progress acknowledges, and an agent nobody can reach may still report', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', REFUSED);
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const request_id = await submit(world);
+      await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'running', progress: 30 });
+      const pushes = world.pusher.sent.length;
+      await world.pass(60_000);
+      expect(world.pusher.sent).toHaveLength(pushes);
+      expect(await read(world, request_id)).toMatchObject({ progress: 30, status: 'running', result: null });
+    });
+
+    test('cancelled tasks are told in the heartbeat, by name when the agent names its tasks', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
+      const first = await submit(world);
+      const second = await submit(world, { timeout: 3_600 });
+      await world.gateway.cancelTask(first);
+      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({
+        cancelled_request_ids: [first],
+      });
+      expect(
+        await world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [first, second, 'unknown'] }),
+      ).toMatchObject({ cancelled_request_ids: [first, 'unknown'] });
+      await world.pass(601_000);
+      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({
+        cancelled_request_ids: [],
+      });
+    });
+
+    test('a restarted agent is pushed again what it had acknowledged and does not name', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
+      const lost = await submit(world);
+      const kept = await submit(world);
+      expect(world.pusher.sent).toHaveLength(2);
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3, request_ids: [kept] }));
+      await world.pass(1_000);
+      expect(world.pusher.sent.slice(2).map(({ task }) => task.request_id)).toEqual([lost]);
+    });
+  });
+
+  describe('submissions and listings', () => {
+    test('a repeat under the same key is answered with the fresh snapshot, also when both arrive at once', async () => {
+      const world = await start();
+      const [one, two] = await Promise.all([
+        world.gateway.submitTask(buildSubmission(), 'key-1'),
+        world.gateway.submitTask(buildSubmission(), 'key-1'),
+      ]);
+      expect(two).toEqual(one);
+      await world.settle();
+      expect(await world.gateway.submitTask(buildSubmission(), 'key-1')).toEqual(one);
+      await expect(world.gateway.submitTask(buildSubmission({ timeout: 5 }), 'key-1')).rejects.toMatchObject({
+        code: 'idempotency_conflict',
+      });
+      expect((await world.gateway.listTasks({ limit: 10 })).tasks).toHaveLength(1);
+    });
+
+    test('no more tasks are open than the limit', async () => {
+      const world = await start({ openTasksMax: 2 });
+      await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
+      await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
+      await expect(world.gateway.submitTask(buildSubmission())).rejects.toMatchObject({ code: 'busy' });
+    });
+
+    test('the listing pages through everything, newest first, each once', async () => {
+      const world = await start();
+      const ids: string[] = [];
+      for (let n = 0; n < 25; n += 1) {
+        ids.unshift(await submit(world, { cli_session_id: n % 2 ? 'odd' : 'even' }));
+        await world.clock.advance(1);
+      }
+      const seen: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Awaited<ReturnType<World['gateway']['listTasks']>> = await world.gateway.listTasks({
+          limit: 10,
+          ...(cursor !== null && { cursor }),
+        });
+        seen.push(...page.tasks.map(({ request_id }) => request_id));
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+      expect(seen).toEqual(ids);
+      expect((await world.gateway.listTasks({ limit: 50, session: 'odd' })).tasks).toHaveLength(12);
+      await expect(world.gateway.listTasks({ limit: 5, cursor: '!' })).rejects.toMatchObject({
+        code: 'validation_failed',
+      });
+    });
+
+    test('a wait ends when the task does', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const request_id = await submit(world);
+      const waiting = world.gateway.getTask(request_id, 60_000, NEVER);
+      await world.pass(2_000);
+      await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'failed', error_info: 'boom' });
+      expect(await waiting).toMatchObject({ status: 'failed', error_info: 'boom' });
+    });
   });
 });

@@ -1,12 +1,16 @@
 /** How an assignment reaches its agent: acknowledged, not taken, unknown; moves, retries, pull. */
-import { describe, expect, test } from 'vitest';
-import { createPlainStore } from '../fakes/plain-store.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createFakeClock } from '../fakes/clock.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../fakes/pusher.ts';
-import { buildRegistration, buildSubmission, createWorld, NEVER, type World } from '../fakes/world.ts';
-
-function start(): World {
-  return createWorld(createPlainStore);
-}
+import { STORES } from '../fakes/stores.ts';
+import {
+  buildRegistration,
+  buildSubmission,
+  createWorld,
+  NEVER,
+  type World,
+  type WorldOptions,
+} from '../fakes/world.ts';
 
 async function submit(world: World, more = {}): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission(more));
@@ -16,236 +20,252 @@ async function submit(world: World, more = {}): Promise<string> {
 
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 
-describe('a pushed task', () => {
-  test('is running before the push starts and acknowledged by a 2xx', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const fresh = await world.gateway.submitTask(buildSubmission());
-    expect(fresh).toMatchObject({
-      status: 'pending',
-      agent_id: null,
-      progress: 0,
-      result: null,
-      error_info: null,
+describe.each(STORES)('on %s', (_name, open) => {
+  const opened: World[] = [];
+  const start = async (options: Omit<WorldOptions, 'clock'> = {}): Promise<World> => {
+    const clock = createFakeClock();
+    const world = createWorld(await open(clock), { clock, ...options });
+    opened.push(world);
+    return world;
+  };
+  afterEach(async () => {
+    for (const { store } of opened.splice(0)) await store.close();
+  });
+
+  describe('a pushed task', () => {
+    test('is running before the push starts and acknowledged by a 2xx', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const fresh = await world.gateway.submitTask(buildSubmission());
+      expect(fresh).toMatchObject({
+        status: 'pending',
+        agent_id: null,
+        progress: 0,
+        result: null,
+        error_info: null,
+      });
+      await world.settle();
+      expect(world.pusher.sent[0]?.task).toMatchObject({
+        status: 'running',
+        agent_id: 'A',
+        request_id: fresh.request_id,
+      });
+      await world.pass(120_000);
+      expect(world.pusher.sent).toHaveLength(1);
     });
-    await world.settle();
-    expect(world.pusher.sent[0]?.task).toMatchObject({
-      status: 'running',
-      agent_id: 'A',
-      request_id: fresh.request_id,
+
+    test('ends as no agent at once when nobody qualifies', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { agent_tags: ['other'] }));
+      const id = await submit(world);
+      expect(await read(world, id)).toMatchObject({
+        status: 'failed',
+        error_info: '无可用 Agent',
+        result: null,
+      });
     });
-    await world.pass(120_000);
-    expect(world.pusher.sent).toHaveLength(1);
-  });
 
-  test('ends as no agent at once when nobody qualifies', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { agent_tags: ['other'] }));
-    const id = await submit(world);
-    expect(await read(world, id)).toMatchObject({
-      status: 'failed',
-      error_info: '无可用 Agent',
-      result: null,
+    test('is retried on the same agent with growing pauses while the fate is unknown', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', BROKEN);
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world);
+      await world.gateway.registerAgent(buildRegistration('B'));
+      await world.pass(60_000);
+      expect(world.pusher.sent.every(({ endpoint }) => endpoint === 'http://A.test/tasks')).toBe(true);
+      expect(world.pusher.sent.length).toBeGreaterThanOrEqual(5);
+      expect(world.pusher.sent.length).toBeLessThanOrEqual(8);
+      expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
     });
-  });
 
-  test('is retried on the same agent with growing pauses while the fate is unknown', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', BROKEN);
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const id = await submit(world);
-    await world.gateway.registerAgent(buildRegistration('B'));
-    await world.pass(60_000);
-    expect(world.pusher.sent.every(({ endpoint }) => endpoint === 'http://A.test/tasks')).toBe(true);
-    expect(world.pusher.sent.length).toBeGreaterThanOrEqual(5);
-    expect(world.pusher.sent.length).toBeLessThanOrEqual(8);
-    expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
-  });
+    test('moves at once from an agent that answers busy', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', BUSY);
+      await world.gateway.registerAgent(buildRegistration('A'));
+      await world.gateway.registerAgent(buildRegistration('B', { current_load: 1, max_concurrent: 3 }));
+      const id = await submit(world);
+      expect(world.pusher.sent.map(({ endpoint }) => endpoint)).toEqual([
+        'http://A.test/tasks',
+        'http://B.test/tasks',
+      ]);
+      expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
+      const { agents } = await world.gateway.listAgents();
+      expect(agents.map(({ agent_id, running }) => [agent_id, running])).toEqual([
+        ['A', 0],
+        ['B', 1],
+      ]);
+    });
 
-  test('moves at once from an agent that answers busy', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', BUSY);
-    await world.gateway.registerAgent(buildRegistration('A'));
-    await world.gateway.registerAgent(buildRegistration('B', { current_load: 1, max_concurrent: 3 }));
-    const id = await submit(world);
-    expect(world.pusher.sent.map(({ endpoint }) => endpoint)).toEqual([
-      'http://A.test/tasks',
-      'http://B.test/tasks',
-    ]);
-    expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
-    const { agents } = await world.gateway.listAgents();
-    expect(agents.map(({ agent_id, running }) => [agent_id, running])).toEqual([
-      ['A', 0],
-      ['B', 1],
-    ]);
-  });
+    test('moves after three attempts and ten seconds when nothing was taken', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', REFUSED);
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world);
+      await world.gateway.registerAgent(buildRegistration('B'));
+      await world.pass(9_600);
+      expect(await read(world, id)).toMatchObject({ agent_id: 'A' });
+      await world.pass(10_000);
+      expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
+    });
 
-  test('moves after three attempts and ten seconds when nothing was taken', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', REFUSED);
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const id = await submit(world);
-    await world.gateway.registerAgent(buildRegistration('B'));
-    await world.pass(9_600);
-    expect(await read(world, id)).toMatchObject({ agent_id: 'A' });
-    await world.pass(10_000);
-    expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
-  });
+    test('an agent that answers 410 is offline until it beats', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', GONE);
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world, { queue_timeout: 100 });
+      expect((await world.gateway.listAgents()).agents[0]).toMatchObject({
+        state: 'offline',
+        eligible: false,
+      });
+      world.pusher.script('http://A.test/tasks', TAKEN);
+      const beat = await world.gateway.heartbeatAgent({ agent_id: 'A' });
+      expect(beat.state).toBe('processing');
+      await world.pass(5_000);
+      expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
+    });
 
-  test('an agent that answers 410 is offline until it beats', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', GONE);
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const id = await submit(world, { queue_timeout: 100 });
-    expect((await world.gateway.listAgents()).agents[0]).toMatchObject({ state: 'offline', eligible: false });
-    world.pusher.script('http://A.test/tasks', TAKEN);
-    const beat = await world.gateway.heartbeatAgent({ agent_id: 'A' });
-    expect(beat.state).toBe('processing');
-    await world.pass(5_000);
-    expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
-  });
+    test('a connection without an answer stays the only one, and a late 2xx counts', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', 'hang');
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world);
+      await world.pass(200_000);
+      expect(world.pusher.sent).toHaveLength(1);
+      world.pusher.answer('http://A.test/tasks', TAKEN);
+      await world.pass(200_000);
+      expect(world.pusher.sent).toHaveLength(1);
+      expect(await read(world, id)).toMatchObject({ status: 'running' });
+    });
 
-  test('a connection without an answer stays the only one, and a late 2xx counts', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', 'hang');
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const id = await submit(world);
-    await world.pass(200_000);
-    expect(world.pusher.sent).toHaveLength(1);
-    world.pusher.answer('http://A.test/tasks', TAKEN);
-    await world.pass(200_000);
-    expect(world.pusher.sent).toHaveLength(1);
-    expect(await read(world, id)).toMatchObject({ status: 'running' });
-  });
-
-  test('ends at its deadline while its push is still open', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', 'hang');
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const id = await submit(world, { timeout: 30 });
-    await world.pass(29_200);
-    expect(await read(world, id)).toMatchObject({ status: 'running' });
-    await world.pass(1_200);
-    expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout', agent_id: 'A' });
-  });
-
-  test('after unregister what may have been taken moves after 90 s, and what was acknowledged stays', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', BROKEN);
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
-    const unknown = await submit(world);
-    world.pusher.script('http://A.test/tasks', TAKEN);
-    const acknowledged = await submit(world);
-    await world.gateway.unregisterAgent('A');
-    await world.gateway.registerAgent(buildRegistration('B', { max_concurrent: 2 }));
-    await world.pass(85_000);
-    expect(await read(world, unknown)).toMatchObject({ agent_id: 'A' });
-    await world.pass(10_000);
-    expect(await read(world, unknown)).toMatchObject({ agent_id: 'B' });
-    expect(await read(world, acknowledged)).toMatchObject({ agent_id: 'A', status: 'running' });
-  });
-
-  test('after unregister with nobody else the task is offered again when an agent appears', async () => {
-    const world = start();
-    world.pusher.script('http://A.test/tasks', REFUSED);
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const id = await submit(world);
-    await world.gateway.unregisterAgent('A');
-    await world.pass(5_000);
-    expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
-    await world.gateway.registerAgent(buildRegistration('B'));
-    await world.pass(2_000);
-    expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'B' });
-  });
-});
-
-describe('waiting for an agent', () => {
-  test('the oldest waiter goes first when an agent becomes free, and the rest fail at their queue end', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A'));
-    const first = await submit(world, { queue_timeout: 50 });
-    const second = await submit(world, { queue_timeout: 50 });
-    const third = await submit(world, { queue_timeout: 50 });
-    expect(await read(world, second)).toMatchObject({ status: 'pending' });
-    await world.gateway.reportResult({ request_id: first, agent_id: 'A', status: 'success' });
-    await world.pass(1_000);
-    expect(await read(world, second)).toMatchObject({ status: 'running' });
-    expect(await read(world, third)).toMatchObject({ status: 'pending' });
-    await world.pass(51_000);
-    expect(await read(world, third)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
-  });
-
-  test('the timeout wins when both end at once', async () => {
-    const world = start();
-    const id = await submit(world, { queue_timeout: 10, timeout: 10 });
-    await world.pass(11_000);
-    expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout' });
-  });
-
-  test('a hundred waiters all get through one agent of capacity ten, never more than ten at once', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 10 }));
-    const ids: string[] = [];
-    for (let n = 0; n < 100; n += 1) {
-      ids.push((await world.gateway.submitTask(buildSubmission({ queue_timeout: 300 }))).request_id);
-    }
-    let done = 0;
-    while (done < 100) {
+    test('ends at its deadline while its push is still open', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', 'hang');
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world, { timeout: 30 });
+      await world.pass(29_200);
+      expect(await read(world, id)).toMatchObject({ status: 'running' });
       await world.pass(1_200);
-      const running = (await world.gateway.listAgents()).agents[0]?.running_request_ids ?? [];
-      expect(running.length).toBeGreaterThan(0);
-      expect(running.length).toBeLessThanOrEqual(10);
-      for (const request_id of running) {
-        await world.gateway.reportResult({
-          request_id,
-          agent_id: 'A',
-          status: 'success',
-          result: { output: 'x' },
-        });
-        done += 1;
+      expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout', agent_id: 'A' });
+    });
+
+    test('after unregister what may have been taken moves after 90 s, and what was acknowledged stays', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', BROKEN);
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
+      const unknown = await submit(world);
+      world.pusher.script('http://A.test/tasks', TAKEN);
+      const acknowledged = await submit(world);
+      await world.gateway.unregisterAgent('A');
+      await world.gateway.registerAgent(buildRegistration('B', { max_concurrent: 2 }));
+      await world.pass(85_000);
+      expect(await read(world, unknown)).toMatchObject({ agent_id: 'A' });
+      await world.pass(10_000);
+      expect(await read(world, unknown)).toMatchObject({ agent_id: 'B' });
+      expect(await read(world, acknowledged)).toMatchObject({ agent_id: 'A', status: 'running' });
+    });
+
+    test('after unregister with nobody else the task is offered again when an agent appears', async () => {
+      const world = await start();
+      world.pusher.script('http://A.test/tasks', REFUSED);
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const id = await submit(world);
+      await world.gateway.unregisterAgent('A');
+      await world.pass(5_000);
+      expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
+      await world.gateway.registerAgent(buildRegistration('B'));
+      await world.pass(2_000);
+      expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'B' });
+    });
+  });
+
+  describe('waiting for an agent', () => {
+    test('the oldest waiter goes first when an agent becomes free, and the rest fail at their queue end', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      const first = await submit(world, { queue_timeout: 50 });
+      const second = await submit(world, { queue_timeout: 50 });
+      const third = await submit(world, { queue_timeout: 50 });
+      expect(await read(world, second)).toMatchObject({ status: 'pending' });
+      await world.gateway.reportResult({ request_id: first, agent_id: 'A', status: 'success' });
+      await world.pass(1_000);
+      expect(await read(world, second)).toMatchObject({ status: 'running' });
+      expect(await read(world, third)).toMatchObject({ status: 'pending' });
+      await world.pass(51_000);
+      expect(await read(world, third)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
+    });
+
+    test('the timeout wins when both end at once', async () => {
+      const world = await start();
+      const id = await submit(world, { queue_timeout: 10, timeout: 10 });
+      await world.pass(11_000);
+      expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout' });
+    });
+
+    test('a hundred waiters all get through one agent of capacity ten, never more than ten at once', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 10 }));
+      const ids: string[] = [];
+      for (let n = 0; n < 100; n += 1) {
+        ids.push((await world.gateway.submitTask(buildSubmission({ queue_timeout: 300 }))).request_id);
       }
-    }
-    for (const id of ids) expect(await read(world, id)).toMatchObject({ status: 'success' });
-  });
-});
-
-describe('a pull agent', () => {
-  test('claims the oldest assignment, once, and again after 15 s without word', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 2 }));
-    const first = await submit(world);
-    const second = await submit(world);
-    const claim = () => world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
-    expect(await claim()).toMatchObject({ request_id: first, status: 'running', agent_id: 'A' });
-    expect(await claim()).toMatchObject({ request_id: second });
-    expect(await claim()).toBeNull();
-    await world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [second] });
-    await world.pass(15_200);
-    expect(await claim()).toMatchObject({ request_id: first });
-    expect(await claim()).toBeNull();
-    expect(world.pusher.sent).toEqual([]);
+      let done = 0;
+      while (done < 100) {
+        await world.pass(1_200);
+        const running = (await world.gateway.listAgents()).agents[0]?.running_request_ids ?? [];
+        expect(running.length).toBeGreaterThan(0);
+        expect(running.length).toBeLessThanOrEqual(10);
+        for (const request_id of running) {
+          await world.gateway.reportResult({
+            request_id,
+            agent_id: 'A',
+            status: 'success',
+            result: { output: 'x' },
+          });
+          done += 1;
+        }
+      }
+      for (const id of ids) expect(await read(world, id)).toMatchObject({ status: 'success' });
+    });
   });
 
-  test('waits for a task and gets it when it comes', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
-    const claim = world.gateway.claimTask({ agent_id: 'A', wait: 30 }, NEVER);
-    await world.pass(5_000);
-    const id = await submit(world);
-    expect(await claim).toMatchObject({ request_id: id });
-    const nothing = world.gateway.claimTask({ agent_id: 'A', wait: 10 }, NEVER);
-    await world.pass(10_400);
-    expect(await nothing).toBeNull();
-  });
+  describe('a pull agent', () => {
+    test('claims the oldest assignment, once, and again after 15 s without word', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 2 }));
+      const first = await submit(world);
+      const second = await submit(world);
+      const claim = () => world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
+      expect(await claim()).toMatchObject({ request_id: first, status: 'running', agent_id: 'A' });
+      expect(await claim()).toMatchObject({ request_id: second });
+      expect(await claim()).toBeNull();
+      await world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [second] });
+      await world.pass(15_200);
+      expect(await claim()).toMatchObject({ request_id: first });
+      expect(await claim()).toBeNull();
+      expect(world.pusher.sent).toEqual([]);
+    });
 
-  test('loses to another agent what it does not claim for ten seconds', async () => {
-    const world = start();
-    await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
-    const id = await submit(world);
-    await world.gateway.registerAgent(buildRegistration('B'));
-    await world.pass(9_600);
-    expect(await read(world, id)).toMatchObject({ agent_id: 'A' });
-    await world.pass(2_000);
-    expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
+    test('waits for a task and gets it when it comes', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
+      const claim = world.gateway.claimTask({ agent_id: 'A', wait: 30 }, NEVER);
+      await world.pass(5_000);
+      const id = await submit(world);
+      expect(await claim).toMatchObject({ request_id: id });
+      const nothing = world.gateway.claimTask({ agent_id: 'A', wait: 10 }, NEVER);
+      await world.pass(10_400);
+      expect(await nothing).toBeNull();
+    });
+
+    test('loses to another agent what it does not claim for ten seconds', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
+      const id = await submit(world);
+      await world.gateway.registerAgent(buildRegistration('B'));
+      await world.pass(9_600);
+      expect(await read(world, id)).toMatchObject({ agent_id: 'A' });
+      await world.pass(2_000);
+      expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
+    });
   });
 });

@@ -44,7 +44,7 @@ export async function live(lifetimes: Lifetimes, plan: readonly Operation[]): Pr
 
   async function start(store: Store): Promise<void> {
     faulty = createFaultyStore(watchGrants(store));
-    world = createWorld(() => faulty, { clock, pusher });
+    world = createWorld(faulty, { clock, pusher });
     for (const session of SESSIONS) subscribe(session);
   }
 
