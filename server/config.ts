@@ -198,8 +198,15 @@ function joinConfig(values: Values, world: World): Config {
     sessionEventsMax: values.SESSION_EVENTS_MAX,
     pingIntervalMs: values.PING_INTERVAL_SECONDS * 1_000,
     shutdownMs: values.SHUTDOWN_SECONDS * 1_000,
-    secrets: [...gatewayAuth, ...adminAuth, ...pushSecrets].filter((one) => one !== DEFAULT_GATEWAY_AUTH),
+    secrets: listSecrets(...gatewayAuth, ...adminAuth, ...pushSecrets, ...pushSecrets.map(bareKey)).filter(
+      (one) => one !== DEFAULT_GATEWAY_AUTH,
+    ),
   };
+}
+
+/** A signing key is as secret without the mark it is written with. */
+function bareKey(secret: string): string {
+  return secret.replace(/^whsec_/, '');
 }
 
 function listSecrets(...secrets: readonly (string | undefined)[]): readonly string[] {

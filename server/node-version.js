@@ -1,0 +1,18 @@
+/*
+ * Preloaded before anything else: where Node is too old to run the gateway it says so in one sentence and ends, before
+ * the first .ts file is looked at. Written so that any Node can read it.
+ */
+(function checkNodeVersion() {
+  var needed = [24, 18];
+  var present = process.versions.node.split('.').map(Number);
+  var enough = present[0] > needed[0] || (present[0] === needed[0] && present[1] >= needed[1]);
+  if (enough) return;
+  console.error(
+    'Task Gateway needs Node ' +
+      needed.join('.') +
+      ' or newer and this is Node ' +
+      process.versions.node +
+      ': run "npm ci", which brings Node 24 on Linux x64, and start with an npm script, or install Node 24 (https://nodejs.org).',
+  );
+  process.exit(1);
+})();
