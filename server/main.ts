@@ -1,0 +1,42 @@
+/**
+ * The server's one entry: reads the settings, starts the gateway, says where it is, and ends it on SIGTERM or SIGINT.
+ * Settings that cannot be used are told all at once, and nothing is started.
+ */
+import closeWithGrace from 'close-with-grace';
+import { composeGateway } from './compose.ts';
+import { readConfig } from './config.ts';
+import { createLog } from './system/log.ts';
+import { describeStart } from './welcome.ts';
+
+const answer = readConfig(process.env);
+if (!answer.ok) {
+  console.error(`The gateway was not started. ${answer.mistakes.length} to mend:`);
+  for (const mistake of answer.mistakes) console.error(`  ${mistake}`);
+  process.exit(1);
+}
+
+const { config, warnings } = answer;
+const log = createLog({ level: config.logLevel, secrets: config.secrets });
+for (const warning of warnings) log.warn({}, warning);
+
+try {
+  const running = await composeGateway(config, log);
+  const told = describeStart(config, running.address);
+  if (process.stdout.isTTY) process.stdout.write(told.forPeople);
+  else {
+    log.info(told.facts, 'listening');
+    log.flush();
+    // Not through the log, whose redactor would hide it: it is told once, to whoever started the gateway.
+    if (told.adminSecret !== null) process.stdout.write(`${told.adminSecret}\n`);
+  }
+  closeWithGrace({ delay: config.shutdownMs + 1_000, logger: false }, async ({ signal, err }) => {
+    if (err) log.error({ err }, 'the gateway ends because of a fault');
+    else log.info({ signal }, 'shutting down');
+    await running.stop();
+    log.info({}, 'stopped');
+    log.flush();
+  });
+} catch (error) {
+  console.error(`The gateway was not started. ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+}
