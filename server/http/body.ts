@@ -1,0 +1,126 @@
+/**
+ * Reading a request's body: bounded, as bytes, then as UTF-8, then as JSON. Nothing larger than the limit is ever
+ * held. A small body of declared length is read here; every other goes through koa-body. Both answer the same.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Context } from 'koa';
+import { koaBody } from 'koa-body';
+import { Problem } from './problems.ts';
+
+/** Bodies up to this many bytes are read here if their length is declared. */
+const SMALL_BYTES = 65_536;
+
+/** The caller went away while its body was being read: there is nobody to answer. */
+export class CallerLeft extends Error {
+  override readonly name = 'CallerLeft';
+}
+
+export type ReadBody = (ctx: Context) => Promise<unknown>;
+
+/** Creates the reader. It throws a `Problem`: 413, 415 or 400, judged in this order. */
+export function createBodyReader(limits: { readonly bodyBytesMax: number }): ReadBody {
+  const { bodyBytesMax } = limits;
+  const tooLarge = (): Problem =>
+    new Problem(
+      'payload_too_large',
+      `The body is larger than ${bodyBytesMax} bytes. Keep large data elsewhere and send a reference to it.`,
+    );
+  const readAny = createLargeReader(bodyBytesMax, tooLarge);
+
+  return async (ctx) => {
+    const { req } = ctx;
+    const { 'content-length': declared, 'transfer-encoding': transfer } = req.headers;
+    const length = declared === undefined ? null : Number(declared);
+    if (length !== null && length > bodyBytesMax) throw tooLarge();
+    judgeHeaders(req, transfer !== undefined || (length ?? 0) > 0);
+    if (transfer === undefined && (length ?? 0) === 0) return parseBody(Buffer.alloc(0));
+    const isSmall = transfer === undefined && length !== null && length <= SMALL_BYTES;
+    return parseBody(await (isSmall ? readSmall(req) : readAny(ctx)));
+  };
+}
+
+/** A compressed body is not read; a web page's must say that it is JSON, so that the browser asks first. */
+function judgeHeaders({ headers }: IncomingMessage, hasBody: boolean): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
+    throw new Problem(
+      'unsupported_media_type',
+      'Compressed bodies are not read. Send the body without Content-Encoding.',
+    );
+  }
+  if (hasBody && headers.origin !== undefined && !isJsonType(headers['content-type'])) {
+    throw new Problem(
+      'unsupported_media_type',
+      'A request with an Origin must say what its body is. Send it with Content-Type: application/json.',
+    );
+  }
+}
+
+function isJsonType(contentType: string | undefined): boolean {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+}
+
+/** The parser of HTTP sees to it that no more comes than was declared. */
+function readSmall(req: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('end', () => {
+      const [first] = chunks;
+      resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks));
+    });
+    req.on('error', () => reject(new CallerLeft()));
+  });
+}
+
+/** koa-body as a reader of bytes: it holds no more than the limit, whatever the framing. */
+function createLargeReader(bodyBytesMax: number, tooLarge: () => Problem): (ctx: Context) => Promise<Buffer> {
+  const read = koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['*/*'],
+    encoding: 'binary',
+    textLimit: bodyBytesMax,
+  });
+  return async (ctx) => {
+    // It reads what has a type it understands; what the header said was judged before.
+    ctx.req.headers['content-type'] = 'text/plain';
+    try {
+      await read(ctx, async () => {});
+    } catch (error) {
+      if (statusOf(error) === 413) throw tooLarge();
+      throw new CallerLeft();
+    }
+    return Buffer.from(String(ctx.request.body), 'latin1');
+  };
+}
+
+function statusOf(error: unknown): unknown {
+  return error instanceof Error && 'status' in error ? error.status : undefined;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function parseBody(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw malformed('There is no body. Send a JSON object as UTF-8.');
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
+    throw malformed('The body begins with a byte-order mark. Send it as UTF-8 without one.');
+  }
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw malformed('The body is not UTF-8. Send a JSON object as UTF-8 without a byte-order mark.');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed('The body is not JSON. Send a JSON object as UTF-8 without a byte-order mark.');
+  }
+}
+
+function malformed(detail: string): Problem {
+  return new Problem('malformed_body', detail);
+}

@@ -1,0 +1,122 @@
+/**
+ * The gateway's HTTP server, put together: routes from the document, the pages beside them, the one boundary where
+ * everything thrown becomes a problem, and the server's own start and end.
+ */
+import type { AddressInfo } from 'node:net';
+import Router from '@koa/router';
+import Koa from 'koa';
+import type { Chance, Clock } from '../ports/clock.ts';
+import type { Gateway } from '../ports/gateway.ts';
+import type { Log } from '../ports/log.ts';
+import { createAdminHandlers } from './admin.ts';
+import { createAgentHandlers } from './agents.ts';
+import { createBodyReader } from './body.ts';
+import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
+import { loadContract } from './contract.ts';
+import type { CorsOrigins } from './cors.ts';
+import { createEventHandlers } from './events.ts';
+import type { Handlers } from './handlers.ts';
+import type { JsonLimits } from './json-limits.ts';
+import { type AnyHandler, serveOperation } from './operation.ts';
+import { loadPages } from './pages.ts';
+import { createProbes, servePage } from './probes.ts';
+import { createSecrets } from './secrets.ts';
+import { createServer } from './server.ts';
+import { createStreams, type StreamLimits } from './sse.ts';
+import { createTaskHandlers } from './tasks.ts';
+
+export type HttpLimits = JsonLimits &
+  StreamLimits & {
+    readonly bodyBytesMax: number;
+    readonly connectionsMax: number;
+  };
+
+/** The limits of the contract. */
+export const HTTP_LIMITS: HttpLimits = {
+  bodyBytesMax: 4 * 1024 * 1024,
+  depthMax: 100,
+  keysMax: 100_000,
+  streamsMax: 20_000,
+  sessionStreamsMax: 100,
+  connectionsMax: 30_000,
+};
+
+export type HttpSettings = {
+  /** Whether heartbeat, report and unregister must carry the secret (§5.6). */
+  readonly isAgentAuthRequired: boolean;
+  readonly corsOrigins: CorsOrigins;
+};
+
+export type HttpDeps = {
+  readonly gateway: Gateway;
+  /** Right secrets, at most two of each while one is being changed (§5). */
+  readonly secrets: { readonly gateway: readonly string[]; readonly admin: readonly string[] };
+  readonly limits: HttpLimits;
+  readonly settings: HttpSettings;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly log: Log;
+};
+
+export type Http = {
+  /** Starts to listen; resolves with the address. Port 0 takes a free one. */
+  listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
+  /**
+   * Readiness says 503, nobody new is let in, long polls are answered, streams end with a time to come back. Resolves
+   * when every connection has closed, at the latest after so long, then closing what is left. Twice is fine.
+   */
+  drain(graceMs: number): Promise<void>;
+  /** How many event streams are open. */
+  streamCount(): number;
+};
+
+/** Puts the server together; it does not listen yet. Throws when the document and the handlers don't fit. */
+export async function createHttp(deps: HttpDeps): Promise<Http> {
+  const contract = await loadContract();
+  const draining = new AbortController();
+  const streams = createStreams(deps);
+  const router = new Router({ sensitive: true, strict: true });
+  const handlers: Handlers = {
+    ...createTaskHandlers(deps.gateway),
+    ...createEventHandlers(deps.gateway),
+    ...createAgentHandlers(deps.gateway),
+    ...createAdminHandlers(deps.gateway),
+  };
+  const operationDeps = {
+    secrets: createSecrets(deps.secrets),
+    readBody: createBodyReader(deps.limits),
+    limits: deps.limits,
+    isAgentAuthRequired: deps.settings.isAgentAuthRequired,
+    streams,
+    draining: draining.signal,
+  };
+  for (const operation of contract.operations) {
+    const { operationId, path, method } = operation;
+    const handler = handlers[operationId] as AnyHandler | undefined;
+    if (!handler) throw new Error(`The document has an operation nobody handles: ${operationId}.`);
+    router.register(path, [method], serveOperation(operationDeps, operation, handler), { name: operationId });
+  }
+  const pages = loadPages(contract.version);
+  for (const page of pages) router.get(page.path, servePage(page));
+  const probes = createProbes(deps.gateway, draining.signal);
+  router.get('/livez', probes.live);
+  router.get('/readyz', probes.ready);
+
+  const app = new Koa();
+  app.on('error', (error) => deps.log.debug({ error }, 'an answer could not be sent'));
+  const openPaths = new Set(pages.map(({ path }) => path));
+  app.use(createBoundary({ ...deps, version: contract.version, openPaths, draining: draining.signal }));
+  router.on('not-found', createFallback());
+  app.use(router.routes());
+  const server = createServer(app.callback(), deps.limits, describeHeaders(contract.version));
+
+  return {
+    listen: server.listen,
+    drain: (graceMs) =>
+      server.drain(graceMs, () => {
+        draining.abort();
+        streams.end();
+      }),
+    streamCount: streams.count,
+  };
+}

@@ -1,0 +1,39 @@
+/** What is published beside the operations: the documents of the contract, and the answers for probes. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A page that never changes while the server runs. */
+export type Page = {
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly etag: string;
+};
+
+const DOCUMENTS = [
+  { path: '/openapi.json', file: 'openapi.json', contentType: 'application/json' },
+  { path: '/openapi.yaml', file: 'openapi.yaml', contentType: 'application/yaml; charset=utf-8' },
+  { path: '/openapi.3.2.json', file: 'openapi.3.2.json', contentType: 'application/json' },
+  { path: '/openapi.agent.json', file: 'openapi.agent.json', contentType: 'application/json' },
+];
+
+/** Reads the published documents, and the page at `/` that says where they are. */
+export function loadPages(version: string): readonly Page[] {
+  const documents = DOCUMENTS.map(({ path, file, contentType }) => {
+    const url = import.meta.resolve(`@task-gateway/contract/${file}`);
+    return buildPage(path, contentType, readFileSync(fileURLToPath(url)));
+  });
+  const index = {
+    name: 'Task Gateway',
+    version,
+    documents: DOCUMENTS.map(({ path }) => path),
+    health: ['/livez', '/readyz'],
+  };
+  return [buildPage('/', 'application/json', Buffer.from(JSON.stringify(index))), ...documents];
+}
+
+function buildPage(path: string, contentType: string, body: Buffer): Page {
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  return { path, contentType, body, etag };
+}

@@ -1,0 +1,35 @@
+/** The pages, and the answers for probes: does the process live, can calls succeed now. */
+import type { Middleware } from 'koa';
+import type { Gateway } from '../ports/gateway.ts';
+import type { Page } from './pages.ts';
+
+/** Serves a page; a caller that has it already is told so. */
+export function servePage(page: Page): Middleware {
+  return (ctx) => {
+    ctx.set({
+      'Content-Type': page.contentType,
+      'Cache-Control': 'no-cache',
+      'Access-Control-Allow-Origin': '*',
+      ETag: page.etag,
+    });
+    if (ctx.get('If-None-Match').includes(page.etag)) ctx.status = 304;
+    else ctx.body = page.body;
+  };
+}
+
+/** `/livez` is 200 as long as the process answers; `/readyz` is 503, with the reason, while calls would fail. */
+export function createProbes(
+  gateway: Pick<Gateway, 'health'>,
+  draining: AbortSignal,
+): { readonly live: Middleware; readonly ready: Middleware } {
+  return {
+    live: (ctx) => {
+      ctx.body = { status: 'ok' };
+    },
+    ready: (ctx) => {
+      const health = draining.aborted ? { ok: false as const, reason: 'draining' } : gateway.health();
+      ctx.status = health.ok ? 200 : 503;
+      ctx.body = health.ok ? { status: 'ok' } : { status: 'unavailable', reason: health.reason };
+    },
+  };
+}

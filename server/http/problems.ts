@@ -1,0 +1,142 @@
+/**
+ * The problem bodies of RFC 9457 and the one table from a code to its status and title. Nobody else knows a status
+ * number of an error. A problem never repeats what was sent: no URL, no secret, no value.
+ */
+import type { components } from '@task-gateway/contract';
+import { GatewayError } from '../ports/gateway.ts';
+import { StoreUnavailable } from '../ports/store.ts';
+
+type Schemas = components['schemas'];
+
+/** The codes of the published document. */
+type DocumentedCode = Schemas[
+  | 'BadRequest'
+  | 'Unauthorized'
+  | 'NotFound'
+  | 'PayloadTooLarge'
+  | 'UnsupportedMediaType'
+  | 'Unprocessable'
+  | 'TooManyRequests'
+  | 'InternalError'
+  | 'ServiceUnavailable']['code'];
+
+/** Codes of answers that belong to no operation: no such path or method, or no request that could be understood. */
+type TransportCode =
+  | 'route_not_found'
+  | 'method_not_allowed'
+  | 'malformed_request'
+  | 'request_timeout'
+  | 'headers_too_large';
+
+export type ProblemCode = DocumentedCode | TransportCode;
+
+/** One thing that is wrong in a request: where (RFC 6901), and what to send instead. */
+export type FieldError = Readonly<Schemas['FieldError']>;
+
+const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly title: string }>> = {
+  malformed_body: { status: 400, title: 'Malformed body' },
+  agent_id_missing: { status: 400, title: 'agent_id missing' },
+  agent_mismatch: { status: 400, title: "Another agent's task" },
+  task_terminal: { status: 400, title: 'Task has ended' },
+  malformed_request: { status: 400, title: 'Malformed request' },
+  unauthorized: { status: 401, title: 'Unauthorized' },
+  task_not_found: { status: 404, title: 'Task not found' },
+  agent_not_found: { status: 404, title: 'Agent not found' },
+  route_not_found: { status: 404, title: 'Path not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  request_timeout: { status: 408, title: 'Request timeout' },
+  payload_too_large: { status: 413, title: 'Payload too large' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+  validation_failed: { status: 422, title: 'Validation failed' },
+  idempotency_conflict: { status: 422, title: 'Idempotency key used before' },
+  too_many_streams: { status: 429, title: 'Too many streams' },
+  headers_too_large: { status: 431, title: 'Headers too large' },
+  internal: { status: 500, title: 'Internal error' },
+  busy: { status: 503, title: 'Busy' },
+  store_unavailable: { status: 503, title: 'Store unavailable' },
+};
+
+/** Whole seconds after which the same request may be sent again. */
+const RETRY_AFTER_SECONDS: Partial<Record<ProblemCode, number>> = {
+  too_many_streams: 5,
+  busy: 5,
+  store_unavailable: 2,
+};
+
+/** A "no" on its way to the caller. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly errors: readonly FieldError[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    more: {
+      errors?: readonly FieldError[];
+      headers?: Readonly<Record<string, string>>;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(detail, { cause: more.cause });
+    this.code = code;
+    this.errors = more.errors;
+    this.headers = more.headers ?? {};
+  }
+}
+
+/** What goes on the wire for a problem. */
+export type ProblemAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON of media type `application/problem+json`. */
+  readonly body: string;
+};
+
+/** Words a problem as its answer. */
+export function describeProblem(problem: Problem): ProblemAnswer {
+  const { code, errors } = problem;
+  const { status, title } = TABLE[code];
+  const retryAfter = RETRY_AFTER_SECONDS[code];
+  const type = `urn:task-gateway:problem:${code}`;
+  return {
+    status,
+    headers: {
+      ...problem.headers,
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    },
+    body: JSON.stringify({ type, title, status, detail: problem.message, code, ...(errors && { errors }) }),
+  };
+}
+
+/** A 422 that names everything that is wrong, one entry each. */
+export function validationFailed(errors: readonly FieldError[]): Problem {
+  const count = errors.length === 1 ? '1 field is wrong' : `${errors.length} fields are wrong`;
+  return new Problem('validation_failed', `${count}; see \`errors\`.`, { errors });
+}
+
+/** Turns whatever was thrown into a problem. What nobody expected becomes a 500 that says nothing of its cause. */
+export function toProblem(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  if (thrown instanceof GatewayError) return fromGateway(thrown);
+  if (thrown instanceof StoreUnavailable) {
+    const detail =
+      'The store does not answer; whether a change was made is not known. Send it again after `Retry-After`.';
+    return new Problem('store_unavailable', detail, { cause: thrown });
+  }
+  return new Problem('internal', 'The gateway failed to answer. The cause is in its log.', { cause: thrown });
+}
+
+/** The gateway's 422 speaks of one thing: a key used before, or the one field that only it can judge. */
+function fromGateway(error: GatewayError): Problem {
+  if (error.code === 'idempotency_conflict') {
+    const errors = [
+      { pointer: '/Idempotency-Key', detail: 'was used for another content; take a fresh key' },
+    ];
+    return new Problem(error.code, error.message, { errors });
+  }
+  if (error.code === 'validation_failed') {
+    return new Problem(error.code, error.message, { errors: [{ pointer: '', detail: error.message }] });
+  }
+  return new Problem(error.code, error.message);
+}

@@ -1,0 +1,113 @@
+/**
+ * The node:http server with every limit set: sizes and times of headers and requests, connections, and an answer for
+ * what is no HTTP at all. It is started once and ended once.
+ */
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { describeProblem, Problem } from './problems.ts';
+
+const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 30_000;
+const CHECK_MS = 1_000;
+/** Longer than the pause between two heartbeats, so that an agent keeps its connection. */
+const KEEP_ALIVE_MS = 20_000;
+const IDLE_CHECK_MS = 20;
+
+export type HttpServer = {
+  listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
+  /** Stops listening, says so, and waits for the connections; after the grace it closes what is left. */
+  drain(graceMs: number, onStop: () => void): Promise<void>;
+};
+
+/** Creates the server around a listener; the headers go with the answers it gives by itself. */
+export function createServer(
+  listener: RequestListener,
+  limits: { readonly connectionsMax: number },
+  headers: Readonly<Record<string, string>>,
+): HttpServer {
+  // Who is being answered: a broken request behind it on the same connection must not be answered into it.
+  const answering = new WeakMap<Socket, ServerResponse>();
+  const server = http.createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    (req, res) => {
+      answering.set(req.socket, res);
+      req.url = toOrigin(req);
+      listener(req, res);
+    },
+  );
+  server.maxConnections = limits.connectionsMax;
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const last = answering.get(socket);
+    if (!socket.writable || error.code === 'ECONNRESET' || (last && !last.writableFinished)) socket.destroy();
+    else socket.end(describeBroken(error.code, headers), () => socket.destroy());
+  });
+
+  let drained: Promise<void> | null = null;
+  return {
+    listen: ({ port, host }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({ port, host }, () => {
+          server.off('error', reject);
+          const address = server.address();
+          if (address === null || typeof address === 'string') reject(new Error('No TCP address.'));
+          else resolve(address);
+        });
+      }),
+    drain(graceMs, onStop) {
+      drained ??= close(server, graceMs, onStop);
+      return drained;
+    },
+  };
+}
+
+/** The target as origin form: a proxy's absolute form loses its authority, anything else is a path nobody serves. */
+function toOrigin({ url = '/' }: IncomingMessage): string {
+  if (url.startsWith('/')) return url;
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+async function close(server: http.Server, graceMs: number, onStop: () => void): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  onStop();
+  // A connection whose last answer has just gone out is idle only now.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const grace = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(grace);
+}
+
+function describeBroken(code: string | undefined, headers: Readonly<Record<string, string>>): string {
+  const { status, body } = describeProblem(judgeBroken(code));
+  const lines = Object.entries({
+    ...headers,
+    Connection: 'close',
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function judgeBroken(code: string | undefined): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new Problem('headers_too_large', `The headers are larger than ${HEADER_BYTES_MAX} bytes.`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Problem(
+        'request_timeout',
+        `A request must arrive within ${REQUEST_MS / 1_000} seconds, its headers within ${HEADERS_MS / 1_000}.`,
+      );
+    default:
+      return new Problem('malformed_request', 'This is not HTTP/1.1 as it should be.');
+  }
+}

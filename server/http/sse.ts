@@ -1,0 +1,224 @@
+/**
+ * The open event streams (§4.2, §6): a cursor each, never a queue. A stream's feed is read only as fast as its reader
+ * takes the bytes, so what a slow reader costs is one event. Frames go straight to the socket, in slices.
+ *
+ * One timer serves all: every five seconds it looks for readers that took nothing for thirty, every third time it
+ * pings. Streams end when the reader leaves, stalls or falls behind what is kept, and when the server drains.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Chance, Clock } from '../ports/clock.ts';
+import type { StreamItem } from '../ports/gateway.ts';
+import type { Log } from '../ports/log.ts';
+import type { EventSource } from './handlers.ts';
+import { Problem } from './problems.ts';
+
+export type StreamLimits = {
+  readonly streamsMax: number;
+  readonly sessionStreamsMax: number;
+};
+
+export type Streams = {
+  /**
+   * Answers with the stream and resolves when it has ended. Throws, with nothing written, a `Problem` (429) when there
+   * are too many, or whatever the feed throws at once.
+   */
+  serve(events: EventSource, response: ServerResponse, headers: Record<string, string>): Promise<void>;
+  /** Tells every reader when to come back, at a time of its own within a few seconds, and ends its stream. */
+  end(): void;
+  /** How many are open. */
+  count(): number;
+};
+
+const TICK_MS = 5_000;
+const TICKS_PER_PING = 3;
+const STALL_MS = 30_000;
+/** So many streams are written to before anything else gets a turn. */
+const STREAMS_PER_TURN = 500;
+/** Bytes of a frame handed over at a time; a reader shows progress at this grain. */
+const SLICE_CHARS = 16_384;
+const RETRY_MS = 2_000;
+
+const STREAM_HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
+/** One open stream. */
+type Stream = {
+  readonly response: ServerResponse;
+  readonly leave: AbortController;
+  /** Goes on with a frame that waits for the reader to take what was written. */
+  release: (() => void) | null;
+  /** Since when the reader was seen to take nothing of what lies there for it, and how much it had by then. */
+  stalled: { readonly sinceMs: number; readonly takenBytes: number } | null;
+};
+
+type Deps = {
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly log: Log;
+  readonly limits: StreamLimits;
+};
+
+/** Creates the keeper of the streams. Its timer runs only while there are any. */
+export function createStreams({ clock, chance, log, limits }: Deps): Streams {
+  const streams = new Set<Stream>();
+  const perSession = new Map<string, number>();
+  let ticking: AbortController | null = null;
+
+  function admit(session: string): void {
+    if (streams.size >= limits.streamsMax) {
+      throw new Problem('too_many_streams', `${limits.streamsMax} streams are open. Try again later.`);
+    }
+    if ((perSession.get(session) ?? 0) >= limits.sessionStreamsMax) {
+      throw new Problem(
+        'too_many_streams',
+        `This session has ${limits.sessionStreamsMax} open streams. Close one before opening another.`,
+      );
+    }
+  }
+
+  function enter(session: string, stream: Stream): void {
+    streams.add(stream);
+    perSession.set(session, (perSession.get(session) ?? 0) + 1);
+    if (ticking) return;
+    ticking = new AbortController();
+    void tick(ticking.signal);
+  }
+
+  function leave(session: string, stream: Stream): void {
+    streams.delete(stream);
+    const left = (perSession.get(session) ?? 1) - 1;
+    if (left === 0) perSession.delete(session);
+    else perSession.set(session, left);
+    if (streams.size > 0) return;
+    ticking?.abort();
+    ticking = null;
+  }
+
+  async function tick(over: AbortSignal): Promise<void> {
+    for (let ticks = 1; ; ticks += 1) {
+      await clock.sleep(TICK_MS, over);
+      if (over.aborted) return;
+      const isPing = ticks % TICKS_PER_PING === 0;
+      let visited = 0;
+      for (const stream of streams) {
+        visited += 1;
+        if (visited % STREAMS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+        if (stream.response.writableLength > 0) judgeStall(stream);
+        else {
+          stream.stalled = null;
+          if (isPing && stream.response.headersSent) stream.response.write(': ping\n\n');
+        }
+      }
+    }
+  }
+
+  function judgeStall(stream: Stream): void {
+    const takenBytes = countTaken(stream.response);
+    if (stream.stalled?.takenBytes !== takenBytes) {
+      stream.stalled = { sinceMs: clock.monotonicMs(), takenBytes };
+    } else if (clock.monotonicMs() - stream.stalled.sinceMs >= STALL_MS) {
+      stream.response.destroy();
+    }
+  }
+
+  /** Resolves when the reader has taken what was written, or has gone. */
+  function drained(stream: Stream): Promise<void> {
+    return new Promise((resolve) => {
+      const release = (): void => {
+        stream.response.off('drain', release);
+        stream.release = null;
+        resolve();
+      };
+      stream.release = release;
+      stream.response.on('drain', release);
+    });
+  }
+
+  async function write(stream: Stream, frame: string): Promise<void> {
+    for (let from = 0; from < frame.length && !stream.leave.signal.aborted; from += SLICE_CHARS) {
+      const slice = frame.length <= SLICE_CHARS ? frame : sliceWell(frame, from, SLICE_CHARS);
+      if (!stream.response.write(slice)) await drained(stream);
+    }
+  }
+
+  /** Writes items until the feed ends, which it does when the reader leaves. */
+  async function follow(
+    stream: Stream,
+    items: AsyncIterator<StreamItem>,
+    first: Promise<IteratorResult<StreamItem>>,
+  ): Promise<void> {
+    for (let next = await first; !next.done; next = await items.next()) {
+      await write(stream, describeItem(next.value));
+      if (stream.leave.signal.aborted) break;
+    }
+    await items.return?.();
+  }
+
+  return {
+    async serve({ session, open }, response, headers) {
+      admit(session);
+      const stream: Stream = { response, leave: new AbortController(), release: null, stalled: null };
+      response.once('close', () => {
+        stream.leave.abort();
+        stream.release?.();
+      });
+      enter(session, stream);
+      try {
+        const items = open(stream.leave.signal)[Symbol.asyncIterator]();
+        const first = items.next();
+        // A feed that fails at once fails before the status is written.
+        await Promise.race([first, new Promise((resolve) => setImmediate(resolve))]);
+        response.writeHead(200, { ...headers, ...STREAM_HEADERS });
+        response.write(`retry: ${RETRY_MS}\n\n: ready\n\n`);
+        await follow(stream, items, first);
+      } catch (error) {
+        if (!response.headersSent) throw error;
+        // The reader comes back with its last id; what it missed is still stored.
+        log.debug({ error }, 'a stream ended early');
+      } finally {
+        leave(session, stream);
+      }
+      if (!response.writableEnded) response.end();
+    },
+
+    end() {
+      for (const stream of streams) {
+        // Not all at the same moment.
+        const retryMs = 1_000 + Math.floor(chance() * 4_000);
+        if (stream.response.headersSent) stream.response.end(`retry: ${retryMs}\n\n`);
+        stream.leave.abort();
+        stream.release?.();
+      }
+    },
+
+    count: () => streams.size,
+  };
+}
+
+/** Bytes the reader's side has taken. */
+function countTaken({ socket, writableLength }: ServerResponse): number {
+  return socket ? socket.bytesWritten - writableLength : 0;
+}
+
+/** A frame: an id and one line of data, nothing else (§6); or the comment that says something is missing. */
+function describeItem(item: StreamItem): string {
+  if (item.gap) return ': gap\n\n';
+  const { event, request_id, status, result, error_info } = item.event;
+  return `id: ${item.cursor}\ndata: ${JSON.stringify({ event, request_id, status, result, error_info })}\n\n`;
+}
+
+/** A slice of a text that cuts no character in two. */
+function sliceWell(text: string, from: number, chars: number): string {
+  const start = isSecondHalf(text, from) ? from + 1 : from;
+  const end = from + chars;
+  return text.slice(start, isSecondHalf(text, end) ? end + 1 : end);
+}
+
+/** JSON.stringify leaves no half alone, so a second half always has its first before it. */
+function isSecondHalf(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 0xdc00 && code <= 0xdfff;
+}
