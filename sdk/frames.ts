@@ -27,7 +27,7 @@ export const FRAME_CHARS_MAX = 67_108_864;
 
 /** Creates a reader for one connection. Throws a `ConnectionError` when an event exceeds `frameCharsMax`. */
 export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader {
-  const decoder = new TextDecoder();
+  const decode = createDecoder();
   const normalize = createLineEndNormalizer();
   let frames: Frame[] = [];
   const parser = createParser({
@@ -37,11 +37,11 @@ export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader 
     onRetry: (retryMs) => frames.push({ kind: 'retry', retryMs }),
     onError: refuseOversize,
   });
-  // The decoder has taken the byte-order mark away; the parser would take a text that looks like one from the first chunk.
+  // The byte-order mark is gone by then; of its first chunk the parser would also take a text that looks like one.
   parser.feed('');
   return (chunk) => {
     frames = [];
-    parser.feed(normalize(decoder.decode(chunk, { stream: true })));
+    parser.feed(normalize(decode(chunk)));
     return frames;
   };
 }
@@ -54,6 +54,21 @@ function refuseOversize(error: ParseError): void {
       'The event stream carries an event that is too large to read.',
     );
   }
+}
+
+/**
+ * UTF-8 without the byte-order mark that may open it. The platform's decoder is told to keep it: Node's takes two away
+ * when the first comes in pieces.
+ */
+function createDecoder(): (chunk: Uint8Array) => string {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let opening = true;
+  return (chunk) => {
+    const text = decoder.decode(chunk, { stream: true });
+    if (!opening || text === '') return text;
+    opening = false;
+    return text.startsWith('\uFEFF') ? text.slice(1) : text;
+  };
 }
 
 /** CR, LF and CRLF each end a line; a CRLF that is split between two chunks is one line end, not two. */

@@ -5,7 +5,7 @@
  * finished and the agent goes on beating. `stopped`: nothing is open any more. It never goes back.
  */
 import { type ClientOptions, createClient } from '../client.ts';
-import { systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { InvalidOptionError, TaskGatewayError } from '../errors.ts';
 import { createInbox, type ListenOptions } from './inbox.ts';
 import type { AgentNotice } from './notice.ts';
@@ -54,96 +54,54 @@ const LOST_AFTER_SECONDS = 120;
 const DRAIN_MS = 30_000;
 /** For the last words of an agent, each. */
 const FAREWELL_MS = 5_000;
+const ABANDONED = 'the agent was stopped before the task was done';
 const WILDCARD_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Creates an agent. Throws `InvalidOptionError` for options that can't work. */
 export function createAgent(options: AgentOptions): Agent {
-  const { agentId: agent_id, maxConcurrent = 1, listen, clock = systemClock } = options;
   judgeOptions(options);
-  const { baseUrl, auth, headers, fetch } = options;
-  const calls = createClient({ baseUrl, auth, headers, fetch, clock });
-  const notify = createNotify(options.onNotice);
+  const parts = assemble(options);
+  const { presence, work, inbox, clock } = parts;
   const lifetime = new AbortController();
   const taking = new AbortController();
   const loops: Promise<void>[] = [];
-  let endpoint = options.endpoint ?? 'pull';
   let state: Agent['state'] = 'created';
   let stopping: Promise<void> | undefined;
-
-  const presence = createPresence({
-    calls,
-    clock,
-    notify,
-    work: () => work,
-    registration: () => describeAgent(options, endpoint),
-  });
-  const { registerAgain } = presence;
-  const reports = createReports({ calls, clock, agent_id, notify, registerAgain });
-  const work = createWork({ handler: options.handler, maxConcurrent, reports, clock, notify });
-  const inbox =
-    listen &&
-    createInbox({
-      listen,
-      agent_id,
-      pushSecrets: [options.pushSecret ?? []].flat(),
-      work,
-      clock,
-      onError: (error) => notify({ kind: 'failure', during: 'push', error }),
-    });
 
   async function start(): Promise<void> {
     if (state !== 'created') throw new InvalidOptionError('An agent starts once. Create another one.');
     state = 'working';
     try {
-      const address = await inbox?.open();
-      endpoint = options.endpoint ?? address ?? 'pull';
+      parts.reachAt(await inbox?.open());
       await presence.register(taking.signal);
     } catch (error) {
       state = 'stopped';
       work.close();
-      lifetime.abort();
       await inbox?.close();
       throw error;
     }
     if (taking.signal.aborted) return;
     loops.push(presence.keepBeating(lifetime.signal));
-    if (!inbox) loops.push(pullTasks({ calls, clock, agent_id, work, presence, notify }, taking.signal));
+    if (!inbox) loops.push(pullTasks(parts, taking.signal));
   }
 
   async function stop(drainMs: number): Promise<void> {
-    const began = state;
-    if (began === 'stopped') return;
+    const before = state;
+    if (before === 'stopped') return;
     state = 'draining';
     work.close();
     presence.drain();
     taking.abort();
-    if (began === 'working') await within(FAREWELL_MS, (signal) => presence.beat(signal));
-    await within(drainMs, (signal) => work.untilDone(signal));
-    await within(FAREWELL_MS, (signal) =>
-      work.abandon('the agent was stopped before the task was done', signal),
-    );
-    if (began === 'working') await within(FAREWELL_MS, unregister);
+    if (before === 'working') {
+      await within(clock, FAREWELL_MS, (signal) => presence.beat(signal));
+      await within(clock, drainMs, (signal) => work.untilDone(signal));
+      await within(clock, FAREWELL_MS, (signal) => work.abandon(ABANDONED, signal));
+      await within(clock, FAREWELL_MS, (signal) => parts.unregister(signal));
+    }
     lifetime.abort();
     await Promise.all(loops);
     await inbox?.close();
     state = 'stopped';
-  }
-
-  async function unregister(signal: AbortSignal): Promise<void> {
-    try {
-      await calls.unregisterAgent({ agent_id }, { signal, maxRetries: 1 });
-    } catch (error) {
-      if (!(error instanceof TaskGatewayError)) throw error;
-      notify({ kind: 'failure', during: 'unregister', error });
-    }
-  }
-
-  /** Runs something that ends when its signal fires, and fires it after the time. */
-  async function within(ms: number, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const ending = new AbortController();
-    const ended = new AbortController();
-    void clock.sleep(ms, ended.signal).then(() => ending.abort());
-    await run(ending.signal).finally(() => ended.abort());
   }
 
   return {
@@ -156,6 +114,52 @@ export function createAgent(options: AgentOptions): Agent {
       return stopping;
     },
   };
+}
+
+/** Puts the duties of an agent together; each is told only of those it needs. */
+function assemble(options: AgentOptions) {
+  const { agentId: agent_id, maxConcurrent = 1, listen, handler, clock = systemClock } = options;
+  const { baseUrl, auth, headers, fetch } = options;
+  const calls = createClient({ baseUrl, auth, headers, fetch, clock });
+  const notify = createNotify(options.onNotice);
+  let endpoint = 'pull';
+  const presence = createPresence({
+    calls,
+    clock,
+    notify,
+    work: () => work,
+    registration: () => describeAgent(options, endpoint),
+  });
+  const { registerAgain } = presence;
+  const reports = createReports({ calls, clock, agent_id, notify, registerAgain });
+  const work = createWork({ handler, maxConcurrent, reports, clock, notify });
+  const pushSecrets = [options.pushSecret ?? []].flat();
+  const onError = (error: unknown): void => notify({ kind: 'failure', during: 'push', error });
+  return {
+    ...{ agent_id, calls, clock, notify, presence, work },
+    inbox: listen && createInbox({ listen, agent_id, pushSecrets, work, clock, onError }),
+    /** Says where pushes arrive, once that is known. */
+    reachAt(address: string | undefined): void {
+      endpoint = options.endpoint ?? address ?? 'pull';
+    },
+    /** Failures are told: the agent leaves in any case. */
+    async unregister(signal: AbortSignal): Promise<void> {
+      try {
+        await calls.unregisterAgent({ agent_id }, { signal, maxRetries: 1 });
+      } catch (error) {
+        if (!(error instanceof TaskGatewayError)) throw error;
+        notify({ kind: 'failure', during: 'unregister', error });
+      }
+    },
+  };
+}
+
+/** Runs something that ends when its signal fires, and fires it after the time. */
+async function within(clock: Clock, ms: number, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const ending = new AbortController();
+  const ended = new AbortController();
+  void clock.sleep(ms, ended.signal).then(() => ending.abort());
+  await run(ending.signal).finally(() => ended.abort());
 }
 
 function describeAgent(options: AgentOptions, endpoint: string) {

@@ -1,0 +1,31 @@
+/** The kit's clock as a test moves it; its dice always fall in the middle. */
+import { vi } from 'vitest';
+import type { Clock } from '../../sdk/clock.ts';
+import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
+
+export type KitClock = Clock & FakeClock;
+
+/** Creates a clock that stands still until it is moved. */
+export function createKitClock(): KitClock {
+  return { ...createFakeClock(), chance: () => 0.5 };
+}
+
+/** Moves the clock, a step at a time, until the work is done; answers what came of it. */
+export async function elapse<T>(clock: KitClock, work: Promise<T>, stepMs = 100): Promise<T> {
+  let done = false;
+  const settled = work.finally(() => {
+    done = true;
+  });
+  settled.catch(() => undefined);
+  for (let steps = 0; !done && steps < 100_000; steps += 1) await clock.advance(stepMs);
+  return await settled;
+}
+
+/** Resolves once the condition holds; fails after ten seconds without. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  await vi.waitFor(() => expectTrue(condition(), what), { timeout: 10_000, interval: 2 });
+}
+
+function expectTrue(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`It never came to this: ${what}`);
+}
