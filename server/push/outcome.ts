@@ -3,6 +3,7 @@
  * acknowledged (2xx, 409), untaken (3xx, 4xx but 408 and 409, 429 and 503 as busy, 410 as leave, nothing written), and
  * unknown for everything else. The texts are for the administrator's listing; they never hold a word of the answer.
  */
+import { errors } from 'undici';
 import type { PushOutcome } from '../ports/pusher.ts';
 import { ConnectRefusal } from './connector.ts';
 
@@ -58,8 +59,9 @@ export function describeFailure(error: unknown, written: boolean): string {
   const code = readCode(error);
   const text = FAILURES[code] ?? (isTlsCode(code) ? `TLS: ${code.toLowerCase()}` : undefined);
   if (text !== undefined && !written) return text;
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
     return 'the answer is not proper HTTP/1.1';
+  }
   if (written) return 'the connection was cut before an answer';
   return code === '' ? 'no connection' : `no connection: ${code.toLowerCase()}`;
 }

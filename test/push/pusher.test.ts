@@ -1,0 +1,284 @@
+/** Pushes over real sockets: what is sent, what each answer comes to, and what is certain when none comes. */
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { settleMicrotasks } from '../fakes/clock.ts';
+import { openAgent, openPusher, pushTo, TASK, unknownFor, untakenFor } from './pushes.ts';
+import { answer, type Received } from './scripted-agent.ts';
+
+const headersOf = (request: Received | undefined) => Object.fromEntries(request?.headers ?? []);
+
+describe('what is sent', () => {
+  test('the whole TaskInfo is posted to the endpoint as it was given', async () => {
+    const agent = await openAgent((socket) => socket.write(answer(202)));
+    const pusher = openPusher({ secrets: ['present-secret', 'previous-secret'] });
+    const outcome = await pushTo(pusher, `${agent.url}/in/box?key=a%2Fb&x`, { remainingSeconds: 12.3456 });
+    expect(outcome).toEqual({ kind: 'acknowledged', status: 202 });
+    const [request] = agent.requests;
+    expect(request?.line).toBe('POST /in/box?key=a%2Fb&x HTTP/1.1');
+    expect(JSON.parse(request?.body ?? '')).toEqual(TASK);
+    expect(headersOf(request)).toEqual({
+      host: `127.0.0.1:${agent.port}`,
+      connection: 'keep-alive',
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(JSON.stringify(TASK))),
+      'user-agent': 'task-gateway',
+      'webhook-id': TASK.request_id,
+      'webhook-timestamp': '1700000000',
+      'webhook-signature': expect.stringMatching(/^v1,[\w+/]{43}= v1,[\w+/]{43}=$/),
+      'task-remaining': '12.346',
+      traceparent: expect.stringMatching(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-01$/),
+    });
+  });
+
+  test('without a secret there is no signature, and each attempt has its own trace', async () => {
+    const agent = await openAgent((socket) => socket.write(answer(200)));
+    const pusher = openPusher();
+    for (const remainingSeconds of [604_800, 0, 1e-9]) await pushTo(pusher, agent.url, { remainingSeconds });
+    const headers = agent.requests.map(headersOf);
+    expect(headers.map((one) => one['webhook-signature'])).toEqual([undefined, undefined, undefined]);
+    expect(headers.map((one) => one['task-remaining'])).toEqual(['604800', '0', '0']);
+    expect(new Set(headers.map((one) => one.traceparent)).size).toBe(3);
+    expect(agent.requests.map(({ line }) => line)).toContain('POST / HTTP/1.1');
+  });
+});
+
+describe('what an answer comes to', () => {
+  test('the status line decides, on one connection after another', async () => {
+    const statuses = [200, 201, 204, 409, 301, 400, 404, 408, 410, 429, 500, 503];
+    const agent = await openAgent((socket, _request, nth) => {
+      socket.write(answer(statuses[nth - 1] ?? 0, 'retry-after: 3\r\n'));
+    });
+    const pusher = openPusher();
+    const told: string[] = [];
+    for (const _status of statuses) {
+      const outcome = await pushTo(pusher, agent.url);
+      const asked = outcome.kind === 'acknowledged' ? '' : ` ${outcome.retryAfterMs} ms: ${outcome.error}`;
+      const flags =
+        outcome.kind === 'untaken' ? `${outcome.busy ? ' busy' : ''}${outcome.leave ? ' leave' : ''}` : '';
+      told.push(`${outcome.status} ${outcome.kind}${flags}${asked}`);
+    }
+    expect(told).toEqual([
+      '200 acknowledged',
+      '201 acknowledged',
+      '204 acknowledged',
+      '409 acknowledged',
+      '301 untaken 3000 ms: answered 301: redirects are not followed',
+      '400 untaken 3000 ms: answered 400',
+      '404 untaken 3000 ms: answered 404',
+      '408 unknown 3000 ms: answered 408',
+      '410 untaken leave 3000 ms: answered 410: gone until it registers or beats',
+      '429 untaken busy 3000 ms: answered 429: busy',
+      '500 unknown 3000 ms: answered 500',
+      '503 untaken busy 3000 ms: answered 503: busy',
+    ]);
+    // The next push may begin before the end of the answer was read, and then takes a second connection.
+    expect(agent.connections()).toBeLessThanOrEqual(2);
+  });
+
+  test('a redirect is not followed', async () => {
+    const elsewhere = await openAgent((socket) => socket.write(answer(200)));
+    const agent = await openAgent((socket) => socket.write(answer(307, `location: ${elsewhere.url}/\r\n`)));
+    expect(await pushTo(openPusher(), agent.url)).toMatchObject({ kind: 'untaken', status: 307 });
+    expect(elsewhere.connections()).toBe(0);
+  });
+
+  test('an answer may come when the work is done', async () => {
+    let finish: () => void = () => undefined;
+    const agent = await openAgent((socket) => {
+      finish = () => socket.write(answer(200));
+    });
+    const pushed = pushTo(openPusher(), agent.url);
+    await agent.until(({ requests }) => requests.length === 1);
+    finish();
+    expect(await pushed).toEqual({ kind: 'acknowledged', status: 200 });
+  });
+
+  test('interim answers are passed over', async () => {
+    const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
+    const agent = await openAgent((socket) => socket.write(interim.repeat(3) + answer(202)));
+    expect(await pushTo(openPusher(), agent.url)).toEqual({ kind: 'acknowledged', status: 202 });
+  });
+
+  test('many open connections to one agent stand beside each other', async () => {
+    const held: (() => void)[] = [];
+    const agent = await openAgent((socket) => held.push(() => socket.write(answer(200))));
+    const pusher = openPusher();
+    const pushed = Array.from({ length: 60 }, () => pushTo(pusher, agent.url));
+    await agent.until(({ requests }) => requests.length === 60);
+    expect(agent.connections()).toBe(60);
+    for (const finish of held) finish();
+    expect((await Promise.all(pushed)).every(({ kind }) => kind === 'acknowledged')).toBe(true);
+  });
+});
+
+describe('certainly not taken', () => {
+  test('a refused connection', async () => {
+    const agent = await openAgent(() => undefined);
+    await agent.close();
+    expect(await pushTo(openPusher(), agent.url)).toEqual(untakenFor('connection refused'));
+  });
+
+  test('a name that does not resolve', async () => {
+    const missing = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
+    const failing = openPusher({ resolve: (_host, done) => done(missing, []) });
+    expect(await pushTo(failing, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no such host'));
+    const empty = openPusher({ resolve: (_host, done) => done(null, []) });
+    expect(await pushTo(empty, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no address'));
+  });
+
+  test('a connection that is not made in time, whatever it waits for', async () => {
+    const limits = { connectWithinMs: 40 };
+    const silent = openPusher({ limits, resolve: () => undefined });
+    expect(await pushTo(silent, 'http://agent.test:1/')).toEqual(untakenFor('no connection within 0.04 s'));
+    const agent = await openAgent(() => undefined);
+    const handshake = await pushTo(openPusher({ limits }), agent.url.replace('http:', 'https:'));
+    expect(handshake).toEqual(untakenFor('no connection within 0.04 s'));
+    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    expect(agent.requests).toEqual([]);
+  });
+
+  test('an endpoint that is none', async () => {
+    const pusher = openPusher();
+    for (const endpoint of [
+      '',
+      'pull',
+      'agent',
+      'ftp://a/',
+      'file:///etc/passwd',
+      'http://',
+      'http://[::1',
+      'http://a:99999/',
+    ]) {
+      expect(await pushTo(pusher, endpoint), endpoint).toEqual(untakenFor('the endpoint is no http(s) URL'));
+    }
+    expect(await pushTo(pusher, 'http://me:pw@127.0.0.1:1/')).toEqual(
+      untakenFor('the endpoint holds credentials'),
+    );
+  });
+
+  test('a signal that fired before', async () => {
+    const agent = await openAgent((socket) => socket.write(answer(200)));
+    expect(await pushTo(openPusher(), agent.url, {}, AbortSignal.abort())).toEqual(
+      untakenFor('abandoned before anything was written'),
+    );
+    expect(agent.connections()).toBe(0);
+  });
+
+  test('a signal that fires while the connection is made: no byte is written afterwards', async () => {
+    const agent = await openAgent((socket) => socket.write(answer(200)));
+    let resolved: () => void = () => undefined;
+    const pusher = openPusher({
+      resolve: (_host, done) => {
+        resolved = () => done(null, [{ address: '127.0.0.1', family: 4 }]);
+      },
+    });
+    const stop = new AbortController();
+    const pushed = pushTo(pusher, `http://agent.test:${agent.port}/`, {}, stop.signal);
+    stop.abort();
+    expect(await pushed).toEqual(untakenFor('abandoned before anything was written'));
+    resolved();
+    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    expect(agent.bytes()).toBe(0);
+  });
+
+  test('a task that JSON cannot say', async () => {
+    const payload: Record<string, unknown> = {};
+    payload.self = payload;
+    const outcome = await pushTo(openPusher(), 'http://127.0.0.1:1/', { task: { ...TASK, payload } });
+    expect(outcome).toEqual(untakenFor('the task cannot be written as JSON'));
+  });
+});
+
+describe('unknown: the agent may have the task', () => {
+  const CUT = unknownFor('the connection was cut before an answer');
+
+  test('cut after the request was read, in every way', async () => {
+    const agent = await openAgent((socket, _request, nth) => {
+      if (nth === 1) socket.resetAndDestroy();
+      if (nth === 2) socket.end();
+      if (nth === 3) socket.end('HTTP/1.1 20');
+      if (nth === 4) socket.end('HTTP/1.1 200 OK\r\ncontent-le');
+    });
+    const pusher = openPusher();
+    for (let nth = 1; nth <= 4; nth += 1) expect(await pushTo(pusher, agent.url), `cut ${nth}`).toEqual(CUT);
+    expect(agent.requests).toHaveLength(4);
+  });
+
+  test('a reset on a connection that served before is not repeated in silence', async () => {
+    const agent = await openAgent((socket, _request, nth) => {
+      if (nth === 1) socket.write(answer(200));
+      else socket.resetAndDestroy();
+    });
+    const pusher = openPusher();
+    expect(await pushTo(pusher, agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
+    await settleMicrotasks();
+    expect(await pushTo(pusher, agent.url)).toEqual(CUT);
+    expect(agent.requests).toHaveLength(2);
+    expect(agent.connections()).toBe(1);
+  });
+
+  test('no answer in time ends the connection', async () => {
+    const agent = await openAgent(() => undefined);
+    const pusher = openPusher({ limits: { answerWithinMs: 40 } });
+    expect(await pushTo(pusher, agent.url)).toEqual(unknownFor('no answer within 0.04 s'));
+    await agent.until((one) => one.open() === 0);
+  });
+
+  test('interim answers do not buy time or room', async () => {
+    const agent = await openAgent((socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101)));
+    expect(await pushTo(openPusher(), agent.url)).toEqual(unknownFor('too many interim answers'));
+    await agent.until((one) => one.open() === 0);
+  });
+
+  test('what is no HTTP, or too much of it', async () => {
+    const long = `HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
+    const agent = await openAgent((socket, _request, nth) =>
+      socket.write(nth === 1 ? 'SSH-2.0-x\r\n' : long),
+    );
+    const pusher = openPusher();
+    const strange = unknownFor('the answer is not proper HTTP/1.1');
+    expect(await pushTo(pusher, agent.url)).toEqual(strange);
+    expect(await pushTo(pusher, agent.url)).toEqual(strange);
+  });
+
+  test('a signal that fires after the request was written ends the connection', async () => {
+    const agent = await openAgent(() => undefined);
+    const stop = new AbortController();
+    const pushed = pushTo(openPusher(), agent.url, {}, stop.signal);
+    await agent.until(({ requests }) => requests.length === 1);
+    stop.abort();
+    expect(await pushed).toEqual(unknownFor('abandoned before an answer'));
+    await agent.until((one) => one.open() === 0);
+  });
+});
+
+describe('nothing is left behind', () => {
+  test('the signal of an attempt that is over has no listener', async () => {
+    const agent = await openAgent((socket, _request, nth) => {
+      if (nth === 1) socket.write(answer(200));
+      else socket.resetAndDestroy();
+    });
+    const pusher = openPusher();
+    const { signal } = new AbortController();
+    for (const endpoint of [agent.url, agent.url, 'http://0.0.0.0:1/', 'nowhere']) {
+      await pushTo(pusher, endpoint, {}, signal);
+    }
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  test('closing ends what is open, settles it, and may be repeated', async () => {
+    const agent = await openAgent(() => undefined);
+    const pusher = openPusher({
+      resolve: () => undefined,
+    });
+    const written = pushTo(pusher, agent.url);
+    const connecting = pushTo(pusher, 'http://agent.test/');
+    await agent.until(({ requests }) => requests.length === 1);
+    await Promise.all([pusher.close(), pusher.close()]);
+    await pusher.close();
+    expect(await written).toEqual(unknownFor('the connection was cut before an answer'));
+    expect(await connecting).toEqual(untakenFor('the gateway is shutting down'));
+    expect(await pushTo(pusher, agent.url)).toEqual(untakenFor('abandoned before anything was written'));
+    await agent.until((one) => one.open() === 0);
+  });
+});

@@ -1,0 +1,57 @@
+/** Pushers and pushes for the tests: everything is closed when a test ends. */
+import { onTestFinished } from 'vitest';
+import type { TaskInfo } from '../../server/domain/task.ts';
+import type { Push, Pusher, PushOutcome } from '../../server/ports/pusher.ts';
+import { createPusher, type PusherDeps } from '../../server/push/pusher.ts';
+import { type AgentSettings, type Script, type ScriptedAgent, startAgent } from './scripted-agent.ts';
+
+export const TASK: TaskInfo = {
+  request_id: '01a1fda6-abb2-753a-8c17-e88710783c81',
+  task_type: 'translate',
+  task_tags: ['zh', 'de'],
+  payload: { text: '你好, Wörld ✓', nested: { list: [1, 2.5, null] } },
+  status: 'running',
+  agent_id: 'agent-1',
+  cli_session_id: 'session-1',
+  create_time: 1_700_000_000.123,
+  timeout: 60,
+  progress: 0,
+  result: null,
+  error_info: null,
+};
+
+/** A pusher on the real clock that is closed when the test ends. */
+export function openPusher(deps: Partial<PusherDeps> = {}): Pusher {
+  const clock = { monotonicMs: () => performance.now() };
+  const pusher = createPusher({ clock, secrets: [], allow: [], deny: [], ...deps });
+  onTestFinished(() => pusher.close());
+  return pusher;
+}
+
+/** An agent that is closed when the test ends. */
+export async function openAgent(script: Script, settings?: AgentSettings): Promise<ScriptedAgent> {
+  const agent = await startAgent(script, settings);
+  onTestFinished(() => agent.close());
+  return agent;
+}
+
+/** One attempt at an endpoint. */
+export function pushTo(
+  pusher: Pusher,
+  endpoint: string,
+  push: Partial<Push> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<PushOutcome> {
+  const whole = { endpoint, task: TASK, remainingSeconds: 60, nowMs: 1_700_000_000_123, ...push };
+  return pusher.push(whole, signal);
+}
+
+/** An attempt of which nothing was written. */
+export function untakenFor(error: string): PushOutcome {
+  return { kind: 'untaken', status: null, error, busy: false, leave: false, retryAfterMs: null };
+}
+
+/** An attempt the agent may have seen and that got no status line. */
+export function unknownFor(error: string): PushOutcome {
+  return { kind: 'unknown', status: null, error, retryAfterMs: null };
+}
