@@ -10,6 +10,12 @@ export function createKitClock(): KitClock {
   return { ...createFakeClock(), chance: () => 0.5 };
 }
 
+/** Lets the time pass a step at a time, so that what only begins to wait meanwhile is woken in time too. */
+export async function pass(clock: KitClock, ms: number, stepMs = 100): Promise<void> {
+  await clock.advance(0);
+  for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) await clock.advance(Math.min(stepMs, leftMs));
+}
+
 /** Moves the clock, a step at a time, until the work is done; answers what came of it. */
 export async function elapse<T>(clock: KitClock, work: Promise<T>, stepMs = 100): Promise<T> {
   let done = false;

@@ -1,0 +1,346 @@
+/** `runTask`: it ends when the task ends, by stream or by polling, whatever becomes of the stream in between. */
+import { describe, expect, test } from 'vitest';
+import type { Task, TaskSubmission } from '../../sdk/index.ts';
+import * as kit from '../../sdk/index.ts';
+import { createKitClock, elapse, pass } from './kit-clock.ts';
+import { createScriptedFetch, json, type Sent, someTask } from './scripted-fetch.ts';
+import { doneFrame, problem } from './scripted-server.ts';
+
+const submission: TaskSubmission = { task_type: '翻译', task_tags: ['zh'], payload: { text: '你好' } };
+const encoder = new TextEncoder();
+
+/** A gateway in memory: one task, and streams that the test writes to and breaks. */
+function createGateway() {
+  const clock = createKitClock();
+  const streams: { readonly sent: Sent; write(text: string): void; end(): void }[] = [];
+  const gateway = {
+    task: someTask({ status: 'pending' }),
+    /** What is answered instead, while it is set. */
+    outage: undefined as Response | undefined,
+    streamOutage: undefined as Response | undefined,
+    /** Runs after the submission, before its answer is out. */
+    onSubmit: () => {},
+  };
+
+  function openStream(sent: Sent): Response {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        const write = (text: string): void => controller.enqueue(encoder.encode(text));
+        streams.push({ sent, write, end: () => controller.close() });
+        write('retry: 2000\n: hello\n\n');
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  }
+
+  const fetch = createScriptedFetch((sent) => {
+    const { pathname } = sent.url;
+    if (pathname === '/api/cli/events') return gateway.streamOutage?.clone() ?? openStream(sent);
+    if (gateway.outage) return gateway.outage.clone();
+    if (pathname.endsWith('/cancel')) {
+      gateway.task = { ...gateway.task, status: 'failed', error_info: 'cancelled by user' };
+      return json({ ok: true, request_id: gateway.task.request_id });
+    }
+    if (sent.method === 'POST') {
+      const snapshot = json({ ...gateway.task, ...sent.body, status: 'pending' });
+      gateway.onSubmit();
+      return snapshot;
+    }
+    return json(gateway.task);
+  });
+  const client = kit.createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch, clock });
+  const count = (what: (sent: Sent) => boolean) => fetch.sent.filter(what).length;
+  return {
+    ...{ clock, client, fetch, streams, state: gateway },
+    succeed(result = { output: '完成' }) {
+      gateway.task = { ...gateway.task, status: 'success', progress: 100, result };
+    },
+    submits: () =>
+      fetch.sent.filter(({ method, url }) => method === 'POST' && url.pathname === '/api/cli/tasks'),
+    gets: () => count(({ method, url }) => method === 'GET' && url.pathname === '/api/cli/tasks/task-1'),
+    waits: () => fetch.sent.flatMap(({ url }) => url.searchParams.get('wait') ?? []),
+    cancels: () => count(({ url }) => url.pathname.endsWith('/cancel')),
+  };
+}
+
+describe('runTask', () => {
+  test('subscribes, then submits under the same session, and answers the task when its event comes', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    expect(gateway.fetch.sent.map(({ method, url }) => `${method} ${url.pathname}`)).toEqual([
+      'GET /api/cli/events',
+      'POST /api/cli/tasks',
+    ]);
+    const session = gateway.streams[0]?.sent.url.searchParams.get('cli_session_id');
+    expect(session).toMatch(/^sdk-/);
+    expect(gateway.submits()[0]?.body).toMatchObject({ ...submission, cli_session_id: session });
+    gateway.succeed();
+    gateway.streams[0]?.write(doneFrame('1', 'another-task'));
+    await pass(gateway.clock, 10);
+    expect(gateway.gets()).toBe(0);
+    gateway.streams[0]?.write(doneFrame('2', 'task-1'));
+    expect(await run).toMatchObject({ request_id: 'task-1', status: 'success', result: { output: '完成' } });
+    expect(gateway.gets()).toBe(1);
+    expect(gateway.clock.sleeping()).toBe(0);
+  });
+
+  test('uses the session it is given', async () => {
+    const gateway = createGateway();
+    gateway.state.onSubmit = gateway.succeed;
+    const run = gateway.client.runTask({ ...submission, cli_session_id: '会话' });
+    await gateway.clock.advance(0);
+    gateway.streams[0]?.write(doneFrame('1', 'task-1'));
+    await run;
+    expect(gateway.streams[0]?.sent.url.searchParams.get('cli_session_id')).toBe('会话');
+    expect(gateway.submits()[0]?.body).toMatchObject({ cli_session_id: '会话' });
+  });
+
+  test('is not surprised by an event that comes before the answer to the submission', async () => {
+    const gateway = createGateway();
+    gateway.state.onSubmit = () => {
+      gateway.succeed();
+      gateway.streams[0]?.write(doneFrame('1', 'task-1'));
+    };
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    expect(await run).toMatchObject({ status: 'success' });
+    expect(gateway.clock.nowMs()).toBe(0);
+  });
+
+  test.each([
+    ['cancelled by user', kit.TaskCancelledError],
+    ['timeout', kit.TaskTimeoutError],
+    ['无可用 Agent', kit.NoAgentAvailableError],
+    ['文件损坏', kit.TaskFailedError],
+  ])('throws the task that failed: %s', async (error_info, Class) => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission).catch((error: unknown) => error);
+    await gateway.clock.advance(0);
+    gateway.state.task = someTask({ status: 'failed', error_info });
+    gateway.streams[0]?.write(doneFrame('1', 'task-1'));
+    const error = await run;
+    expect(error).toBeInstanceOf(Class);
+    expect(error).toMatchObject({ task: gateway.state.task });
+  });
+
+  test('tells the task as submitted and each change of it', async () => {
+    const gateway = createGateway();
+    const seen: string[] = [];
+    const onProgress = ({ status, progress }: Task) => seen.push(`${status} ${progress}`);
+    const run = gateway.client.runTask(submission, { onProgress });
+    await gateway.clock.advance(0);
+    gateway.state.task = someTask({ status: 'running', progress: 40 });
+    await pass(gateway.clock, 3_000);
+    gateway.state.task = someTask({ status: 'running', progress: 80 });
+    await pass(gateway.clock, 1_000);
+    gateway.succeed();
+    await elapse(gateway.clock, run);
+    expect(seen).toEqual(['pending 0', 'running 40', 'running 80', 'success 100']);
+  });
+
+  test('shares one stream among all tasks of a client, and closes it after the last', async () => {
+    const gateway = createGateway();
+    const runs = [1, 2, 3].map(() => gateway.client.runTask(submission));
+    await gateway.clock.advance(0);
+    expect(gateway.submits()).toHaveLength(3);
+    expect(gateway.streams).toHaveLength(1);
+    gateway.succeed();
+    gateway.streams[0]?.write(doneFrame('7', 'task-1'));
+    await Promise.all(runs);
+    expect(gateway.clock.sleeping()).toBe(0);
+
+    gateway.state.task = someTask();
+    const later = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    expect(gateway.streams[1]?.sent.headers.get('last-event-id')).toBe('7');
+    gateway.succeed();
+    gateway.streams[1]?.write(doneFrame('8', 'task-1'));
+    await later;
+  });
+});
+
+describe('when the stream fails, runTask', () => {
+  test('polls until the stream is back', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    gateway.streams[0]?.end();
+    await pass(gateway.clock, 1_000);
+    expect(gateway.waits()).toEqual(['20', '20']);
+    await pass(gateway.clock, 1_500);
+    expect(gateway.streams).toHaveLength(2);
+    const polled = gateway.gets();
+    await pass(gateway.clock, 30_000);
+    expect(gateway.gets()).toBe(polled);
+    gateway.succeed();
+    gateway.streams[1]?.write(doneFrame('1', 'task-1'));
+    expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
+  });
+
+  test('learns of the end while it is down', async () => {
+    const gateway = createGateway();
+    gateway.state.streamOutage = json(problem(429, 'too_many_streams'), 429, { 'retry-after': '3600' });
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    gateway.succeed();
+    expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
+    expect(gateway.clock.nowMs()).toBeLessThan(3_000);
+  });
+
+  test('goes on by polling where there is no stream at all', async () => {
+    const gateway = createGateway();
+    gateway.state.streamOutage = json(problem(404, 'route_not_found'), 404);
+    const run = gateway.client.runTask(submission);
+    await pass(gateway.clock, 5_000);
+    expect(gateway.gets()).toBeGreaterThanOrEqual(4);
+    expect(gateway.gets()).toBeLessThanOrEqual(6);
+    gateway.succeed();
+    expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
+  });
+
+  test('looks once after a gap', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    gateway.succeed();
+    gateway.streams[0]?.write(': gap\n\n');
+    expect(await run).toMatchObject({ status: 'success' });
+  });
+
+  test('looks once a minute at a stream that says nothing', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    gateway.succeed();
+    for (let seconds = 0; seconds < 60; seconds += 15) {
+      gateway.streams[0]?.write(': ping\n\n');
+      await pass(gateway.clock, 15_000);
+    }
+    expect(await run).toMatchObject({ status: 'success' });
+    expect(gateway.streams).toHaveLength(1);
+  });
+
+  test('submits after five seconds even if the stream has not opened', async () => {
+    const gateway = createGateway();
+    gateway.state.streamOutage = undefined;
+    const fetch = createScriptedFetch((sent) => {
+      if (sent.url.pathname === '/api/cli/events') return new Promise<Response>(() => {});
+      return json(someTask({ status: 'success', result: {} }));
+    });
+    const client = kit.createClient({
+      baseUrl: 'http://gateway.test',
+      auth: 'a-good-secret',
+      fetch,
+      clock: gateway.clock,
+    });
+    const run = client.runTask(submission);
+    await pass(gateway.clock, 4_999);
+    expect(fetch.sent).toHaveLength(1);
+    await pass(gateway.clock, 1);
+    expect(await run).toMatchObject({ status: 'success' });
+  });
+});
+
+describe('when the gateway fails, runTask', () => {
+  test('waits an outage out', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    gateway.state.outage = json(problem(503, 'store_unavailable'), 503, { 'retry-after': '1' });
+    gateway.state.streamOutage = gateway.state.outage;
+    gateway.streams[0]?.end();
+    await pass(gateway.clock, 120_000);
+    gateway.state.outage = undefined;
+    gateway.state.streamOutage = undefined;
+    gateway.succeed();
+    expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
+  });
+
+  test('gives up a minute after the task must have timed out', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask({ ...submission, timeout: 30 }).catch((error: unknown) => error);
+    await gateway.clock.advance(0);
+    gateway.state.outage = json(problem(503, 'store_unavailable'), 503);
+    gateway.state.streamOutage = gateway.state.outage;
+    gateway.streams[0]?.end();
+    expect(await elapse(gateway.clock, run)).toMatchObject({ name: 'UnavailableError' });
+    expect(gateway.clock.nowMs()).toBeGreaterThan(90_000);
+    expect(gateway.clock.nowMs()).toBeLessThan(130_000);
+  });
+
+  test('throws what no waiting mends', async () => {
+    const gateway = createGateway();
+    gateway.state.outage = json(problem(401, 'unauthorized'), 401);
+    gateway.state.streamOutage = gateway.state.outage;
+    await expect(elapse(gateway.clock, gateway.client.runTask(submission))).rejects.toMatchObject({
+      name: 'AuthenticationError',
+    });
+    expect(gateway.clock.sleeping()).toBe(0);
+  });
+
+  test('throws when the task is not there any more', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission).catch((error: unknown) => error);
+    await gateway.clock.advance(0);
+    gateway.state.outage = json(problem(404, 'task_not_found'), 404);
+    gateway.streams[0]?.write(doneFrame('1', 'task-1'));
+    expect(await run).toMatchObject({ name: 'NotFoundError' });
+  });
+});
+
+describe('when its signal fires, runTask', () => {
+  test('throws and leaves the task alone', async () => {
+    const gateway = createGateway();
+    const controller = new AbortController();
+    const run = gateway.client
+      .runTask(submission, { signal: controller.signal })
+      .catch((error: unknown) => error);
+    await gateway.clock.advance(0);
+    controller.abort('enough');
+    expect(await run).toMatchObject({ name: 'AbortError', cause: 'enough' });
+    expect(gateway.cancels()).toBe(0);
+    expect(gateway.clock.sleeping()).toBe(0);
+  });
+
+  test('cancels the task if it is asked to', async () => {
+    const gateway = createGateway();
+    const controller = new AbortController();
+    const run = gateway.client
+      .runTask(submission, { signal: controller.signal, cancelOnAbort: true })
+      .catch((error: unknown) => error);
+    await gateway.clock.advance(0);
+    controller.abort();
+    expect(await run).toMatchObject({ name: 'AbortError' });
+    expect(gateway.cancels()).toBe(1);
+  });
+
+  test('cancels also a task whose submission is under way', async () => {
+    const gateway = createGateway();
+    const controller = new AbortController();
+    gateway.state.onSubmit = () => controller.abort();
+    const run = gateway.client.runTask(submission, { signal: controller.signal, cancelOnAbort: true });
+    await expect(run).rejects.toMatchObject({ name: 'AbortError' });
+    expect(gateway.cancels()).toBe(1);
+  });
+
+  test('throws the abortion even if the cancellation fails', async () => {
+    const gateway = createGateway();
+    const controller = new AbortController();
+    const run = gateway.client
+      .runTask(submission, { signal: controller.signal, cancelOnAbort: true })
+      .catch((error: unknown) => error);
+    await gateway.clock.advance(0);
+    gateway.state.outage = json(problem(503, 'busy'), 503);
+    controller.abort();
+    expect(await elapse(gateway.clock, run)).toMatchObject({ name: 'AbortError' });
+  });
+
+  test('submits nothing if it had fired before', async () => {
+    const gateway = createGateway();
+    await expect(gateway.client.runTask(submission, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+    });
+    expect(gateway.fetch.sent).toHaveLength(0);
+  });
+});
