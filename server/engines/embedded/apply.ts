@@ -6,8 +6,8 @@ import { isSettled, type TaskState } from '../../domain/task.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, Write } from '../../ports/store.ts';
 import { LEASE_MS } from './due-list.ts';
 import type { Group } from './groups.ts';
-import { rowKeyOf, settledState } from './known.ts';
-import { type Life, type OpenTask, writeMark } from './life.ts';
+import { type Brought, feedEndOf, rowKeyOf, settledState } from './known.ts';
+import type { Life, OpenTask } from './life.ts';
 import type { Presence } from './presence.ts';
 import {
   agentKey,
@@ -17,7 +17,6 @@ import {
   eventKey,
   fadeKey,
   LISTING_ALL,
-  MARK_KEY,
   openKey,
   placeOf,
   sessionListing,
@@ -31,6 +30,7 @@ export const UNREPORTED_MS = 600_000;
 /** One commit while it is applied. */
 type Change = {
   readonly life: Life;
+  readonly brought: Brought;
   readonly group: Group;
   readonly seq: number;
   readonly revision: Revision;
@@ -41,13 +41,14 @@ type Change = {
 /** Applies the batch; says which commit it became. */
 export function applyBatch(
   life: Life,
+  brought: Brought,
   batch: Batch,
   nowMs: number,
   presence: Presence,
 ): { readonly seq: number; readonly revision: Revision } {
   const { group, seq } = life.groups.join();
   const revision = `${life.run}-${seq}`;
-  const change: Change = { life, group, seq, revision, nowMs, presence };
+  const change: Change = { life, brought, group, seq, revision, nowMs, presence };
   const rooms = noteRooms(life, batch);
   for (const one of batch.due ?? []) retime(change, one);
   for (const write of batch.writes) applyWrite(change, write);
@@ -138,7 +139,7 @@ function putValue(
 function applyTask(change: Change, id: string, value: TaskState | null): void {
   const { life, group } = change;
   const open = life.tasks.get(id);
-  const before = open?.state ?? settledState(life, id);
+  const before = open?.state ?? settledState(life, change.brought, id);
   updateListings(group, id, before, value);
   group.topics.add(`task:${id}`);
   if (value !== null && !isSettled(value)) {
@@ -220,9 +221,9 @@ function applyEvent(change: Change, { session, request_id }: NonNullable<Batch['
   const ms = stampMs(change);
   const n = ms === life.mark.ms ? life.mark.n + 1 : 0;
   life.mark = { run: life.run, ms, n };
-  const number = (life.feeds.peek(session)?.number ?? 0) + 1;
+  const number = feedEndOf(life, change.brought, session).number + 1;
   life.feeds.note(session, { number, stored: true }, seq, session.length);
-  putRow(group, MARK_KEY, writeMark(life.mark));
+  group.mark = life.mark;
   const key = eventKey(session, `${ms}-${n}`) ?? '';
   putRow(group, key, writeEvent({ number, request_id }));
   putRow(group, endedKey(ms, request_id), key);

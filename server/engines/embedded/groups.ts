@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
+import type { Mark } from './rows.ts';
 
 /** The writes of commits that become durable together. The later write to a key replaces the earlier. */
 export type Group = {
@@ -15,6 +16,8 @@ export type Group = {
   readonly deletes: Set<string>;
   /** Whom to wake when it is durable. */
   readonly topics: Set<string>;
+  /** How far cursors have come with it; null: it gives none away. */
+  mark: Mark | null;
 };
 
 type Waiting = Group & {
@@ -40,7 +43,9 @@ type Deps = {
   readonly answerWithinMs: number;
   /** Number of the last commit of earlier lives; all of those are settled. */
   readonly afterSeq: number;
-  apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
+  /** Ends the watch over the disk. */
+  readonly closing: AbortSignal;
+  write(group: Group): Promise<void>;
   onDurable(topics: ReadonlySet<string>): void;
   onFailed(error: StoreUnavailable): void;
 };
@@ -53,12 +58,14 @@ export function createGroups(deps: Deps): Groups {
   let joining: Waiting | null = null;
   let writing: Waiting | null = null;
   let failure: StoreUnavailable | null = null;
+  let watching = false;
 
   function open(): Waiting {
     const group: Waiting = {
       sets: new Map(),
       deletes: new Set(),
       topics: new Set(),
+      mark: null,
       done: Promise.withResolvers(),
       openedMs: clock.monotonicMs(),
       lastSeq: seq,
@@ -80,18 +87,22 @@ export function createGroups(deps: Deps): Groups {
       finish(group);
       return;
     }
-    const answered = new AbortController();
-    const leftMs = Math.max(1, group.openedMs + deps.answerWithinMs - clock.monotonicMs());
-    void clock.sleep(leftMs, answered.signal).then(() => {
-      if (!answered.signal.aborted) fail('the disk did not answer in time');
-    });
-    deps
-      .apply(group.sets, group.deletes)
-      .then(
-        () => finish(group),
-        (error: unknown) => fail(error instanceof Error ? error.message : String(error)),
-      )
-      .finally(() => answered.abort());
+    if (!watching) void watchDisk();
+    deps.write(group).then(
+      () => finish(group),
+      (error: unknown) => fail(error instanceof Error ? error.message : String(error)),
+    );
+  }
+
+  /** One timer at a time, however many groups: it sleeps to the end of the bound of whatever is being written. */
+  async function watchDisk(): Promise<void> {
+    watching = true;
+    while (writing && !failure && !deps.closing.aborted) {
+      const leftMs = writing.openedMs + deps.answerWithinMs - clock.monotonicMs();
+      if (leftMs <= 0) fail('the disk did not answer in time');
+      else await clock.sleep(leftMs, deps.closing);
+    }
+    watching = false;
   }
 
   function finish(group: Waiting): void {

@@ -1,15 +1,15 @@
 /** Whether a batch may be applied to the image as it is: conflict is an answer. Looks, changes nothing. */
 import { isSettled } from '../../domain/task.ts';
 import type { Batch, Outcome, SlotChange } from '../../ports/store.ts';
-import { revisionOf } from './known.ts';
+import { type Brought, revisionOf } from './known.ts';
 import type { Life } from './life.ts';
 
 type Refusal = Extract<Outcome, { ok: false }>;
 
-/** The first reason against the batch; undefined: it may be applied. Its facts must have been brought. */
-export function judgeBatch(life: Life, batch: Batch, nowMs: number): Refusal | undefined {
+/** The first reason against the batch; undefined: it may be applied. */
+export function judgeBatch(life: Life, brought: Brought, batch: Batch, nowMs: number): Refusal | undefined {
   for (const write of batch.writes) {
-    if (write.expect !== 'any' && write.expect !== revisionOf(life, write, nowMs)) {
+    if (write.expect !== 'any' && write.expect !== revisionOf(life, brought, write, nowMs)) {
       return { ok: false, conflict: 'revision' };
     }
   }

@@ -1,8 +1,8 @@
 /**
- * What the engine knows of single values: from the image, from what was written or read lately, or not at all. What a
- * decision must know and memory does not hold is brought here before it is made.
+ * What the engine knows of single values: from the image, from what was written lately, or from the file. A decision
+ * is made in one go, so what it must know of the file is brought before: commits that are decided meanwhile stay in
+ * memory until the reading is over, and win over what was read.
  */
-import type { AgentRecord } from '../../domain/agent.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Batch, Kinds, Revision, Stored, Write } from '../../ports/store.ts';
 import type { FeedEnd, Life } from './life.ts';
@@ -20,6 +20,22 @@ import {
 
 /** A value as memory knows it, with the commit that must be durable before it is shown. */
 export type Known<T> = { readonly stored: Stored<T> | undefined; readonly seq: number };
+
+/** What was read from the file for one decision; null: not there. */
+export type Brought = {
+  readonly rows: ReadonlyMap<string, Envelope | null>;
+  readonly feeds: ReadonlyMap<string, FeedEnd>;
+};
+
+/** What must be known: single rows by key, both rows of tasks by id, the ends of sessions' feeds. */
+export type Wants = {
+  readonly rows?: readonly string[];
+  readonly tasks?: readonly string[];
+  readonly sessions?: readonly string[];
+};
+
+const NOTHING: Brought = { rows: new Map(), feeds: new Map() };
+const NO_FEED: FeedEnd = { number: 0, stored: false };
 
 /** The row of a value that is not in the image. */
 export function rowKeyOf(kind: 'input' | 'task' | 'key', id: string): string {
@@ -40,116 +56,114 @@ export function lookUp<K extends keyof Kinds>(
   id: string,
   nowMs: number,
 ): Known<Kinds[K]> | undefined {
-  const known: Known<AgentRecord> | Known<unknown> | undefined =
-    kind === 'agent' ? lookUpAgent(life, id) : lookUpRow(life, kind, id, nowMs);
-  return known as Known<Kinds[K]> | undefined;
+  return lookUpAny(life, kind, id, nowMs) as Known<Kinds[K]> | undefined;
 }
 
-function lookUpAgent(life: Life, id: string): Known<AgentRecord> {
-  const entry = life.agents.get(id);
-  if (!entry) return { stored: undefined, seq: life.agents.removedSeq() };
-  return { stored: { value: entry.record, revision: entry.revision }, seq: entry.seq };
-}
-
-function lookUpRow(
-  life: Life,
-  kind: Exclude<keyof Kinds, 'agent'>,
-  id: string,
-  nowMs: number,
-): Known<unknown> | undefined {
-  if (kind === 'task') {
-    const open = life.tasks.get(id);
-    if (open) return { stored: { value: open.state, revision: open.revision }, seq: open.seq };
+function lookUpAny(life: Life, kind: keyof Kinds, id: string, nowMs: number): Known<unknown> | undefined {
+  if (kind === 'agent') {
+    const entry = life.agents.get(id);
+    if (!entry) return { stored: undefined, seq: life.agents.removedSeq() };
+    return { stored: { value: entry.record, revision: entry.revision }, seq: entry.seq };
   }
+  const open = kind === 'task' ? life.tasks.get(id) : undefined;
+  if (open) return { stored: { value: open.state, revision: open.revision }, seq: open.seq };
   const key = rowKeyOf(kind, id);
   const envelope = life.values.peek(key);
-  if (envelope === undefined) return undefined;
-  return { stored: openEnvelope(envelope ?? undefined, nowMs), seq: life.values.seqOf(key) };
+  return envelope === undefined
+    ? undefined
+    : { stored: openEnvelope(envelope, nowMs), seq: life.values.seqOf(key) };
 }
 
 /** The value in an envelope; one whose time is over reads as absent. */
-export function openEnvelope(envelope: Envelope | undefined, nowMs: number): Stored<unknown> | undefined {
+export function openEnvelope(envelope: Envelope | null, nowMs: number): Stored<unknown> | undefined {
   if (!envelope || (envelope.e != null && envelope.e <= nowMs)) return undefined;
   return { value: envelope.v, revision: envelope.r };
 }
 
-/** The revision a write is judged against. Its facts must have been brought. */
-export function revisionOf(life: Life, write: Write, nowMs: number): Revision | 'absent' {
-  return lookUp(life, write.kind, write.id, nowMs)?.stored?.revision ?? 'absent';
+/** A row as the decision sees it: what was written lately, else what was brought. */
+export function rowOf(life: Life, brought: Brought, key: string): Envelope | null {
+  return life.values.peek(key) ?? brought.rows.get(key) ?? null;
 }
 
-/** The settled state of a task, if that is what it is and memory knows. */
-export function settledState(life: Life, id: string): TaskState | undefined {
-  return life.values.peek(doneKey(id))?.v as TaskState | undefined;
+/** The end of a feed as the decision sees it. */
+export function feedEndOf(life: Life, brought: Brought, session: string): FeedEnd {
+  return life.feeds.peek(session) ?? brought.feeds.get(session) ?? NO_FEED;
 }
 
-/** Brings whatever the decision on this batch must know; undefined when memory knows it all. */
-export function bringFacts(life: Life, batch: Batch): Promise<void> | undefined {
-  const loads = missingLoads(life, batch);
-  return loads.length === 0 ? undefined : bringAll(life, batch, loads);
+/** The revision a write is judged against. */
+export function revisionOf(life: Life, brought: Brought, write: Write, nowMs: number): Revision | 'absent' {
+  const { kind, id } = write;
+  if (kind === 'agent') return life.agents.get(id)?.revision ?? 'absent';
+  const open = kind === 'task' ? life.tasks.get(id) : undefined;
+  if (open) return open.revision;
+  return openEnvelope(rowOf(life, brought, rowKeyOf(kind, id)), nowMs)?.revision ?? 'absent';
 }
 
-type Load = () => Promise<void>;
+/** The state of a task that has ended; undefined when it is open or unknown. */
+export function settledState(life: Life, brought: Brought, id: string): TaskState | undefined {
+  return rowOf(life, brought, doneKey(id))?.v as TaskState | undefined;
+}
 
-async function bringAll(life: Life, batch: Batch, first: readonly Load[]): Promise<void> {
-  // What was brought may have been overtaken by a commit, or dropped to make room: look again until all is there.
-  for (let loads = first; loads.length > 0; loads = missingLoads(life, batch)) {
-    await Promise.all(loads.map((load) => load()));
+/**
+ * Runs a decision with what it must know of the file: at once if memory knows it all, else when it has been read.
+ * Between the end of the reading and the decision nothing else runs.
+ */
+export function decideWith<T>(life: Life, wants: Wants, decide: (brought: Brought) => T): T | Promise<T> {
+  const { rows = [], tasks = [], sessions = [] } = wants;
+  const unknown = {
+    rows: rows.filter((key) => life.values.peek(key) === undefined),
+    tasks,
+    sessions: sessions.filter((session) => life.feeds.peek(session) === undefined),
+  };
+  if (unknown.rows.length + tasks.length + unknown.sessions.length === 0) return decide(NOTHING);
+  return bringAndDecide(life, unknown, decide);
+}
+
+async function bringAndDecide<T>(
+  life: Life,
+  wants: Required<Wants>,
+  decide: (brought: Brought) => T,
+): Promise<T> {
+  life.reads.count += 1;
+  try {
+    const rows = new Map<string, Envelope | null>();
+    const feeds = new Map<string, FeedEnd>();
+    // One after the other: each is a matter of microseconds, and mostly there is one.
+    for (const id of wants.tasks) {
+      for (const [key, text] of await life.storage.scan(taskRange(id), 2)) rows.set(key, readEnvelope(text));
+    }
+    for (const key of wants.rows) {
+      const text = await life.storage.get(key);
+      if (text !== undefined) rows.set(key, readEnvelope(text));
+    }
+    for (const session of wants.sessions) feeds.set(session, await readFeedEnd(life, session));
+    return decide({ rows, feeds });
+  } finally {
+    life.reads.count -= 1;
   }
 }
 
-function missingLoads(life: Life, batch: Batch): readonly Load[] {
-  const loads = new Map<string, Load>();
-  for (const { kind, id, expect } of batch.writes) {
-    if (kind === 'task') {
-      const unknown = !life.tasks.has(id) && life.values.peek(doneKey(id)) === undefined;
-      if (unknown) loads.set(`task ${id}`, () => loadTask(life, id));
-    }
-    if (expect === 'any') continue;
-    if (kind === 'input' && life.values.peek(inputKey(id)) === undefined) {
-      loads.set(`task ${id}`, () => loadTask(life, id));
-    }
-    if (kind === 'key' && life.values.peek(keyKey(id)) === undefined) {
-      loads.set(`key ${id}`, () => loadRows(life, [keyKey(id)]));
-    }
+/** What the decision on a batch must know of the file. */
+export function wantsOf(life: Life, batch: Batch): Wants {
+  const rows: string[] = [];
+  const tasks: string[] = [];
+  for (const write of batch.writes) {
+    if (write.kind === 'key' && write.expect !== 'any') rows.push(keyKey(write.id));
+    // Both rows of a task in one read: for a new task that is what tells that there are none.
+    if (isColdTask(life, write) && !tasks.includes(write.id)) tasks.push(write.id);
   }
-  if (batch.event) {
-    const { session } = batch.event;
-    if (life.feeds.peek(session) === undefined) loads.set('feed', () => loadFeedEnd(life, session));
-  }
-  return [...loads.values()];
+  return { rows, tasks, sessions: batch.event ? [batch.event.session] : [] };
 }
 
-/** Both rows of a task in one read: for a new task that is what tells that there are none. */
-async function loadTask(life: Life, id: string): Promise<void> {
-  const keys = [doneKey(id), inputKey(id)];
-  await life.values.load(keys, async () => {
-    const rows = new Map(await life.storage.scan(taskRange(id), keys.length));
-    return keys.map((key) => toFact(rows.get(key)));
-  });
-}
-
-/** Reads rows into the facts. */
-export async function loadRows(life: Life, keys: readonly string[]): Promise<void> {
-  await life.values.load(keys, () =>
-    Promise.all(keys.map(async (key) => toFact(await life.storage.get(key)))),
-  );
-}
-
-function toFact(text: string | undefined): { value: Envelope | null; size: number } {
-  return text === undefined ? { value: null, size: 0 } : { value: readEnvelope(text), size: text.length };
+function isColdTask(life: Life, { kind, id, expect }: Write): boolean {
+  if (kind === 'task') return !life.tasks.has(id) && life.values.peek(doneKey(id)) === undefined;
+  return kind === 'input' && expect !== 'any' && life.values.peek(inputKey(id)) === undefined;
 }
 
 /** The last row of a feed is its last event or, when none is stored, the mark of what was trimmed. */
-export async function loadFeedEnd(life: Life, session: string): Promise<void> {
-  await life.feeds.load([session], async () => {
-    const [last] = await life.storage.scan(rangeOf(feedPath(session)), 1, true);
-    return [{ value: readFeedEnd(last), size: session.length }];
-  });
-}
-
-function readFeedEnd(last: readonly [string, string] | undefined): FeedEnd {
-  if (!last) return { number: 0, stored: false };
+async function readFeedEnd(life: Life, session: string): Promise<FeedEnd> {
+  const [last] = await life.storage.scan(rangeOf(feedPath(session)), 1, true);
+  if (!last) return NO_FEED;
   const [key, text] = last;
   return key.endsWith('/!')
     ? { number: Number(text), stored: false }

@@ -12,7 +12,7 @@ import { isSettled, type TaskState } from '../../domain/task.ts';
 import { type Revision, StoreUnavailable } from '../../ports/store.ts';
 import { type Agents, createAgents } from './agents.ts';
 import { createDueList, type DueList } from './due-list.ts';
-import { createFacts, type Facts } from './facts.ts';
+import { createFacts, type Facts, type Reads } from './facts.ts';
 import type { Groups } from './groups.ts';
 import type { OrderedStorage, Row } from './ordered-storage.ts';
 import {
@@ -54,7 +54,8 @@ export type Image = {
 export type Life = Image & {
   readonly storage: OrderedStorage;
   readonly groups: Groups;
-  /** Rows that were written or read lately, by key; null: known to be absent. */
+  readonly reads: Reads;
+  /** Rows that were written lately, by key; null: removed. */
   readonly values: Facts<Envelope | null>;
   readonly feeds: Facts<FeedEnd>;
 };
@@ -66,12 +67,14 @@ const READ_SLICE = 1_000;
 
 /** Puts a life together around what was read. */
 export function createLife(image: Image, storage: OrderedStorage, groups: Groups): Life {
+  const reads: Reads = { count: 0 };
   return {
     ...image,
     storage,
     groups,
-    values: createFacts(RECENT_CHARS, groups.isDurable),
-    feeds: createFacts(FEED_ENDS_CHARS, groups.isDurable),
+    reads,
+    values: createFacts(RECENT_CHARS, groups.isDurable, reads),
+    feeds: createFacts(FEED_ENDS_CHARS, groups.isDurable, reads),
   };
 }
 

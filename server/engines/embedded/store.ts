@@ -14,7 +14,7 @@
 import type { Keyv } from 'keyv';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { type Store, StoreUnavailable } from '../../ports/store.ts';
+import { type Batch, type Outcome, type Store, StoreUnavailable } from '../../ports/store.ts';
 import { createAlarm } from './alarm.ts';
 import { applyBatch } from './apply.ts';
 import { LEASE_MS } from './due-list.ts';
@@ -22,7 +22,7 @@ import { readFeed } from './feed.ts';
 import { createGroups } from './groups.ts';
 import { createHints } from './hints.ts';
 import { judgeBatch } from './judge.ts';
-import { bringFacts, lookUp, openEnvelope, rowKeyOf } from './known.ts';
+import { type Brought, decideWith, lookUp, openEnvelope, rowKeyOf, wantsOf } from './known.ts';
 import { createLife, type Life, readImage, writeMark } from './life.ts';
 import { describeAgent, listPage } from './lists.ts';
 import { type OrderedStorage, orderStorage } from './ordered-storage.ts';
@@ -79,8 +79,12 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
       const groups = createGroups({
         clock,
         answerWithinMs,
+        closing: closing.signal,
         afterSeq: pastSeq,
-        apply: storage.apply,
+        write({ sets, deletes, mark }) {
+          if (mark) sets.set(MARK_KEY, writeMark(mark));
+          return storage.apply(sets, deletes);
+        },
         onDurable(topics) {
           for (const topic of topics) if (topic !== 'due') hints.notify(topic);
           if (topics.has('due')) alarm.look();
@@ -160,19 +164,19 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
       const present = live();
       const known = lookUp(present, kind, id, nowMs());
       if (known) {
-        if (!present.groups.isDurable(known.seq)) await present.groups.whenDurable(known.seq);
+        await present.groups.whenDurable(known.seq);
         return known.stored;
       }
       if (kind === 'agent') return undefined;
       const text = await present.storage.get(rowKeyOf(kind, id));
-      return openEnvelope(text === undefined ? undefined : readEnvelope(text), nowMs()) as never;
+      return openEnvelope(text === undefined ? null : readEnvelope(text), nowMs()) as never;
     },
 
     async standing(agentId) {
       const present = live();
       const seq = present.agents.get(agentId)?.seq ?? present.agents.removedSeq();
       const standing = describeAgent(present, presence, agentId);
-      if (!present.groups.isDurable(seq)) await present.groups.whenDurable(seq);
+      await present.groups.whenDurable(seq);
       return standing;
     },
 
@@ -189,24 +193,12 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
 
     async commit(batch) {
       const present = live();
-      const facts = bringFacts(present, batch);
-      if (facts) {
-        await facts;
-        if (life !== present) live();
-      }
-      if (batch.notAfterMs !== undefined && nowMs() > batch.notAfterMs) {
-        throw new StoreUnavailable('The commit came too late: its caller has been answered already.');
-      }
-      const refused = judgeBatch(present, batch, nowMs());
-      if (refused) {
-        // What it rests on is known to last before anybody acts on it.
-        await present.groups.whenDurable(present.groups.lastSeq());
-        return refused;
-      }
-      const { seq, revision } = applyWhole(present, batch);
-      if (batch.event) crowded.add(batch.event.session);
+      const { seq, outcome } = await decideWith(present, wantsOf(present, batch), (brought) =>
+        decide(present, brought, batch),
+      );
+      // A refusal, too, waits: what it rests on must last before anybody acts on it.
       await present.groups.whenDurable(seq);
-      return { ok: true, revision };
+      return outcome;
     },
 
     async due(limit) {
@@ -253,7 +245,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     },
 
     trim(retention, limit) {
-      const turn = trimming.then(() => trimTurn(live(), retention, limit, nowMs(), crowded));
+      const turn = trimming.then(() => trimTurn({ life: live(), retention, nowMs: nowMs() }, limit, crowded));
       trimming = turn.catch(() => undefined);
       return turn;
     },
@@ -269,10 +261,18 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     },
   };
 
-  /** An image that is half changed is no image: whatever throws in here ends its life. */
-  function applyWhole(present: Life, batch: Parameters<Store['commit']>[0]): ReturnType<typeof applyBatch> {
+  /** Judges and applies in one go. An image that is half changed is none: whatever throws there ends its life. */
+  function decide(present: Life, brought: Brought, batch: Batch): { seq: number; outcome: Outcome } {
+    const now = nowMs();
+    if (batch.notAfterMs !== undefined && now > batch.notAfterMs) {
+      throw new StoreUnavailable('The commit came too late: its caller has been answered already.');
+    }
+    const refused = judgeBatch(present, brought, batch, now);
+    if (refused) return { seq: present.groups.lastSeq(), outcome: refused };
     try {
-      return applyBatch(present, batch, nowMs(), presence);
+      const { seq, revision } = applyBatch(present, brought, batch, now, presence);
+      if (batch.event) crowded.add(batch.event.session);
+      return { seq, outcome: { ok: true, revision } };
     } catch (error) {
       present.groups.fail(error instanceof Error ? error.message : String(error));
       throw error;
