@@ -4,8 +4,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
 import { settleMicrotasks } from '../fakes/clock.ts';
 import { HOSTILE } from './addresses.ts';
-import { openAgent, openPusher, pushTo, unknownFor, untakenFor } from './pushes.ts';
+import { openAgent, openPusher } from './opened.ts';
 import { answer, type Script, type ScriptedAgent } from './scripted-agent.ts';
+import { pushTask, unknownFor, untakenFor } from './tasks.ts';
 
 const accept: Script = (socket) => socket.write(answer(202));
 const TAKEN = { kind: 'acknowledged', status: 202 };
@@ -38,7 +39,7 @@ describe('denied addresses', () => {
     const agent = await openAgent(accept);
     const pusher = openPusher({ deny: ['127.0.0.0/8', '::1'], resolve: resolveTo('127.0.0.1') });
     for (const endpoint of writeWays(agent)) {
-      expect(await pushTo(pusher, endpoint), endpoint).toEqual(
+      expect(await pushTask(pusher, endpoint), endpoint).toEqual(
         untakenFor('forbidden address: denied by setting'),
       );
     }
@@ -49,14 +50,14 @@ describe('denied addresses', () => {
     const agent = await openAgent(accept);
     const pusher = openPusher({ resolve: resolveTo('127.0.0.1') });
     const ways = writeWays(agent);
-    for (const endpoint of ways) expect(await pushTo(pusher, endpoint), endpoint).toEqual(TAKEN);
+    for (const endpoint of ways) expect(await pushTask(pusher, endpoint), endpoint).toEqual(TAKEN);
     expect(agent.requests).toHaveLength(ways.length);
   });
 
   test('an unspecified address does not lead to this machine by the back door', async () => {
     const agent = await openAgent(accept, { host: '0.0.0.0' });
     for (const host of ['0.0.0.0', '0', '0x0', '[::]', '[::ffff:0.0.0.0]']) {
-      const outcome = await pushTo(openPusher(), `http://${host}:${agent.port}/`);
+      const outcome = await pushTask(openPusher(), `http://${host}:${agent.port}/`);
       expect(outcome, host).toEqual(untakenFor('forbidden address: unspecified'));
     }
     expect(agent.connections()).toBe(0);
@@ -66,10 +67,10 @@ describe('denied addresses', () => {
     const refused: string[] = [];
     for (const [reason, hosts] of Object.entries(HOSTILE)) {
       for (const host of hosts) {
-        const outcome = await pushTo(openPusher(), `http://${host}/latest/meta-data/`);
+        const outcome = await pushTask(openPusher(), `http://${host}/latest/meta-data/`);
         expect(outcome, host).toEqual(untakenFor(`forbidden address: ${reason}`));
         const address = new URL(`http://${host}/`).hostname.replace(/^\[|\]$/g, '');
-        const resolved = await pushTo(openPusher({ resolve: resolveTo(address) }), 'https://agent.test/');
+        const resolved = await pushTask(openPusher({ resolve: resolveTo(address) }), 'https://agent.test/');
         expect(resolved, host).toEqual(untakenFor(`forbidden address: ${reason}`));
         refused.push(host);
       }
@@ -80,7 +81,7 @@ describe('denied addresses', () => {
   test('of several addresses of a name only the allowed ones are tried', async () => {
     const agent = await openAgent(accept);
     const pusher = openPusher({ resolve: resolveTo('169.254.169.254', 'fe80::1', '127.0.0.1') });
-    expect(await pushTo(pusher, `http://agent.test:${agent.port}/`)).toEqual(TAKEN);
+    expect(await pushTask(pusher, `http://agent.test:${agent.port}/`)).toEqual(TAKEN);
   });
 
   test('a name that comes to mean something else is judged anew at each connection', async () => {
@@ -90,9 +91,9 @@ describe('denied addresses', () => {
       resolve: (_host, done) => done(null, [{ address: answers.shift() ?? '', family: 4 }]),
     });
     const endpoint = `http://agent.test:${agent.port}/`;
-    expect(await pushTo(pusher, endpoint)).toEqual(TAKEN);
+    expect(await pushTask(pusher, endpoint)).toEqual(TAKEN);
     await agent.until(({ open }) => open() === 0);
-    expect(await pushTo(pusher, endpoint)).toEqual(untakenFor('forbidden address: cloud metadata'));
+    expect(await pushTask(pusher, endpoint)).toEqual(untakenFor('forbidden address: cloud metadata'));
     expect(agent.connections()).toBe(1);
   });
 
@@ -121,7 +122,7 @@ describe('reuse', () => {
     );
     const pusher = openPusher();
     for (let nth = 0; nth < 5; nth += 1) {
-      expect(await pushTo(pusher, agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
+      expect(await pushTask(pusher, agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
       await settleMicrotasks();
     }
     expect(agent.connections()).toBe(1);
@@ -134,13 +135,13 @@ describe('reuse', () => {
       last = socket;
       socket.write(answer(202));
     });
-    expect(await pushTo(openPusher({ limits: { idleMs: 20 } }), agent.url)).toEqual(TAKEN);
+    expect(await pushTask(openPusher({ limits: { idleMs: 20 } }), agent.url)).toEqual(TAKEN);
     await agent.until(({ open }) => open() === 0);
     const pusher = openPusher();
-    expect(await pushTo(pusher, agent.url)).toEqual(TAKEN);
+    expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
     last?.end();
     await agent.until(({ open }) => open() === 0);
-    expect(await pushTo(pusher, agent.url)).toEqual(TAKEN);
+    expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
     expect(agent.connections()).toBe(3);
   });
 
@@ -149,20 +150,20 @@ describe('reuse', () => {
     const agents = await Promise.all(Array.from({ length: 6 }, () => openAgent(close)));
     const pusher = openPusher({ limits: { originsMax: 2 } });
     for (const agent of agents) {
-      expect(await pushTo(pusher, agent.url)).toEqual(TAKEN);
+      expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
       await agent.until(({ open }) => open() === 0);
       await settleMicrotasks();
     }
     // Nor do those that could not be connected to stay.
     for (let port = 1; port <= 6; port += 1) {
-      expect(await pushTo(pusher, `http://127.0.0.1:${port}/`)).toEqual(untakenFor('connection refused'));
+      expect(await pushTask(pusher, `http://127.0.0.1:${port}/`)).toEqual(untakenFor('connection refused'));
     }
   });
 
   test('more endpoints at once than there may be are told so', async () => {
     const agents = await Promise.all([1, 2, 3].map(() => openAgent(() => undefined)));
     const pusher = openPusher({ limits: { originsMax: 2 } });
-    const [first, second, third] = agents.map(({ url }) => pushTo(pusher, url));
+    const [first, second, third] = agents.map(({ url }) => pushTask(pusher, url));
     expect(await third).toEqual(untakenFor('too many endpoints at once'));
     for (const agent of agents.slice(0, 2)) await agent.until(({ requests }) => requests.length === 1);
     await pusher.close();
@@ -183,13 +184,13 @@ describe('bounds', () => {
       [roomier, '2 pushes to this endpoint are open already'],
     ] as const) {
       held.length = 0;
-      const open = [pushTo(one, agent.url), pushTo(one, agent.url)];
+      const open = [pushTask(one, agent.url), pushTask(one, agent.url)];
       await agent.until(() => held.length === 2);
-      expect(await pushTo(one, agent.url)).toEqual(untakenFor(refusal));
+      expect(await pushTask(one, agent.url)).toEqual(untakenFor(refusal));
       for (const socket of held) socket.write(answer(202));
       expect(await Promise.all(open)).toEqual([TAKEN, TAKEN]);
       await settleMicrotasks();
-      expect(await pushTo(one, other.url)).toEqual(TAKEN);
+      expect(await pushTask(one, other.url)).toEqual(TAKEN);
     }
     expect(agent.requests).toHaveLength(4);
   });
@@ -202,10 +203,10 @@ describe('bounds', () => {
     const pusher = openPusher({ limits: { openPerOriginMax: 1 } });
     const kinds: string[] = [];
     for (let nth = 0; nth < 9; nth += 1) {
-      const outcome = await pushTo(pusher, agent.url);
+      const outcome = await pushTask(pusher, agent.url);
       kinds.push(outcome.kind);
       await settleMicrotasks();
-      if (nth % 3 === 0) await pushTo(pusher, agent.url, {}, AbortSignal.abort());
+      if (nth % 3 === 0) await pushTask(pusher, agent.url, {}, AbortSignal.abort());
     }
     expect(kinds).toEqual(Array.from({ length: 3 }, () => ['acknowledged', 'unknown', 'unknown']).flat());
   });
@@ -221,12 +222,12 @@ describe('bounds', () => {
       more();
     };
     const agent = await openAgent(endless);
-    expect(await pushTo(openPusher(), agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
+    expect(await pushTask(openPusher(), agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
     await agent.until(({ open }) => open() === 0);
     const announced = await openAgent((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 65537\r\n\r\n'),
     );
-    expect(await pushTo(openPusher(), announced.url)).toEqual({ kind: 'acknowledged', status: 200 });
+    expect(await pushTask(openPusher(), announced.url)).toEqual({ kind: 'acknowledged', status: 200 });
     await announced.until(({ open }) => open() === 0);
   });
 
@@ -235,7 +236,7 @@ describe('bounds', () => {
       socket.write('HTTP/1.1 202 OK\r\ncontent-length: 10\r\n\r\nhalf'),
     );
     const pusher = openPusher({ limits: { bodyWithinMs: 30 } });
-    expect(await pushTo(pusher, agent.url)).toEqual(TAKEN);
+    expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
     await agent.until(({ open }) => open() === 0);
   });
 
@@ -254,7 +255,7 @@ describe('bounds', () => {
       `http://${canary}.invalid/`,
       `${canary}:x`,
     ];
-    const told = await Promise.all(endpoints.map((endpoint) => pushTo(pusher, endpoint)));
+    const told = await Promise.all(endpoints.map((endpoint) => pushTask(pusher, endpoint)));
     expect(JSON.stringify(told)).not.toContain(canary);
     expect(told.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'untaken', 'untaken']);
   });

@@ -8,8 +8,8 @@ import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPusher } from '../../server/push/pusher.ts';
-import { pushTo, TASK } from './pushes.ts';
 import { answer, startAgent } from './scripted-agent.ts';
+import { pushTask, TASK } from './tasks.ts';
 
 const DEEDS = [
   'take',
@@ -92,7 +92,7 @@ test('whatever an agent does, what is told of it is true', async () => {
       await Promise.all(
         lanes.map(async (lane) => {
           for (const request_id of lane) {
-            const outcome = await pushTo(pusher, agent.url, { task: { ...TASK, request_id } });
+            const outcome = await pushTask(pusher, agent.url, { task: { ...TASK, request_id } });
             const deed = seen.get(request_id);
             const facts = `${request_id}: ${deed} told as ${JSON.stringify(outcome)}`;
             const took = deed === 'take' || deed === 'have' || deed?.startsWith('take and') === true;

@@ -2,8 +2,9 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { settleMicrotasks } from '../fakes/clock.ts';
-import { openAgent, openPusher, pushTo, TASK, unknownFor, untakenFor } from './pushes.ts';
+import { openAgent, openPusher } from './opened.ts';
 import { answer, type Received } from './scripted-agent.ts';
+import { pushTask, TASK, unknownFor, untakenFor } from './tasks.ts';
 
 const headersOf = (request: Received | undefined) => Object.fromEntries(request?.headers ?? []);
 
@@ -11,7 +12,7 @@ describe('what is sent', () => {
   test('the whole TaskInfo is posted to the endpoint as it was given', async () => {
     const agent = await openAgent((socket) => socket.write(answer(202)));
     const pusher = openPusher({ secrets: ['present-secret', 'previous-secret'] });
-    const outcome = await pushTo(pusher, `${agent.url}/in/box?key=a%2Fb&x`, { remainingSeconds: 12.3456 });
+    const outcome = await pushTask(pusher, `${agent.url}/in/box?key=a%2Fb&x`, { remainingSeconds: 12.3456 });
     expect(outcome).toEqual({ kind: 'acknowledged', status: 202 });
     const [request] = agent.requests;
     expect(request?.line).toBe('POST /in/box?key=a%2Fb&x HTTP/1.1');
@@ -33,7 +34,8 @@ describe('what is sent', () => {
   test('without a secret there is no signature, and each attempt has its own trace', async () => {
     const agent = await openAgent((socket) => socket.write(answer(200)));
     const pusher = openPusher();
-    for (const remainingSeconds of [604_800, 0, 1e-9]) await pushTo(pusher, agent.url, { remainingSeconds });
+    for (const remainingSeconds of [604_800, 0, 1e-9])
+      await pushTask(pusher, agent.url, { remainingSeconds });
     const headers = agent.requests.map(headersOf);
     expect(headers.map((one) => one['webhook-signature'])).toEqual([undefined, undefined, undefined]);
     expect(headers.map((one) => one['task-remaining'])).toEqual(['604800', '0', '0']);
@@ -51,7 +53,7 @@ describe('what an answer comes to', () => {
     const pusher = openPusher();
     const told: string[] = [];
     for (const _status of statuses) {
-      const outcome = await pushTo(pusher, agent.url);
+      const outcome = await pushTask(pusher, agent.url);
       const asked = outcome.kind === 'acknowledged' ? '' : ` ${outcome.retryAfterMs} ms: ${outcome.error}`;
       const flags =
         outcome.kind === 'untaken' ? `${outcome.busy ? ' busy' : ''}${outcome.leave ? ' leave' : ''}` : '';
@@ -78,7 +80,7 @@ describe('what an answer comes to', () => {
   test('a redirect is not followed', async () => {
     const elsewhere = await openAgent((socket) => socket.write(answer(200)));
     const agent = await openAgent((socket) => socket.write(answer(307, `location: ${elsewhere.url}/\r\n`)));
-    expect(await pushTo(openPusher(), agent.url)).toMatchObject({ kind: 'untaken', status: 307 });
+    expect(await pushTask(openPusher(), agent.url)).toMatchObject({ kind: 'untaken', status: 307 });
     expect(elsewhere.connections()).toBe(0);
   });
 
@@ -87,7 +89,7 @@ describe('what an answer comes to', () => {
     const agent = await openAgent((socket) => {
       finish = () => socket.write(answer(200));
     });
-    const pushed = pushTo(openPusher(), agent.url);
+    const pushed = pushTask(openPusher(), agent.url);
     await agent.until(({ requests }) => requests.length === 1);
     finish();
     expect(await pushed).toEqual({ kind: 'acknowledged', status: 200 });
@@ -96,14 +98,14 @@ describe('what an answer comes to', () => {
   test('interim answers are passed over', async () => {
     const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const agent = await openAgent((socket) => socket.write(interim.repeat(3) + answer(202)));
-    expect(await pushTo(openPusher(), agent.url)).toEqual({ kind: 'acknowledged', status: 202 });
+    expect(await pushTask(openPusher(), agent.url)).toEqual({ kind: 'acknowledged', status: 202 });
   });
 
   test('many open connections to one agent stand beside each other', async () => {
     const held: (() => void)[] = [];
     const agent = await openAgent((socket) => held.push(() => socket.write(answer(200))));
     const pusher = openPusher();
-    const pushed = Array.from({ length: 60 }, () => pushTo(pusher, agent.url));
+    const pushed = Array.from({ length: 60 }, () => pushTask(pusher, agent.url));
     await agent.until(({ requests }) => requests.length === 60);
     expect(agent.connections()).toBe(60);
     for (const finish of held) finish();
@@ -115,23 +117,23 @@ describe('certainly not taken', () => {
   test('a refused connection', async () => {
     const agent = await openAgent(() => undefined);
     await agent.close();
-    expect(await pushTo(openPusher(), agent.url)).toEqual(untakenFor('connection refused'));
+    expect(await pushTask(openPusher(), agent.url)).toEqual(untakenFor('connection refused'));
   });
 
   test('a name that does not resolve', async () => {
     const missing = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
     const failing = openPusher({ resolve: (_host, done) => done(missing, []) });
-    expect(await pushTo(failing, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no such host'));
+    expect(await pushTask(failing, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no such host'));
     const empty = openPusher({ resolve: (_host, done) => done(null, []) });
-    expect(await pushTo(empty, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no address'));
+    expect(await pushTask(empty, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no address'));
   });
 
   test('a connection that is not made in time, whatever it waits for', async () => {
     const limits = { connectWithinMs: 40 };
     const silent = openPusher({ limits, resolve: () => undefined });
-    expect(await pushTo(silent, 'http://agent.test:1/')).toEqual(untakenFor('no connection within 0.04 s'));
+    expect(await pushTask(silent, 'http://agent.test:1/')).toEqual(untakenFor('no connection within 0.04 s'));
     const agent = await openAgent(() => undefined);
-    const handshake = await pushTo(openPusher({ limits }), agent.url.replace('http:', 'https:'));
+    const handshake = await pushTask(openPusher({ limits }), agent.url.replace('http:', 'https:'));
     expect(handshake).toEqual(untakenFor('no connection within 0.04 s'));
     await agent.until((one) => one.connections() === 1 && one.open() === 0);
     expect(agent.requests).toEqual([]);
@@ -149,16 +151,18 @@ describe('certainly not taken', () => {
       'http://[::1',
       'http://a:99999/',
     ]) {
-      expect(await pushTo(pusher, endpoint), endpoint).toEqual(untakenFor('the endpoint is no http(s) URL'));
+      expect(await pushTask(pusher, endpoint), endpoint).toEqual(
+        untakenFor('the endpoint is no http(s) URL'),
+      );
     }
-    expect(await pushTo(pusher, 'http://me:pw@127.0.0.1:1/')).toEqual(
+    expect(await pushTask(pusher, 'http://me:pw@127.0.0.1:1/')).toEqual(
       untakenFor('the endpoint holds credentials'),
     );
   });
 
   test('a signal that fired before', async () => {
     const agent = await openAgent((socket) => socket.write(answer(200)));
-    expect(await pushTo(openPusher(), agent.url, {}, AbortSignal.abort())).toEqual(
+    expect(await pushTask(openPusher(), agent.url, {}, AbortSignal.abort())).toEqual(
       untakenFor('abandoned before anything was written'),
     );
     expect(agent.connections()).toBe(0);
@@ -173,7 +177,7 @@ describe('certainly not taken', () => {
       },
     });
     const stop = new AbortController();
-    const pushed = pushTo(pusher, `http://agent.test:${agent.port}/`, {}, stop.signal);
+    const pushed = pushTask(pusher, `http://agent.test:${agent.port}/`, {}, stop.signal);
     stop.abort();
     expect(await pushed).toEqual(untakenFor('abandoned before anything was written'));
     resolved();
@@ -184,7 +188,7 @@ describe('certainly not taken', () => {
   test('a task that JSON cannot say', async () => {
     const payload: Record<string, unknown> = {};
     payload.self = payload;
-    const outcome = await pushTo(openPusher(), 'http://127.0.0.1:1/', { task: { ...TASK, payload } });
+    const outcome = await pushTask(openPusher(), 'http://127.0.0.1:1/', { task: { ...TASK, payload } });
     expect(outcome).toEqual(untakenFor('the task cannot be written as JSON'));
   });
 });
@@ -200,7 +204,8 @@ describe('unknown: the agent may have the task', () => {
       if (nth === 4) socket.end('HTTP/1.1 200 OK\r\ncontent-le');
     });
     const pusher = openPusher();
-    for (let nth = 1; nth <= 4; nth += 1) expect(await pushTo(pusher, agent.url), `cut ${nth}`).toEqual(CUT);
+    for (let nth = 1; nth <= 4; nth += 1)
+      expect(await pushTask(pusher, agent.url), `cut ${nth}`).toEqual(CUT);
     expect(agent.requests).toHaveLength(4);
   });
 
@@ -210,9 +215,9 @@ describe('unknown: the agent may have the task', () => {
       else socket.resetAndDestroy();
     });
     const pusher = openPusher();
-    expect(await pushTo(pusher, agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
+    expect(await pushTask(pusher, agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
     await settleMicrotasks();
-    expect(await pushTo(pusher, agent.url)).toEqual(CUT);
+    expect(await pushTask(pusher, agent.url)).toEqual(CUT);
     expect(agent.requests).toHaveLength(2);
     expect(agent.connections()).toBe(1);
   });
@@ -220,13 +225,13 @@ describe('unknown: the agent may have the task', () => {
   test('no answer in time ends the connection', async () => {
     const agent = await openAgent(() => undefined);
     const pusher = openPusher({ limits: { answerWithinMs: 40 } });
-    expect(await pushTo(pusher, agent.url)).toEqual(unknownFor('no answer within 0.04 s'));
+    expect(await pushTask(pusher, agent.url)).toEqual(unknownFor('no answer within 0.04 s'));
     await agent.until((one) => one.open() === 0);
   });
 
   test('interim answers do not buy time or room', async () => {
     const agent = await openAgent((socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101)));
-    expect(await pushTo(openPusher(), agent.url)).toEqual(unknownFor('too many interim answers'));
+    expect(await pushTask(openPusher(), agent.url)).toEqual(unknownFor('too many interim answers'));
     await agent.until((one) => one.open() === 0);
   });
 
@@ -237,14 +242,14 @@ describe('unknown: the agent may have the task', () => {
     );
     const pusher = openPusher();
     const strange = unknownFor('the answer is not proper HTTP/1.1');
-    expect(await pushTo(pusher, agent.url)).toEqual(strange);
-    expect(await pushTo(pusher, agent.url)).toEqual(strange);
+    expect(await pushTask(pusher, agent.url)).toEqual(strange);
+    expect(await pushTask(pusher, agent.url)).toEqual(strange);
   });
 
   test('a signal that fires after the request was written ends the connection', async () => {
     const agent = await openAgent(() => undefined);
     const stop = new AbortController();
-    const pushed = pushTo(openPusher(), agent.url, {}, stop.signal);
+    const pushed = pushTask(openPusher(), agent.url, {}, stop.signal);
     await agent.until(({ requests }) => requests.length === 1);
     stop.abort();
     expect(await pushed).toEqual(unknownFor('abandoned before an answer'));
@@ -261,7 +266,7 @@ describe('nothing is left behind', () => {
     const pusher = openPusher();
     const { signal } = new AbortController();
     for (const endpoint of [agent.url, agent.url, 'http://0.0.0.0:1/', 'nowhere']) {
-      await pushTo(pusher, endpoint, {}, signal);
+      await pushTask(pusher, endpoint, {}, signal);
     }
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
@@ -271,14 +276,14 @@ describe('nothing is left behind', () => {
     const pusher = openPusher({
       resolve: () => undefined,
     });
-    const written = pushTo(pusher, agent.url);
-    const connecting = pushTo(pusher, 'http://agent.test/');
+    const written = pushTask(pusher, agent.url);
+    const connecting = pushTask(pusher, 'http://agent.test/');
     await agent.until(({ requests }) => requests.length === 1);
     await Promise.all([pusher.close(), pusher.close()]);
     await pusher.close();
     expect(await written).toEqual(unknownFor('the connection was cut before an answer'));
     expect(await connecting).toEqual(untakenFor('the gateway is shutting down'));
-    expect(await pushTo(pusher, agent.url)).toEqual(untakenFor('abandoned before anything was written'));
+    expect(await pushTask(pusher, agent.url)).toEqual(untakenFor('abandoned before anything was written'));
     await agent.until((one) => one.open() === 0);
   });
 });

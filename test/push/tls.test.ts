@@ -3,8 +3,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settleMicrotasks } from '../fakes/clock.ts';
 import { makeCertificate } from './certificate.ts';
-import { openAgent, openPusher, pushTo, untakenFor } from './pushes.ts';
+import { openAgent, openPusher } from './opened.ts';
 import { answer } from './scripted-agent.ts';
+import { pushTask, untakenFor } from './tasks.ts';
 
 const DAY_MS = 86_400_000;
 const nowMs = Date.now();
@@ -25,7 +26,7 @@ describe('TLS', () => {
     const agent = await openAgent((socket) => socket.write(answer(202)), { tls: trusted });
     const pusher = openPusher({ resolve });
     for (let nth = 0; nth < 3; nth += 1) {
-      const outcome = await pushTo(pusher, `https://agent.test:${agent.port}/tasks`);
+      const outcome = await pushTask(pusher, `https://agent.test:${agent.port}/tasks`);
       expect(outcome).toEqual({ kind: 'acknowledged', status: 202 });
       await settleMicrotasks();
     }
@@ -43,7 +44,7 @@ describe('TLS', () => {
     ] as const;
     for (const [tls, host, error] of cases) {
       const agent = await openAgent((socket) => socket.write(answer(202)), { tls });
-      const outcome = await pushTo(openPusher({ resolve }), `https://${host}:${agent.port}/`);
+      const outcome = await pushTask(openPusher({ resolve }), `https://${host}:${agent.port}/`);
       expect(outcome, error).toEqual(untakenFor(error));
       await agent.until(({ open }) => open() === 0);
       expect(agent.requests, error).toEqual([]);
@@ -54,17 +55,17 @@ describe('TLS', () => {
     const plain = await openAgent(() => undefined, {
       onConnection: (socket) => socket.end('HTTP/1.1 400 No\r\n\r\n'),
     });
-    const outcome = await pushTo(openPusher(), plain.url.replace('http:', 'https:'));
+    const outcome = await pushTask(openPusher(), plain.url.replace('http:', 'https:'));
     expect(outcome).toEqual(untakenFor('TLS: the endpoint does not speak TLS'));
     const rude = await openAgent(() => undefined, { onConnection: (socket) => socket.resetAndDestroy() });
-    const cut = await pushTo(openPusher(), rude.url.replace('http:', 'https:'));
+    const cut = await pushTask(openPusher(), rude.url.replace('http:', 'https:'));
     expect(cut).toEqual(untakenFor('connection reset before anything was written'));
   });
 
   test('a forbidden address is refused before the handshake', async () => {
     const agent = await openAgent(() => undefined, { tls: trusted });
     const pusher = openPusher({ resolve, deny: ['127.0.0.1'] });
-    const outcome = await pushTo(pusher, `https://agent.test:${agent.port}/`);
+    const outcome = await pushTask(pusher, `https://agent.test:${agent.port}/`);
     expect(outcome).toEqual(untakenFor('forbidden address: denied by setting'));
     expect(agent.connections()).toBe(0);
   });

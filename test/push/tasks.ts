@@ -1,9 +1,6 @@
-/** Pushers and pushes for the tests: everything is closed when a test ends. */
-import { onTestFinished } from 'vitest';
+/** A task to push, and the pushing of it. */
 import type { TaskInfo } from '../../server/domain/task.ts';
 import type { Push, Pusher, PushOutcome } from '../../server/ports/pusher.ts';
-import { createPusher, type PusherDeps } from '../../server/push/pusher.ts';
-import { type AgentSettings, type Script, type ScriptedAgent, startAgent } from './scripted-agent.ts';
 
 export const TASK: TaskInfo = {
   request_id: '01a1fda6-abb2-753a-8c17-e88710783c81',
@@ -20,23 +17,8 @@ export const TASK: TaskInfo = {
   error_info: null,
 };
 
-/** A pusher on the real clock that is closed when the test ends. */
-export function openPusher(deps: Partial<PusherDeps> = {}): Pusher {
-  const clock = { monotonicMs: () => performance.now() };
-  const pusher = createPusher({ clock, secrets: [], allow: [], deny: [], ...deps });
-  onTestFinished(() => pusher.close());
-  return pusher;
-}
-
-/** An agent that is closed when the test ends. */
-export async function openAgent(script: Script, settings?: AgentSettings): Promise<ScriptedAgent> {
-  const agent = await startAgent(script, settings);
-  onTestFinished(() => agent.close());
-  return agent;
-}
-
 /** One attempt at an endpoint. */
-export function pushTo(
+export function pushTask(
   pusher: Pusher,
   endpoint: string,
   push: Partial<Push> = {},
