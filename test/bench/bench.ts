@@ -29,6 +29,9 @@ type Server = {
 };
 
 const servers: Server[] = [];
+process.on('exit', () => {
+  for (const { child } of servers) child.kill('SIGKILL');
+});
 try {
   servers.push(await start('gateway, sqlite', 'server/main.ts', { STORE: `sqlite:${folder}/gateway.db` }));
   servers.push(await start('gateway, memory', 'server/main.ts', { STORE: 'memory:' }));

@@ -61,7 +61,7 @@ export async function runRound(url: string, pid: number, session: string, load: 
   const cpuMs = readCpuMs(pid) - cpuBefore;
   stream.close();
   await agent.close();
-  await wire.destroy();
+  await wire.close();
   took.sort((a, b) => a - b);
   const at = (share: number): number => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
   return {
@@ -94,6 +94,7 @@ async function call(url: string, wire: Agent, path: string, body: object): Promi
 
 /** An agent that takes every push with 202 and reports success right after. */
 async function startAgent(url: string, wire: Agent, capacity: number): Promise<{ close(): Promise<void> }> {
+  const reports = new Set<Promise<unknown>>();
   const server: Server = createServer((incoming, answer) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -109,7 +110,8 @@ async function startAgent(url: string, wire: Agent, capacity: number): Promise<{
         result,
         error_info: null,
       };
-      void call(url, wire, '/api/agent/result', report);
+      const reported = call(url, wire, '/api/agent/result', report).finally(() => reports.delete(reported));
+      reports.add(reported);
     });
   });
   server.keepAliveTimeout = 60_000;
@@ -124,11 +126,11 @@ async function startAgent(url: string, wire: Agent, capacity: number): Promise<{
     current_load: 0,
   });
   return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async close() {
+      await Promise.all(reports);
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
   };
 }
 
