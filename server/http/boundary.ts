@@ -2,7 +2,6 @@
  * The one place where an answer leaves: the headers every answer has, problems for whatever was thrown, paths and
  * methods nobody serves, and what becomes of a body that nobody read.
  */
-import { randomUUID } from 'node:crypto';
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -44,7 +43,7 @@ export function createBoundary(deps: Deps): Middleware {
     for (const [name, value] of headers) ctx.res.setHeader(name, value);
     const { origin } = ctx.req.headers;
     if (origin !== undefined) {
-      ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? '*' : deps.settings.corsOrigins, origin));
+      ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? ['*'] : deps.settings.corsOrigins, origin));
     }
     const code = await settle(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
@@ -68,10 +67,10 @@ async function settle({ log }: Deps, ctx: Context, next: Next): Promise<string |
     }
     const problem = toProblem(thrown);
     if (problem.code === 'internal') {
-      const request = randomUUID();
-      ctx.set('Request-Id', request);
-      const operation = ctx._matchedRouteName;
-      log.error({ request, operation, error: problem.cause }, 'a request failed');
+      log.error(
+        { operation: ctx._matchedRouteName, told: problem.message, error: problem.cause },
+        'a request failed',
+      );
     }
     const { status, headers, body } = describeProblem(problem);
     ctx.status = status;

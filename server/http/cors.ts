@@ -1,16 +1,19 @@
 /** Which web pages may call. Off unless configured; a browser is told nothing then, and refuses by itself. */
 
-/** Origins that may call, or `*` for all; empty: none. */
-export type CorsOrigins = '*' | readonly string[];
+/** Origins that may call; `*` among them: all; empty: none. */
+export type CorsOrigins = readonly string[];
 
 /** The headers that let a page of this origin read the answer; none when it may not. */
-export function allowOrigin(allowed: CorsOrigins, origin: string | undefined): Record<string, string> {
-  if (origin === undefined || allowed.length === 0) return {};
-  if (allowed !== '*' && !allowed.includes(origin)) return { Vary: 'Origin' };
+export function allowOrigin(allowed: CorsOrigins, origin: string): Record<string, string> {
+  if (allowed.length === 0) return {};
+  const isAll = allowed.includes('*');
+  // Which origin is told differs from caller to caller, and a cache must know.
+  const vary = isAll ? {} : { Vary: 'Origin' };
+  if (!isAll && !allowed.includes(origin)) return vary;
   return {
-    'Access-Control-Allow-Origin': allowed === '*' ? '*' : origin,
+    'Access-Control-Allow-Origin': isAll ? '*' : origin,
     'Access-Control-Expose-Headers': 'Task-Gateway-Version, Retry-After',
-    ...(allowed !== '*' && { Vary: 'Origin' }),
+    ...vary,
   };
 }
 

@@ -45,7 +45,11 @@ export type HttpSettings = {
   /** Whether heartbeat, report and unregister must carry the secret (§5.6). */
   readonly isAgentAuthRequired: boolean;
   readonly corsOrigins: CorsOrigins;
+  /** Pause between the pings of an event stream; 15 s if it isn't said. */
+  readonly pingIntervalMs?: number;
 };
+
+const PING_INTERVAL_MS = 15_000;
 
 export type HttpDeps = {
   readonly gateway: Gateway;
@@ -74,7 +78,10 @@ export type Http = {
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
-  const streams = createStreams(deps);
+  const streams = createStreams({
+    ...deps,
+    pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
+  });
   const router = new Router({ sensitive: true, strict: true });
   const handlers: Handlers = {
     ...createTaskHandlers(deps.gateway),

@@ -2,6 +2,7 @@
  * The problem bodies of RFC 9457 and the one table from a code to its status and title. Nobody else knows a status
  * number of an error. A problem never repeats what was sent: no URL, no secret, no value.
  */
+import { randomUUID } from 'node:crypto';
 import type { components } from '@task-gateway/contract';
 import { GatewayError } from '../ports/gateway.ts';
 import { StoreUnavailable } from '../ports/store.ts';
@@ -115,7 +116,10 @@ export function validationFailed(errors: readonly FieldError[]): Problem {
   return new Problem('validation_failed', `${count}; see \`errors\`.`, { errors });
 }
 
-/** Turns whatever was thrown into a problem. What nobody expected becomes a 500 that says nothing of its cause. */
+/**
+ * Turns whatever was thrown into a problem. What nobody expected becomes a 500 that says nothing of its cause but the
+ * reference under which the log has it.
+ */
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof GatewayError) return fromGateway(thrown);
@@ -124,7 +128,14 @@ export function toProblem(thrown: unknown): Problem {
       'The store does not answer; whether a change was made is not known. Send it again after `Retry-After`.';
     return new Problem('store_unavailable', detail, { cause: thrown });
   }
-  return new Problem('internal', 'The gateway failed to answer. The cause is in its log.', { cause: thrown });
+  const reference = randomUUID();
+  return new Problem(
+    'internal',
+    `The gateway failed to answer. The cause is in its log, under ${reference}.`,
+    {
+      cause: thrown,
+    },
+  );
 }
 
 /** The gateway's 422 speaks of one thing: a key used before, or the one field that only it can judge. */

@@ -2,8 +2,7 @@
  * The open event streams (§4.2, §6): a cursor each, never a queue. A stream's feed is read only as fast as its reader
  * takes the bytes, so what a slow reader costs is one event. Frames go straight to the socket, in slices.
  *
- * One timer serves all: every five seconds it looks for readers that took nothing for thirty, every third time it
- * pings. Streams end when the reader leaves, stalls or falls behind what is kept, and when the server drains.
+ * One timer serves all: it pings, and looks for readers that took nothing for thirty seconds. Streams end when the reader leaves, stalls or falls behind what is kept, and when the server drains.
  */
 import type { ServerResponse } from 'node:http';
 import type { Chance, Clock } from '../ports/clock.ts';
@@ -29,8 +28,8 @@ export type Streams = {
   count(): number;
 };
 
+/** At most so long between two looks at the readers. */
 const TICK_MS = 5_000;
-const TICKS_PER_PING = 3;
 const STALL_MS = 30_000;
 /** So many streams are written to before anything else gets a turn. */
 const STREAMS_PER_TURN = 500;
@@ -59,12 +58,15 @@ type Deps = {
   readonly chance: Chance;
   readonly log: Log;
   readonly limits: StreamLimits;
+  readonly pingIntervalMs: number;
 };
 
 /** Creates the keeper of the streams. Its timer runs only while there are any. */
-export function createStreams({ clock, chance, log, limits }: Deps): Streams {
+export function createStreams({ clock, chance, log, limits, pingIntervalMs }: Deps): Streams {
   const streams = new Set<Stream>();
   const perSession = new Map<string, number>();
+  const tickMs = Math.min(TICK_MS, pingIntervalMs);
+  const ticksPerPing = Math.round(pingIntervalMs / tickMs);
   let ticking: AbortController | null = null;
 
   function admit(session: string): void {
@@ -99,9 +101,9 @@ export function createStreams({ clock, chance, log, limits }: Deps): Streams {
 
   async function tick(over: AbortSignal): Promise<void> {
     for (let ticks = 1; ; ticks += 1) {
-      await clock.sleep(TICK_MS, over);
+      await clock.sleep(tickMs, over);
       if (over.aborted) return;
-      const isPing = ticks % TICKS_PER_PING === 0;
+      const isPing = ticks % ticksPerPing === 0;
       let visited = 0;
       for (const stream of streams) {
         visited += 1;

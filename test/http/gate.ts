@@ -3,8 +3,9 @@ import { createHttp, HTTP_LIMITS, type HttpLimits, type HttpSettings } from '../
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
 
-export const SECRET = 'gateway-secret-ß';
-export const ADMIN_SECRET = 'admin-secret';
+/** Holds what a URL must escape. */
+export const SECRET = 'gateway+secret/1=&%25';
+export const ADMIN_SECRET = 'the-admin-secret';
 
 /** What the server said while it worked. */
 export type Said = { readonly level: string; readonly message: string; readonly facts: object };

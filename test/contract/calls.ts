@@ -1,0 +1,106 @@
+/** One usual request for each operation, right in every respect, and how any request is sent and its answer read. */
+import type { operations } from '@task-gateway/contract';
+import type { Answer } from './document-check.ts';
+
+export type OperationId = keyof operations;
+
+export type Call = {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+};
+
+export type Secrets = { readonly gateway: string; readonly admin: string };
+
+/** The usual request of an operation; what is given replaces fields of its body, undefined leaves one out. */
+export function buildCall(
+  operationId: OperationId,
+  secrets: Secrets,
+  body: Readonly<Record<string, unknown>> = {},
+  id = 'unknown',
+): Call {
+  const auth = secrets.gateway;
+  const post = (path: string, usual: object): Call => ({
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...usual, ...body }),
+  });
+  const query = `auth=${encodeURIComponent(auth)}`;
+  const admin = { 'x-admin-auth': secrets.admin };
+  switch (operationId) {
+    case 'submitTask':
+      return post('/api/cli/tasks', {
+        auth,
+        task_type: 't',
+        task_tags: ['nobody-has-it'],
+        payload: { text: '你好' },
+      });
+    case 'getTask':
+      return { method: 'GET', path: `/api/cli/tasks/${id}?${query}` };
+    case 'cancelTask':
+      return { method: 'POST', path: `/api/cli/tasks/${id}/cancel?${query}` };
+    case 'subscribeEvents':
+      return { method: 'GET', path: `/api/cli/events?cli_session_id=${id}&${query}` };
+    case 'registerAgent':
+      return post('/api/agent/register', { auth, agent_id: 'a', endpoint: 'pull', agent_tags: [] });
+    case 'heartbeatAgent':
+      return post('/api/agent/heartbeat', { agent_id: 'a' });
+    case 'claimTask':
+      return post('/api/agent/claim', { auth, agent_id: 'a' });
+    case 'reportResult':
+      return post('/api/agent/result', {
+        request_id: id,
+        agent_id: 'a',
+        status: 'success',
+        result: { output: 'done' },
+      });
+    case 'unregisterAgent':
+      return post('/api/agent/unregister', { agent_id: 'a' });
+    case 'listAgents':
+      return { method: 'GET', path: '/api/admin/agents', headers: admin };
+    case 'listTasks':
+      return { method: 'GET', path: '/api/admin/tasks?limit=2', headers: admin };
+  }
+}
+
+/** Every operation, in the document's order. */
+export const OPERATIONS: readonly OperationId[] = [
+  ...(['submitTask', 'getTask', 'cancelTask', 'subscribeEvents'] as const),
+  ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
+  ...(['listAgents', 'listTasks'] as const),
+];
+
+/** Sends a request and reads the answer; a stream until it has brought an event or ended, then it is left. */
+export async function send(url: string, call: Call): Promise<Answer> {
+  const leave = new AbortController();
+  const response = await fetch(url + call.path, {
+    method: call.method,
+    signal: leave.signal,
+    ...(call.headers && { headers: call.headers }),
+    ...(call.body !== undefined && { body: call.body }),
+  });
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const text = isStream ? await readUntilEvent(response) : await response.text();
+  if (isStream) leave.abort();
+  return {
+    method: call.method,
+    path: call.path,
+    status: response.status,
+    headers: new Headers(response.headers),
+    text,
+  };
+}
+
+async function readUntilEvent(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  while (reader && !/\ndata: .*\n\n/.test(text)) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+  }
+  return text;
+}

@@ -1,0 +1,134 @@
+/** Whether the check of answers bites: a right answer passes, and each thing that can be wrong with one is named. */
+import { describe, expect, test } from 'vitest';
+import { type Answer, createDocumentCheck } from './document-check.ts';
+
+const check = createDocumentCheck();
+
+const TASK = {
+  request_id: 'task-1',
+  task_type: 't',
+  task_tags: ['a'],
+  payload: { any: 'thing' },
+  status: 'success',
+  agent_id: 'a',
+  cli_session_id: '',
+  create_time: 1_700_000_000.1,
+  timeout: 600,
+  progress: 100,
+  result: { output: 'x', more: 1 },
+  error_info: null,
+};
+
+const EVENT = { event: 'task_done', request_id: 'r', status: 'failed', result: null, error_info: 'timeout' };
+
+function buildAnswer(more: Partial<Answer> & { body?: unknown; without?: string } = {}): Answer {
+  const headers = new Headers({
+    'content-type': 'application/json',
+    'task-gateway-version': '1.0.0',
+    ...Object.fromEntries(more.headers ?? []),
+  });
+  if (more.without) headers.delete(more.without);
+  const text = JSON.stringify(more.body ?? TASK);
+  return { method: 'GET', path: '/api/cli/tasks/task-1?wait=1', status: 200, text, ...more, headers };
+}
+
+function buildStream(text: string): Answer {
+  const headers = new Headers({ 'content-type': 'text/event-stream' });
+  return buildAnswer({ path: '/api/cli/events', headers, text });
+}
+
+describe('the check of answers against the document', () => {
+  test('it lets a right answer, problem and stream pass', () => {
+    expect(check.findFaults(buildAnswer())).toEqual([]);
+    const problem = {
+      type: 'urn:task-gateway:problem:task_not_found',
+      title: 'Task not found',
+      status: 404,
+      detail: 'There is no such task.',
+      code: 'task_not_found',
+    };
+    const headers = new Headers({ 'content-type': 'application/problem+json' });
+    expect(check.findFaults(buildAnswer({ status: 404, headers, body: problem }))).toEqual([]);
+    const frames = `retry: 2000\n\n: ready\n\nid: 1-0\ndata: ${JSON.stringify(EVENT)}\n\n: pi`;
+    expect(check.findFaults(buildStream(frames))).toEqual([]);
+    const empty = buildAnswer({
+      method: 'POST',
+      path: '/api/agent/claim',
+      status: 204,
+      text: '',
+      without: 'content-type',
+    });
+    expect(check.findFaults(empty)).toEqual([]);
+  });
+
+  const wrong: readonly [string, Answer, string][] = [
+    ['a path that is no operation', buildAnswer({ path: '/api/cli/task' }), 'is no operation'],
+    ['a method that is no operation', buildAnswer({ method: 'PUT' }), 'is no operation'],
+    ['a status nobody documented', buildAnswer({ status: 201 }), 'the status is not documented'],
+    [
+      'a media type nobody documented',
+      buildAnswer({ headers: new Headers({ 'content-type': 'text/html' }) }),
+      'the media type text/html',
+    ],
+    ['no media type at all', buildAnswer({ without: 'content-type' }), 'the media type undefined'],
+    ['a missing header', buildAnswer({ without: 'task-gateway-version' }), 'Task-Gateway-Version is missing'],
+    [
+      'a header nobody documented',
+      buildAnswer({ headers: new Headers({ 'x-more': '1' }) }),
+      'the header x-more is not documented',
+    ],
+    ['a body that is no JSON', buildAnswer({ text: '{' }), 'the body is not JSON'],
+    ['a field of a wrong type', buildAnswer({ body: { ...TASK, progress: '100' } }), 'broken at "/progress"'],
+    ['a field out of its range', buildAnswer({ body: { ...TASK, progress: 101 } }), 'broken at "/progress"'],
+    [
+      'a missing field',
+      buildAnswer({ body: { ...TASK, error_info: undefined } }),
+      "required property 'error_info'",
+    ],
+    ['a field nobody described', buildAnswer({ body: { ...TASK, queue_timeout: 1 } }), '"queue_timeout"'],
+    [
+      'a problem of another status',
+      buildAnswer({
+        status: 404,
+        headers: new Headers({ 'content-type': 'application/problem+json' }),
+        body: TASK,
+      }),
+      'the body is broken',
+    ],
+    [
+      'a body where none belongs',
+      buildAnswer({ method: 'POST', path: '/api/agent/claim', status: 204 }),
+      'there is a body',
+    ],
+    [
+      'an event with an event line',
+      buildStream(`event: task_done\nid: 1-0\ndata: ${JSON.stringify(EVENT)}\n\n`),
+      'another form',
+    ],
+    ['an event without an id', buildStream(`data: ${JSON.stringify(EVENT)}\n\n`), 'another form'],
+    [
+      'an event with a field too many',
+      buildStream(`id: 1-0\ndata: ${JSON.stringify({ ...EVENT, progress: 1 })}\n\n`),
+      '"progress"',
+    ],
+  ];
+
+  test.each(wrong)('it finds %s', (_what, answer, fault) => {
+    expect(check.findFaults(answer).join('\n')).toContain(fault);
+  });
+
+  test('it finds a broken number in a header', () => {
+    const headers = new Headers({ 'content-type': 'application/problem+json', 'retry-after': 'soon' });
+    const body = { type: 'x', title: 'x', status: 503, detail: 'x', code: 'busy' };
+    const faults = check.findFaults(buildAnswer({ status: 503, headers, body }));
+    expect(faults).toEqual(['getTask 503: the header Retry-After is broken: soon']);
+  });
+
+  test('it knows every answer of the document', () => {
+    const statuses = (operation: string): readonly number[] =>
+      check.documented.flatMap(({ operationId, status }) => (operationId === operation ? [status] : []));
+    expect(statuses('subscribeEvents')).toEqual([200, 401, 422, 429, 500, 503]);
+    expect(statuses('cancelTask')).toEqual([200, 400, 401, 404, 500, 503]);
+    expect(new Set(check.documented.map(({ operationId }) => operationId)).size).toBe(11);
+  });
+});

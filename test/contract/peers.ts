@@ -1,0 +1,147 @@
+/** Whom the contract is tried on: a mock that knows the document alone, and the real server. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { composeGateway } from '../../server/compose.ts';
+import { readConfig } from '../../server/config.ts';
+import type { Log } from '../../server/ports/log.ts';
+import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { createFakeClock } from '../fakes/clock.ts';
+import { createWorld } from '../fakes/world.ts';
+import { ADMIN_SECRET, openGate, SECRET } from '../http/gate.ts';
+import { buildCall, type Call, type OperationId, type Secrets, send } from './calls.ts';
+import type { Answer } from './document-check.ts';
+
+/** The mock: whatever is asked, it answers the example of the status that is wished for. */
+export type Mock = { readonly url: string; stop(): Promise<void> };
+
+/** The real server, and two more whose store doesn't work. */
+export type RealServer = {
+  readonly url: string;
+  readonly secrets: Secrets;
+  /** A server whose store does not answer. */
+  readonly outOfOrder: string;
+  /** A server whose store fails in a way nobody expected. */
+  readonly faulty: string;
+  /** A name nobody used before. */
+  fresh(kind: string): string;
+  /** The usual request of an operation, with other fields in its body. */
+  build(operationId: OperationId, body?: Readonly<Record<string, unknown>>, id?: string): Call;
+  /** Sends it, to get the server into the state a row is about; throws unless it succeeds. */
+  arrange(operationId: OperationId, body?: Readonly<Record<string, unknown>>, id?: string): Promise<Answer>;
+  /** Opens a stream that stays open until the server stops. */
+  holdStream(session: string): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Starts the mock as a process of its own and waits until it listens. */
+export async function openMock(): Promise<Mock> {
+  const prism = createRequire(import.meta.url).resolve('@stoplight/prism-cli/dist/index.js');
+  const document = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.json'));
+  const child = spawn(process.execPath, [prism, 'mock', '--cors', 'false', '--port', '0', document], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
+  });
+  const url = await awaitListening(child);
+  return {
+    url,
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+async function awaitListening(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('The output of the mock is not at hand.');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /listening on (http:\/\/\S+)/.exec(line)?.[1];
+    if (url === undefined) continue;
+    child.stdout.resume();
+    return url;
+  }
+  throw new Error('The mock ended before it listened.');
+}
+
+const secrets: Secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** Starts the gateway as it is, with a store in memory, in this process. */
+export async function openRealServer(): Promise<RealServer> {
+  const answer = readConfig({
+    PORT: '0',
+    STORE: 'memory:',
+    GATEWAY_AUTH: secrets.gateway,
+    ADMIN_AUTH: secrets.admin,
+    STREAMS_PER_SESSION_MAX: '1',
+  });
+  if (!answer.ok) throw new Error(answer.mistakes.join('\n'));
+  const running = await composeGateway(answer.config, silent);
+  const unavailable = await openGate(
+    createWorld(createBrokenStore(new StoreUnavailable('planned outage'), false), {
+      clock: createFakeClock(),
+    }).gateway,
+  );
+  const faulty = await openGate(
+    createWorld(createBrokenStore(new Error('planned fault'), true), { clock: createFakeClock() }).gateway,
+  );
+  const url = `http://127.0.0.1:${running.address.port}`;
+  const held = new AbortController();
+  let names = 0;
+
+  const build: RealServer['build'] = (operationId, body, id) => buildCall(operationId, secrets, body, id);
+  return {
+    url,
+    secrets,
+    outOfOrder: unavailable.url,
+    faulty: faulty.url,
+    fresh(kind) {
+      names += 1;
+      return `${kind}-${names}`;
+    },
+    build,
+    async arrange(operationId, body, id) {
+      const arranged = await send(url, build(operationId, body, id));
+      if (arranged.status !== 200) throw new Error(`${operationId} ${arranged.status}: ${arranged.text}`);
+      return arranged;
+    },
+    async holdStream(session) {
+      const stream = build('subscribeEvents', {}, session);
+      const response = await fetch(url + stream.path, { signal: held.signal });
+      if (response.status !== 200) throw new Error(`The stream was refused: ${response.status}.`);
+    },
+    async stop() {
+      held.abort();
+      await Promise.all([running.stop(), unavailable.stop(), faulty.stop()]);
+    },
+  };
+}
+
+/** A store that fails whatever it is asked. */
+function createBrokenStore(error: Error, isHealthy: boolean): Store {
+  const fail = async (): Promise<never> => {
+    throw error;
+  };
+  const failStream = async function* (): AsyncGenerator<never> {
+    yield await fail();
+  };
+  return {
+    nowMs: () => 1_700_000_000_000,
+    get: fail,
+    standing: fail,
+    changes: fail,
+    list: fail,
+    commit: fail,
+    due: fail,
+    keep: fail,
+    touch: fail,
+    feed: failStream,
+    watch: failStream,
+    trim: fail,
+    health: () => (isHealthy ? { ok: true } : { ok: false, reason: error.message }),
+    close: async () => {},
+  };
+}
