@@ -39,9 +39,7 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
       hint = Promise.withResolvers<void>();
       const taken = (await untilOutage('taking what is due', () => duties.turn())) ?? 0;
       if (taken > 0) continue;
-      const rest = new AbortController();
-      await Promise.race([hint.promise, clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, rest.signal]))]);
-      rest.abort();
+      await hint.promise;
     }
   }
 
@@ -73,12 +71,13 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
   const loops = [
     listen(),
     dispatch(),
+    repeat('looking for what is due', LOOK_EVERY_MS, async () => hint.resolve()),
     repeat('renewing leases', KEEP_EVERY_MS, () => duties.keep()),
     repeat('trimming', TRIM_EVERY_MS, () => trimAll(duties, signal)),
   ];
   return {
     async stop() {
-      stopping.abort();
+      stopping.abort('stopping');
       hint.resolve();
       await Promise.all(loops);
     },

@@ -89,14 +89,14 @@ async function awaitTask(
   while (!signal.aborted && store.nowMs() < endMs) {
     const look = new AbortController();
     const either = AbortSignal.any([signal, look.signal]);
-    void clock.sleep(await nextLookInMs(deps, agent_id, endMs), either).then(() => look.abort());
+    void clock.sleep(await nextLookInMs(deps, agent_id, endMs), either).then(() => look.abort('looked'));
     try {
       for await (const _hint of store.watch(agentRef(agent_id), either)) {
         const task = await claimNow(deps, agent_id);
         if (task) return task;
       }
     } finally {
-      look.abort();
+      look.abort('looked');
     }
     const task = signal.aborted ? null : await claimNow(deps, agent_id);
     if (task) return task;

@@ -71,7 +71,7 @@ export function createPushes(deps: Deps): Pushes {
       { endpoint: attempt.endpoint, task, remainingSeconds: remainingMs / 1_000, nowMs },
       stop.signal,
     );
-    patience.abort();
+    patience.abort('over');
     if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
     await noteContact(agent_id, outcome);
     await settlePush(deps, push, outcome);
@@ -143,8 +143,8 @@ export function createPushes(deps: Deps): Pushes {
       if (underWay.size === 0) return;
       const patience = new AbortController();
       await Promise.race([idle.promise, clock.sleep(graceMs, patience.signal)]);
-      patience.abort();
-      for (const { stop } of underWay.values()) stop.abort();
+      patience.abort('over');
+      for (const { stop } of underWay.values()) stop.abort('draining');
       if (underWay.size > 0) await idle.promise;
     },
   };

@@ -85,14 +85,14 @@ async function awaitTerminal(
 ): Promise<TaskInfo> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  void deps.clock.sleep(waitMs, either).then(() => over.abort());
+  void deps.clock.sleep(waitMs, either).then(() => over.abort('over'));
   try {
     for await (const _hint of deps.store.watch(taskRef(first.request_id), either)) {
       const state = await deps.store.get('task', first.request_id);
       if (!state || isSettled(state.value)) break;
     }
   } finally {
-    over.abort();
+    over.abort('over');
   }
   return (await readTask(deps.store, first.request_id)) ?? first;
 }

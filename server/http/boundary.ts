@@ -118,8 +118,8 @@ async function answerSlowly(clock: Clock, ctx: Context): Promise<void> {
   res.flushHeaders();
   res.write(body);
   const over = new AbortController();
-  for (const event of ['end', 'close', 'error']) req.once(event, () => over.abort());
-  res.once('close', () => over.abort());
+  for (const event of ['end', 'close', 'error']) req.once(event, () => over.abort('over'));
+  res.once('close', () => over.abort('over'));
   req.resume();
   await clock.sleep(LINGER_MS, over.signal);
   res.end();

@@ -169,7 +169,7 @@ async function answerStream(streams: Streams, ctx: Context, events: EventSource)
 /** Fires when the connection closes or the server drains. */
 function signalOf(ctx: Context, draining: AbortSignal): AbortSignal {
   const left = new AbortController();
-  ctx.res.once('close', () => left.abort());
+  ctx.res.once('close', () => left.abort('left'));
   return AbortSignal.any([left.signal, draining]);
 }
 

@@ -25,8 +25,9 @@ export function createAlarm(deps: {
 
   function look(): void {
     const atMs = deps.hints.hasListener('due') ? deps.earliestMs() : undefined;
-    if (armed && armed.atMs === atMs) return;
-    armed?.stop.abort();
+    // One that rings too early looks again; to set it back each time something is due later would cost more.
+    if (armed && atMs !== undefined && armed.atMs <= atMs) return;
+    armed?.stop.abort('set anew');
     armed = null;
     if (atMs === undefined) return;
     const inMs = atMs - deps.nowMs();
