@@ -1,0 +1,199 @@
+/**
+ * Every field of every body, wrong in every way its published schema knows: always 422 with the right pointer. What
+ * is just within the limits passes, and what is left out becomes the default.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildCall, type OperationId } from '../contract/calls.ts';
+import { ask, pointersOf } from './ask.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { bodies, breakSchema, operations, resolve, unknownKeywords } from './wrong-values.ts';
+
+const gateway = createFakeGateway();
+let gate: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway);
+});
+afterAll(() => gate.stop());
+
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+
+/** The usual body of an operation with one field put in as JSON, or left out. */
+function buildBody(operationId: OperationId, field: string, json: string | undefined): string {
+  const usual = JSON.parse(String(buildCall(operationId, secrets).body));
+  delete usual[field];
+  const rest = JSON.stringify(usual).slice(1, -1);
+  return json === undefined
+    ? `{${rest}}`
+    : `{${rest}${rest === '' ? '' : ','}${JSON.stringify(field)}:${json}}`;
+}
+
+/** Claim, heartbeat, report and unregister: without an `agent_id` they are answered 400 (§4.7). */
+const WITHOUT_AGENT_ID_400 = ['claimTask', 'heartbeatAgent', 'reportResult', 'unregisterAgent'];
+
+describe('every field of every body', () => {
+  test('every keyword of the schemas is one these tests break', () => {
+    expect(bodies.flatMap(({ schema }) => unknownKeywords(schema))).toEqual([]);
+    const parameters = operations.flatMap((one) => one.parameters.map(({ schema }) => resolve(schema)));
+    expect(parameters.flatMap(unknownKeywords)).toEqual([]);
+  });
+
+  test.each(bodies)(
+    '$operationId names the place of everything that is wrong',
+    async ({ operationId, schema }) => {
+      const call = buildCall(operationId, secrets);
+      gateway.asked.length = 0;
+      for (const [field, property] of Object.entries(schema.properties ?? {})) {
+        const wrongs = breakSchema(property, `/${field}`);
+        expect(wrongs.length).toBeGreaterThan(3);
+        for (const { what, json, pointer } of wrongs) {
+          // A text in the place of the secret is not a wrong type but a wrong secret.
+          if (field === 'auth' && json.startsWith('"')) continue;
+          const answer = await ask(gate.url, { ...call, body: buildBody(operationId, field, json) });
+          expect(`${answer.status} ${pointersOf(answer).join()}`, what).toBe(`422 ${pointer}`);
+        }
+      }
+      expect(gateway.asked).toEqual([]);
+    },
+  );
+
+  test.each(bodies)(
+    '$operationId says what to send for each field that is missing',
+    async ({ operationId, schema }) => {
+      const call = buildCall(operationId, secrets);
+      for (const field of Object.keys(schema.properties ?? {})) {
+        const answer = await ask(gate.url, { ...call, body: buildBody(operationId, field, undefined) });
+        if (!schema.required?.includes(field)) expect(answer.status, field).toBeLessThan(300);
+        else if (field === 'agent_id' && WITHOUT_AGENT_ID_400.includes(operationId)) {
+          expect(answer.json.code).toBe('agent_id_missing');
+        } else {
+          expect(answer.json.errors).toEqual([
+            { pointer: `/${field}`, detail: expect.stringMatching(/^is missing; send (an? .+|one of .+)$/) },
+          ]);
+        }
+      }
+    },
+  );
+
+  test.each(bodies)('$operationId refuses a body that is no JSON object', async ({ operationId }) => {
+    for (const body of ['[]', 'null', '1', '"text"', 'true', '[{}]']) {
+      const answer = await ask(gate.url, { ...buildCall(operationId, secrets), body });
+      expect(answer.json.errors, body).toEqual([{ pointer: '', detail: 'must be a JSON object' }]);
+    }
+  });
+
+  test('all that is wrong is said at once, in words a person can act on', async () => {
+    const body = '{"task_type":"","task_tags":["a",7],"timeout":0,"queue_timeout":-1,"payload":[]}';
+    const answer = await ask(gate.url, { ...buildCall('submitTask', secrets), body });
+    expect(answer.json.detail).toBe('6 fields are wrong; see `errors`.');
+    expect(answer.json.errors).toEqual([
+      { pointer: '/auth', detail: 'is missing; send a text' },
+      { pointer: '/task_type', detail: 'must be a text of 1 to 256 characters' },
+      { pointer: '/task_tags/1', detail: 'must be a text of 1 to 256 characters' },
+      { pointer: '/payload', detail: 'must be a JSON object' },
+      { pointer: '/timeout', detail: 'must be a number above 0' },
+      { pointer: '/queue_timeout', detail: 'must be a number, 0 or more' },
+    ]);
+  });
+
+  test('what is just within its limits passes, counted in characters, unknown fields ignored', async () => {
+    const name = '😀'.repeat(256);
+    const cases: readonly (readonly [OperationId, object])[] = [
+      [
+        'submitTask',
+        { task_type: name, task_tags: Array(64).fill(name), cli_session_id: name, timeout: 1e-9 },
+      ],
+      [
+        'submitTask',
+        { task_tags: [], cli_session_id: '', timeout: 1e300, queue_timeout: 0, unknown: { a: 1 } },
+      ],
+      ['submitTask', { payload: { half: '\ud800', ['__proto__']: { admin: true }, '': null } }],
+      ['registerAgent', { agent_id: name, max_concurrent: 1_000_000, current_load: 0, lost_after: 0.001 }],
+      ['registerAgent', { max_concurrent: 0, request_ids: Array(1_000).fill('r'), agent_tags: [] }],
+      ['claimTask', { wait: 60 }],
+      ['claimTask', { wait: 0, request_ids: [] }],
+      ['reportResult', { progress: 0, status: 'running', result: null, error_info: null }],
+      ['reportResult', { progress: 100.0, status: 'failed', error_info: '', result: { more: [1] } }],
+    ];
+    for (const [operationId, body] of cases) {
+      const answer = await ask(gate.url, buildCall(operationId, secrets, { ...body }));
+      expect(answer.status, `${operationId} ${JSON.stringify(body).slice(0, 80)}`).toBeLessThan(300);
+    }
+  });
+});
+
+describe('what a schema can’t say', () => {
+  test.each([
+    ...[
+      '',
+      'pull ',
+      'PULL',
+      'agent',
+      '/tasks',
+      '//host/tasks',
+      'ftp://host',
+      'http://',
+      'http://u:p@host/',
+      'https://u@host',
+    ],
+    ...['file:///etc/passwd', 'javascript:alert(1)', 'http://[::1', 'http://host:99999/', 'ws://host'],
+  ])('the endpoint %j is refused', async (endpoint) => {
+    const answer = await ask(gate.url, buildCall('registerAgent', secrets, { endpoint }));
+    expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /endpoint');
+  });
+
+  test.each([
+    'pull',
+    'http://host',
+    'HTTPS://Host:8443/a?b=c#d',
+    'http://[::1]:80/',
+    'http://2130706433/',
+    'http://主机/任务',
+  ])('the endpoint %j is taken as it is', async (endpoint) => {
+    gateway.asked.length = 0;
+    const answer = await ask(gate.url, buildCall('registerAgent', secrets, { endpoint }));
+    expect(answer.status).toBe(200);
+    expect(gateway.asked[0]?.args[0]).toMatchObject({ endpoint });
+  });
+
+  test.each(['', 'ü', 'a'.repeat(256)])('the Idempotency-Key %j is refused', async (key) => {
+    const call = buildCall('submitTask', secrets);
+    const answer = await ask(gate.url, { ...call, headers: { ...call.headers, 'idempotency-key': key } });
+    expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /Idempotency-Key');
+  });
+
+  test.each(['a', 'a'.repeat(255), '~ !"#'])('the Idempotency-Key %j is passed on', async (key) => {
+    const call = buildCall('submitTask', secrets);
+    gateway.asked.length = 0;
+    const answer = await ask(gate.url, { ...call, headers: { ...call.headers, 'idempotency-key': key } });
+    expect(answer.status).toBe(200);
+    expect(gateway.asked[0]?.args[1]).toBe(key);
+  });
+});
+
+describe('defaults', () => {
+  test('what is left out becomes what the document says', async () => {
+    const defaults = new Map(
+      bodies.map(({ operationId, schema }) => [
+        operationId,
+        Object.fromEntries(
+          Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+            const value = (resolve(property) as { readonly default?: unknown }).default;
+            return value === undefined ? [] : [[name, value]];
+          }),
+        ),
+      ]),
+    );
+    expect(defaults.get('submitTask')).toEqual({ cli_session_id: '', timeout: 600 });
+    for (const [operationId, fields] of defaults) {
+      if (Object.keys(fields).length === 0) continue;
+      gateway.asked.length = 0;
+      const call = buildCall(operationId, secrets);
+      const body = JSON.parse(String(call.body));
+      for (const name of Object.keys(fields)) delete body[name];
+      expect((await ask(gate.url, { ...call, body: JSON.stringify(body) })).status).toBeLessThan(300);
+      expect(gateway.asked[0]?.args[0], operationId).toMatchObject(fields);
+      expect(gateway.asked[0]?.args[0], operationId).not.toHaveProperty('auth');
+    }
+  });
+});

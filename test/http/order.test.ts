@@ -1,0 +1,187 @@
+/**
+ * The order in which a request is judged: of any two things wrong with it, the one further up in the table is
+ * answered, and the gateway never hears of a request that was refused.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { GatewayError } from '../../server/ports/gateway.ts';
+import { buildCall, type OperationId } from '../contract/calls.ts';
+import { ask } from './ask.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+
+/** A request in the making; its body is an object until it is sent. */
+type Draft = {
+  method: string;
+  path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Record<string, string>;
+  readonly body: Record<string, unknown>;
+  cut: boolean;
+};
+
+type Fault = {
+  readonly what: string;
+  readonly answer: string;
+  spoil(draft: Draft, operationId: OperationId): void;
+};
+
+const BODY_BYTES_MAX = 10_000;
+
+/** One field of each body, with a value of a wrong type. */
+const WRONG_FIELD: Partial<Record<OperationId, readonly [string, unknown]>> = {
+  submitTask: ['payload', 1],
+  registerAgent: ['agent_tags', 'a'],
+  heartbeatAgent: ['draining', 'yes'],
+  claimTask: ['wait', 'long'],
+  reportResult: ['status', 'done'],
+  unregisterAgent: ['agent_id', ''],
+};
+
+const path: Fault = {
+  what: 'a path nobody serves',
+  answer: '404 route_not_found',
+  spoil: (draft) => {
+    draft.path += '/and/more';
+  },
+};
+const method: Fault = {
+  what: 'a method the path does not serve',
+  answer: '405 method_not_allowed',
+  spoil: (draft) => {
+    draft.method = 'PUT';
+  },
+};
+const querySecret: Fault = {
+  what: 'a wrong secret in the query',
+  answer: '401 unauthorized',
+  spoil: ({ query }) => query.set('auth', 'wrong'),
+};
+const adminSecret: Fault = {
+  what: 'a wrong secret in the header',
+  answer: '401 unauthorized',
+  spoil: ({ headers }) => {
+    headers['x-admin-auth'] = SECRET;
+  },
+};
+const size: Fault = {
+  what: 'a body that is too large',
+  answer: '413 payload_too_large',
+  spoil: ({ body }) => {
+    body.more = 'x'.repeat(BODY_BYTES_MAX);
+  },
+};
+const encoding: Fault = {
+  what: 'a compressed body',
+  answer: '415 unsupported_media_type',
+  spoil: ({ headers }) => {
+    headers['content-encoding'] = 'br';
+  },
+};
+const json: Fault = {
+  what: 'a body that is no JSON',
+  answer: '400 malformed_body',
+  spoil: (draft) => {
+    draft.cut = true;
+  },
+};
+const bodySecret: Fault = {
+  what: 'a wrong secret in the body',
+  answer: '401 unauthorized',
+  spoil: ({ body }) => {
+    body.auth = 'wrong';
+  },
+};
+const agentId: Fault = {
+  what: 'no agent_id',
+  answer: '400 agent_id_missing',
+  spoil: ({ body }) => {
+    delete body.agent_id;
+  },
+};
+const field: Fault = {
+  what: 'a field of a wrong type',
+  answer: '422 validation_failed',
+  spoil: ({ body }, operationId) => {
+    const [name, value] = WRONG_FIELD[operationId] ?? ['', null];
+    body[name] = value;
+  },
+};
+const parameter: Fault = {
+  what: 'a query parameter out of its range',
+  answer: '422 validation_failed',
+  spoil: ({ query }) => {
+    for (const name of ['wait', 'limit']) query.set(name, '-1');
+    query.set('cli_session_id', '');
+  },
+};
+/** The gateway itself refuses every call here. */
+const state: Fault = { what: 'a gateway that refuses', answer: '400 task_terminal', spoil: () => {} };
+
+const inBody = [path, method, querySecret, size, encoding, json, bodySecret];
+const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
+  ['submitTask', [...inBody, field, state]],
+  ['registerAgent', [...inBody, field, state]],
+  ['heartbeatAgent', [...inBody, agentId, field, state]],
+  ['claimTask', [...inBody, agentId, field, state]],
+  ['reportResult', [...inBody, agentId, field, state]],
+  ['unregisterAgent', [...inBody, agentId, field, state]],
+  ['getTask', [path, method, querySecret, parameter]],
+  ['cancelTask', [path, method, querySecret, state]],
+  ['subscribeEvents', [path, method, querySecret, parameter]],
+  ['listAgents', [path, method, adminSecret]],
+  ['listTasks', [path, method, adminSecret, parameter]],
+];
+
+const gateway = createFakeGateway();
+const refusing = createFakeGateway(
+  Object.fromEntries(
+    Object.keys(gateway)
+      .filter((key) => key !== 'asked' && key !== 'health')
+      .map((key) => [key, () => Promise.reject(new GatewayError('task_terminal', 'It has ended.'))]),
+  ),
+);
+
+let gate: Gate;
+beforeAll(async () => {
+  gate = await openGate(refusing, { limits: { bodyBytesMax: BODY_BYTES_MAX } });
+});
+afterAll(() => gate.stop());
+beforeEach(() => {
+  refusing.asked.length = 0;
+});
+
+async function askWith(operationId: OperationId, faults: readonly Fault[]): Promise<string> {
+  const call = buildCall(operationId, { gateway: SECRET, admin: ADMIN_SECRET }, {}, 'x');
+  const [pathname = '', search = ''] = call.path.split('?');
+  const draft: Draft = {
+    method: call.method,
+    path: pathname,
+    query: new URLSearchParams(search),
+    headers: { ...call.headers },
+    body: call.body === undefined ? {} : JSON.parse(String(call.body)),
+    cut: false,
+  };
+  for (const fault of faults.toReversed()) fault.spoil(draft, operationId);
+  const text = JSON.stringify(draft.body);
+  const { status, json: answer } = await ask(gate.url, {
+    method: draft.method as 'POST',
+    path: `${draft.path}?${draft.query}`,
+    headers: draft.headers,
+    ...(call.body !== undefined && { body: draft.cut ? text.slice(0, -1) : text }),
+  });
+  return `${status} ${String(answer.code)}`;
+}
+
+describe('the order of checks', () => {
+  test.each(table)('%s judges every two faults in the order of the table', async (operationId, faults) => {
+    for (const [place, first] of faults.entries()) {
+      expect(await askWith(operationId, [first]), first.what).toBe(first.answer);
+      for (const second of faults.slice(place + 1)) {
+        const what = `${first.what} and ${second.what}`;
+        expect(await askWith(operationId, [first, second]), what).toBe(first.answer);
+      }
+    }
+    const heard = refusing.asked.length;
+    expect(heard).toBe(faults.includes(state) ? 1 : 0);
+  });
+});

@@ -1,0 +1,74 @@
+/** Every query parameter, wrong in every way: 422 with its name, whatever it does not decode to. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildCall, type OperationId } from '../contract/calls.ts';
+import { ask, pointersOf } from './ask.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+
+const gateway = createFakeGateway();
+let gate: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway);
+});
+afterAll(() => gate.stop());
+
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+
+describe('every query parameter', () => {
+  const refused: readonly (readonly [OperationId, string, string])[] = [
+    ...['', 'soon', '-1', '1e400', '0x10', 'Infinity', 'NaN', '+1', '%201', '1,5', '%ff', '1&wait=1'].map(
+      (text) => ['getTask', 'wait', text] as const,
+    ),
+    ...['', '0', '1001', '1.5', '-1', 'ten', '1e400', '%ff', '1&limit=2'].map(
+      (text) => ['listTasks', 'limit', text] as const,
+    ),
+    ...['', 'done', '%ff', 'failed&status=failed'].map((text) => ['listTasks', 'status', text] as const),
+    ...['type', 'tag', 'session', 'agent'].flatMap((name) =>
+      ['', '%ff', '%ed%a0%80', 'x'.repeat(257), `a&${name}=a`].map(
+        (text) => ['listTasks', name, text] as const,
+      ),
+    ),
+    ...['', '%ff', 'x'.repeat(1_025)].map((text) => ['listTasks', 'cursor', text] as const),
+  ];
+
+  test.each(refused)('%s refuses %s=%s', async (operationId, name, text) => {
+    const call = buildCall(operationId, secrets);
+    const [path = '', query = ''] = call.path.replace('limit=2', 'x=').split('?');
+    const answer = await ask(gate.url, { ...call, path: `${path}?${name}=${text}&${query}` });
+    expect(`${answer.status} ${pointersOf(answer).join()}`).toBe(`422 /${name}`);
+  });
+
+  test.each(['', '%ff', '%ed%a0%80', 'x'.repeat(257), 'a&cli_session_id=a'])(
+    'a subscription to %j is refused',
+    async (text) => {
+      const path = `/api/cli/events?cli_session_id=${text}&auth=${encodeURIComponent(SECRET)}`;
+      const answer = await ask(gate.url, { method: 'GET', path });
+      expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /cli_session_id');
+    },
+  );
+
+  test.each([
+    ['', 0],
+    ['wait=0', 0],
+    ['wait=0.25', 250],
+    ['wait=60', 60_000],
+    ['wait=61', 60_000],
+    ['wait=1e9', 60_000],
+    ['unknown=%ff&%ff=1&=&&wait=2', 2_000],
+  ])('a wait of "%s" is one of %d ms', async (query, waitMs) => {
+    gateway.asked.length = 0;
+    const { path } = buildCall('getTask', secrets);
+    expect((await ask(gate.url, { method: 'GET', path: `${path}&${query}` })).status).toBe(200);
+    expect(gateway.asked[0]?.args[1]).toBe(waitMs);
+  });
+
+  test('filters of a listing are passed on decoded, with the default limit', async () => {
+    gateway.asked.length = 0;
+    const path = '/api/admin/tasks?status=failed&type=a+b&tag=%E4%B8%AD&session=%2B&agent=a%26b&cursor=c';
+    expect((await ask(gate.url, { ...buildCall('listTasks', secrets), path })).status).toBe(200);
+    expect(gateway.asked[0]?.args[0]).toEqual({
+      ...{ status: 'failed', type: 'a b', tag: '中', session: '+', agent: 'a&b', cursor: 'c' },
+      limit: 100,
+    });
+  });
+});

@@ -1,0 +1,180 @@
+/**
+ * Every way in which a request can miss its published schema, made from the schema: each keyword is broken at least
+ * once, each time with the place where it is wrong.
+ */
+import type { OperationId } from '../contract/calls.ts';
+import { readDocument } from '../contract/document-check.ts';
+
+/** The part of JSON Schema the document uses. */
+export type Schema = {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly pattern?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+};
+
+/** Keywords that ask for something, each of which is broken below. */
+const BROKEN = new Set([
+  ...[
+    'type',
+    'enum',
+    'anyOf',
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'minLength',
+    'maxLength',
+    'maxItems',
+  ],
+  ...['pattern', 'required', 'properties', 'items', 'format', '$ref'],
+]);
+/** Keywords that ask for nothing. */
+const SILENT = new Set(['description', 'default', 'example', 'examples', 'additionalProperties', 'title']);
+
+/** A wrong value, as JSON, and where it is wrong. */
+export type Wrong = { readonly what: string; readonly json: string; readonly pointer: string };
+
+const document = readDocument() as unknown as {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly operationId: OperationId;
+            readonly parameters: readonly {
+              readonly name: string;
+              readonly in: string;
+              readonly schema: Schema;
+            }[];
+            readonly requestBody?: {
+              readonly content: { readonly 'application/json': { readonly schema: Schema } };
+            };
+          }
+        >
+      >
+    >
+  >;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+
+/** The operations of the document. */
+export const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+/** The operations with a body, and its schema. */
+export const bodies = operations.flatMap(({ operationId, requestBody }) =>
+  requestBody ? [{ operationId, schema: resolve(requestBody.content['application/json'].schema) }] : [],
+);
+
+/** A schema with its references in place. */
+export function resolve(schema: Schema): Schema {
+  const name = schema.$ref?.split('/').at(-1);
+  const target = name === undefined ? undefined : document.components.schemas[name];
+  return target ? { ...resolve(target), ...schema } : schema;
+}
+
+/** Keywords that are neither broken here nor known to ask for nothing. */
+export function unknownKeywords(schema: Schema): readonly string[] {
+  const own = Object.keys(schema).filter((key) => !BROKEN.has(key) && !SILENT.has(key));
+  const inner = [
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.anyOf ?? []),
+    ...(schema.items ? [schema.items] : []),
+  ];
+  return [...own, ...inner.map(resolve).flatMap(unknownKeywords)];
+}
+
+const SAMPLES: Readonly<Record<string, string>> = {
+  string: '"60"',
+  number: '1.5',
+  boolean: 'true',
+  null: 'null',
+  array: '[]',
+  object: '{}',
+};
+
+/** Every way to break a schema at a place. */
+export function breakSchema(given: Schema, pointer: string): readonly Wrong[] {
+  const schema = resolve(given);
+  const wrong = (what: string, json: string, at = pointer): Wrong => ({
+    what: `${at} ${what}`,
+    json,
+    pointer: at,
+  });
+  if (schema.anyOf) {
+    const types = schema.anyOf.map((one) => resolve(one).type ?? '');
+    const inner = schema.anyOf
+      .flatMap((one) => breakSchema(one, pointer))
+      .filter((one) => one.pointer !== pointer);
+    return [...breakTypes(types, wrong), ...inner];
+  }
+  return [
+    ...breakTypes(schema.type === 'integer' ? ['number'] : [schema.type ?? ''], wrong),
+    ...breakRange(schema, wrong),
+    ...breakText(schema, wrong),
+    ...breakInside(schema, pointer, wrong),
+  ];
+}
+
+type MakeWrong = (what: string, json: string, at?: string) => Wrong;
+
+function breakTypes(types: readonly string[], wrong: MakeWrong): readonly Wrong[] {
+  return Object.entries(SAMPLES)
+    .filter(([type]) => !types.includes(type))
+    .map(([type, json]) => wrong(`of type ${type}`, json));
+}
+
+function breakRange(schema: Schema, wrong: MakeWrong): readonly Wrong[] {
+  const isNumber = schema.type === 'number' || schema.type === 'integer';
+  return [
+    ...(schema.minimum === undefined ? [] : [wrong('below its minimum', String(schema.minimum - 1))]),
+    ...(schema.maximum === undefined ? [] : [wrong('above its maximum', String(schema.maximum + 1))]),
+    ...(schema.exclusiveMinimum === undefined
+      ? []
+      : [wrong('at its bound', String(schema.exclusiveMinimum))]),
+    ...(schema.type === 'integer' ? [wrong('with a fraction', '1.5')] : []),
+    ...(schema.format === 'int32' ? [wrong('above 32 bits', '2147483648')] : []),
+    ...(isNumber ? [wrong('that overflows', '1e400'), wrong('that underflows to minus', '-1e400')] : []),
+  ];
+}
+
+function breakText(schema: Schema, wrong: MakeWrong): readonly Wrong[] {
+  const isName = schema.type === 'string' && schema.maxLength === 256;
+  return [
+    ...(schema.enum && schema.type === 'string' ? [wrong('none of its words', '"none"')] : []),
+    ...(schema.minLength === undefined ? [] : [wrong('too short', '""')]),
+    ...(schema.maxLength === undefined
+      ? []
+      : [wrong('too long', JSON.stringify('😀'.repeat(schema.maxLength + 1)))]),
+    ...(isName ? [wrong('with half a character', '"a\\ud83d"')] : []),
+  ];
+}
+
+function breakInside(schema: Schema, pointer: string, wrong: MakeWrong): readonly Wrong[] {
+  const { items, maxItems } = schema;
+  const inItems = items ? breakSchema(items, `${pointer}/1`) : [];
+  const inProperties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    breakSchema(property, `${pointer}/${name}`).map((one) => ({
+      ...one,
+      json: pointer === '' ? one.json : `{${JSON.stringify(name)}:${one.json}}`,
+    })),
+  );
+  return [
+    ...(maxItems === undefined
+      ? []
+      : [wrong('with too many items', JSON.stringify(Array(maxItems + 1).fill('a')))]),
+    ...inItems.map((one) => ({ ...one, json: `["a",${one.json}]` })),
+    ...inProperties,
+  ];
+}
