@@ -80,7 +80,7 @@ export function createWork(deps: WorkDeps): Work {
   /** Runs a task to its end: handler, outcome, place free again. */
   async function carry(task: Task, entry: InHand, remainingMs: number): Promise<void> {
     const { request_id } = task;
-    const ended = new AbortController();
+    const ended = linkSignals(entry.stopping.signal);
     void clock.sleep(remainingMs, ended.signal).then(() => ended.signal.aborted || dropOne(entry, 'timeout'));
     entry.outcome = await runHandler(task, entry);
     ended.abort();

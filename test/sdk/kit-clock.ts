@@ -5,6 +5,9 @@ import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
 
 export type KitClock = Clock & FakeClock;
 
+/** A test that needs more would rather hang. */
+const STEPS_MAX = 5_000;
+
 /** Creates a clock that stands still until it is moved. */
 export function createKitClock(): KitClock {
   return { ...createFakeClock(), chance: () => 0.5 };
@@ -23,7 +26,8 @@ export async function elapse<T>(clock: KitClock, work: Promise<T>, stepMs = 100)
     done = true;
   });
   settled.catch(() => undefined);
-  for (let steps = 0; !done && steps < 100_000; steps += 1) await clock.advance(stepMs);
+  for (let steps = 0; !done && steps < STEPS_MAX; steps += 1) await clock.advance(stepMs);
+  if (!done) throw new Error(`It did not end within ${STEPS_MAX} steps of ${stepMs} ms.`);
   return await settled;
 }
 

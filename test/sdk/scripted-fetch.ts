@@ -31,10 +31,12 @@ export function createScriptedFetch(...steps: readonly Step[]): ScriptedFetch {
     const step = steps[Math.min(sent.length, steps.length) - 1];
     if (step instanceof Error) throw step;
     if (step instanceof Response) return step.clone();
-    if (typeof step === 'function') return await step(one);
-    return await new Promise((_resolve, reject) => {
+    const aborted = new Promise<never>((_resolve, reject) => {
       init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
     });
+    if (typeof step !== 'function') return await aborted;
+    aborted.catch(() => undefined);
+    return await Promise.race([aborted, step(one)]);
   };
   return Object.assign(fetch, { sent });
 }
