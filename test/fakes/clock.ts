@@ -70,5 +70,5 @@ export function createFakeClock(): FakeClock {
 
 /** Lets everything that waits on nothing but promises run on. */
 export async function settleMicrotasks(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 12; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -73,7 +73,8 @@ export function createGroups(deps: Deps): Groups {
     // Whoever waits hears of a rejection; with nobody waiting there is nobody to hear it.
     group.done.promise.catch(() => undefined);
     joining = group;
-    if (!writing) queueMicrotask(writeNext);
+    // Whatever is decided in this turn of the event loop, for all sockets that had something, joins.
+    if (!writing) setImmediate(writeNext);
     return group;
   }
 
