@@ -85,8 +85,9 @@ function createLargeReader(bodyBytesMax: number, tooLarge: () => Problem): (ctx:
     textLimit: bodyBytesMax,
   });
   return async (ctx) => {
-    // It reads what has a type it understands; what the header said was judged before.
+    // It reads what has a type and an encoding it knows by their names; what the headers said was judged before.
     ctx.req.headers['content-type'] = 'text/plain';
+    delete ctx.req.headers['content-encoding'];
     try {
       await read(ctx, async () => {});
     } catch (error) {

@@ -21,15 +21,11 @@ import { type AnyHandler, serveOperation } from './operation.ts';
 import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
 import { createSecrets } from './secrets.ts';
-import { createServer } from './server.ts';
+import { createServer, type ServerLimits } from './server.ts';
 import { createStreams, type StreamLimits } from './sse.ts';
 import { createTaskHandlers } from './tasks.ts';
 
-export type HttpLimits = JsonLimits &
-  StreamLimits & {
-    readonly bodyBytesMax: number;
-    readonly connectionsMax: number;
-  };
+export type HttpLimits = JsonLimits & StreamLimits & ServerLimits & { readonly bodyBytesMax: number };
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
@@ -39,6 +35,8 @@ export const HTTP_LIMITS: HttpLimits = {
   streamsMax: 20_000,
   sessionStreamsMax: 100,
   connectionsMax: 30_000,
+  headersMs: 10_000,
+  requestMs: 30_000,
 };
 
 export type HttpSettings = {

@@ -7,12 +7,19 @@ import type { AddressInfo, Socket } from 'node:net';
 import { describeProblem, Problem } from './problems.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 30_000;
+/** How often it is looked for requests that take too long. */
 const CHECK_MS = 1_000;
 /** Longer than the pause between two heartbeats, so that an agent keeps its connection. */
 const KEEP_ALIVE_MS = 20_000;
 const IDLE_CHECK_MS = 20;
+
+export type ServerLimits = {
+  readonly connectionsMax: number;
+  /** Time for the headers of a request, from its first byte. */
+  readonly headersMs: number;
+  /** Time for the whole of a request, its body included. */
+  readonly requestMs: number;
+};
 
 export type HttpServer = {
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
@@ -23,7 +30,7 @@ export type HttpServer = {
 /** Creates the server around a listener; the headers go with the answers it gives by itself. */
 export function createServer(
   listener: RequestListener,
-  limits: { readonly connectionsMax: number },
+  limits: ServerLimits,
   headers: Readonly<Record<string, string>>,
 ): HttpServer {
   // Who is being answered: a broken request behind it on the same connection must not be answered into it.
@@ -31,9 +38,9 @@ export function createServer(
   const server = http.createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: CHECK_MS,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
     (req, res) => {
@@ -45,8 +52,9 @@ export function createServer(
   server.maxConnections = limits.connectionsMax;
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const last = answering.get(socket);
-    if (!socket.writable || error.code === 'ECONNRESET' || (last && !last.writableFinished)) socket.destroy();
-    else socket.end(describeBroken(error.code, headers), () => socket.destroy());
+    const isInAnswer = last?.headersSent === true && !last.writableFinished;
+    if (!socket.writable || error.code === 'ECONNRESET' || isInAnswer) socket.destroy();
+    else socket.end(describeBroken(judgeBroken(error.code, limits), headers), () => socket.destroy());
   });
 
   let drained: Promise<void> | null = null;
@@ -87,8 +95,8 @@ async function close(server: http.Server, graceMs: number, onStop: () => void): 
   clearTimeout(grace);
 }
 
-function describeBroken(code: string | undefined, headers: Readonly<Record<string, string>>): string {
-  const { status, body } = describeProblem(judgeBroken(code));
+function describeBroken(problem: Problem, headers: Readonly<Record<string, string>>): string {
+  const { status, body } = describeProblem(problem);
   const lines = Object.entries({
     ...headers,
     Connection: 'close',
@@ -98,14 +106,14 @@ function describeBroken(code: string | undefined, headers: Readonly<Record<strin
   return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-function judgeBroken(code: string | undefined): Problem {
+function judgeBroken(code: string | undefined, { headersMs, requestMs }: ServerLimits): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem('headers_too_large', `The headers are larger than ${HEADER_BYTES_MAX} bytes.`);
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem(
         'request_timeout',
-        `A request must arrive within ${REQUEST_MS / 1_000} seconds, its headers within ${HEADERS_MS / 1_000}.`,
+        `A request must arrive within ${requestMs / 1_000} seconds, its headers within ${headersMs / 1_000}.`,
       );
     default:
       return new Problem('malformed_request', 'This is not HTTP/1.1 as it should be.');

@@ -1,0 +1,252 @@
+/** How a body is read: what is refused, that every framing gives the same answer, and what becomes of the connection. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { buildCall } from '../contract/calls.ts';
+import { ask } from './ask.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { openWire, type Wire } from './wire.ts';
+
+const BODY_BYTES_MAX = 200_000;
+const gateway = createFakeGateway();
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const submit = buildCall('submitTask', secrets);
+let gate: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway, { limits: { bodyBytesMax: BODY_BYTES_MAX } });
+});
+afterAll(() => gate.stop());
+beforeEach(() => {
+  gateway.asked.length = 0;
+});
+
+/** A body of exactly so many bytes. */
+function buildBody(bytes: number): Buffer {
+  const empty = JSON.stringify({ ...JSON.parse(String(submit.body)), fill: '' });
+  const fill = 'x'.repeat(bytes - Buffer.byteLength(empty));
+  return Buffer.from(JSON.stringify({ ...JSON.parse(String(submit.body)), fill }));
+}
+
+type Framing = 'length' | 'chunks';
+
+/** Sends a body in one framing over a raw connection, which the caller closes. */
+async function post(
+  framing: Framing,
+  body: Uint8Array,
+  headers = '',
+): Promise<{ wire: Wire; status: number; code: string }> {
+  const wire = await openWire(gate.port);
+  const head = `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\n${headers}`;
+  if (framing === 'length') {
+    wire.write(`${head}Content-Length: ${body.length}\r\n\r\n`);
+    wire.write(body);
+  } else {
+    wire.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    const half = Math.ceil(body.length / 2);
+    for (const part of [body.subarray(0, half), body.subarray(half)]) {
+      if (part.length === 0) continue;
+      wire.write(`${part.length.toString(16)}\r\n`);
+      wire.write(part);
+      wire.write('\r\n');
+    }
+    wire.write('0\r\n\r\n');
+  }
+  const text = await wire.readUntil(/\r\n\r\n.*\}$/s);
+  return {
+    wire,
+    status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]),
+    code: /"code":"(\w+)"/.exec(text)?.[1] ?? 'none',
+  };
+}
+
+const bytes = (...parts: readonly (string | readonly number[])[]): Buffer =>
+  Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+
+const cases: readonly (readonly [string, Buffer, string])[] = [
+  ['a right body', bytes(String(submit.body)), '200 none'],
+  ['a right body of the largest size', buildBody(BODY_BYTES_MAX), '200 none'],
+  ['a body one byte larger', buildBody(BODY_BYTES_MAX + 1), '413 payload_too_large'],
+  ['nothing', bytes(), '400 malformed_body'],
+  ['a byte-order mark', bytes([0xef, 0xbb, 0xbf], String(submit.body)), '400 malformed_body'],
+  ['UTF-16', Buffer.from(`\ufeff${String(submit.body)}`, 'utf16le'), '400 malformed_body'],
+  ['a broken sequence of UTF-8', bytes('{"auth":"', [0xc3, 0x28], '"}'), '400 malformed_body'],
+  ['half a character, encoded', bytes('{"auth":"', [0xed, 0xa0, 0x80], '"}'), '400 malformed_body'],
+  ['Latin-1', Buffer.from('{"auth":"ü"}', 'latin1'), '400 malformed_body'],
+  ['a form', bytes('auth=x&task_type=t'), '400 malformed_body'],
+  ['two values', bytes('{}{}'), '400 malformed_body'],
+  ['a comment', bytes('{/**/}'), '400 malformed_body'],
+  ['a trailing comma', bytes('{"a":1,}'), '400 malformed_body'],
+  ['NaN', bytes('{"timeout":NaN}'), '400 malformed_body'],
+];
+
+describe('reading a body', () => {
+  test.each(cases)('%s gets the same answer in every framing', async (_what, body, expected) => {
+    for (const framing of ['length', 'chunks'] as const) {
+      const { wire, status, code } = await post(framing, body);
+      expect(`${status} ${code}`, framing).toBe(expected);
+      wire.close();
+    }
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'nonsense',
+    'application/json; charset=latin1',
+    '',
+  ])('the content type %j does not matter without an Origin', async (type) => {
+    for (const framing of ['length', 'chunks'] as const) {
+      const { wire, status } = await post(framing, bytes(String(submit.body)), `Content-Type: ${type}\r\n`);
+      expect(status, framing).toBe(200);
+      wire.close();
+    }
+  });
+
+  test.each([
+    ['Origin: http://page\r\nContent-Type: text/plain\r\n', 415],
+    ['Origin: http://page\r\n', 415],
+    ['Origin: null\r\nContent-Type: application/jsonp\r\n', 415],
+    ['Origin: http://page\r\nContent-Type: Application/JSON ; charset=utf-8\r\n', 200],
+    ['Content-Encoding: gzip\r\n', 415],
+    ['Content-Encoding: deflate, identity\r\n', 415],
+    ['Content-Encoding: Identity\r\n', 200],
+  ])('with the headers %j the answer is %d', async (headers, expected) => {
+    for (const framing of ['length', 'chunks'] as const) {
+      const { wire, status } = await post(framing, bytes(String(submit.body)), headers);
+      expect(status, framing).toBe(expected);
+      wire.close();
+    }
+  });
+
+  test('text outside ASCII arrives as it was sent, in every framing', async () => {
+    const task = { ...JSON.parse(String(submit.body)), payload: { text: '你好 😀 \u2028\u0000' } };
+    for (const framing of ['length', 'chunks'] as const)
+      (await post(framing, bytes(JSON.stringify(task)))).wire.close();
+    expect(gateway.asked.map(({ args }) => args[0])).toEqual([
+      expect.objectContaining({ payload: task.payload }),
+      expect.objectContaining({ payload: task.payload }),
+    ]);
+  });
+
+  test('a key called __proto__ stays data and pollutes nothing', async () => {
+    const body = String(submit.body).replace(
+      '"payload":{',
+      '"__proto__":{"timeout":5},"payload":{"__proto__":{"x":1},',
+    );
+    expect((await ask(gate.url, { ...submit, body })).status).toBe(200);
+    const [asked] = gateway.asked;
+    expect(asked?.args[0]).toMatchObject({ timeout: 600 });
+    expect(JSON.stringify(asked?.args[0])).toContain('"__proto__":{"x":1}');
+    expect(Reflect.get({}, 'x')).toBeUndefined();
+  });
+});
+
+describe('the shape of a body as a whole', () => {
+  const send = async (json: string): Promise<unknown> => {
+    const body = String(submit.body).replace('"payload":{', `"payload":{"deep":${json},`);
+    const answer = await ask(gate.url, { ...submit, body });
+    return answer.status === 200 ? 200 : answer.json.errors;
+  };
+
+  test('100 levels pass and one more is told by its place', async () => {
+    expect(await send('['.repeat(98) + ']'.repeat(98))).toBe(200);
+    expect(await send('['.repeat(99) + ']'.repeat(99))).toEqual([
+      {
+        pointer: `/payload/deep${'/0'.repeat(98)}`,
+        detail: 'is nested too deep; the body may have 100 levels',
+      },
+    ]);
+    expect(await send(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`)).toEqual([
+      { pointer: `/payload/deep${'/a'.repeat(98)}`, detail: expect.stringContaining('nested too deep') },
+    ]);
+  });
+
+  test('a number that overflows is told by its place, wherever it stands', async () => {
+    expect(await send('{"a/b":[1,{"c~d":-1e400}]}')).toEqual([
+      { pointer: '/payload/deep/a~1b/1/c~0d', detail: 'must be a finite number' },
+    ]);
+  });
+
+  test('too many keys are refused, however they are spread', async () => {
+    const few = await openGate(gateway, { limits: { keysMax: 10 } });
+    const payload = { list: [{ a: 1 }, { a: 1 }, { a: 1 }] };
+    const body = JSON.stringify({ ...JSON.parse(String(submit.body)), payload });
+    expect((await ask(few.url, { ...submit, body })).status).toBe(200);
+    const more = JSON.stringify({
+      ...JSON.parse(String(submit.body)),
+      payload: { ...payload, b: { c: 1, d: 1 } },
+    });
+    const answer = await ask(few.url, { ...submit, body: more });
+    expect(answer.json.errors).toEqual([
+      { pointer: '/payload/b', detail: 'has too many keys; the body may have 10 in all' },
+    ]);
+    await few.stop();
+  });
+
+  test('two million wrong items make one error', async () => {
+    const large = await openGate(gateway);
+    const body = JSON.stringify({ ...JSON.parse(String(submit.body)), task_tags: Array(1_900_000).fill(1) });
+    const answer = await ask(large.url, { ...submit, body });
+    expect(answer.json.errors).toEqual([{ pointer: '/task_tags', detail: 'must have at most 64 items' }]);
+    await large.stop();
+  });
+});
+
+describe('a body that nobody read', () => {
+  const WRONG = 'POST /api/cli/tasks?auth=wrong HTTP/1.1\r\nHost: a\r\n';
+  const RIGHT = `GET /livez HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+  test('is read over when it is small, and the connection goes on', async () => {
+    const wire = await openWire(gate.port);
+    wire.write(`${WRONG}Content-Length: 100000\r\n\r\n${'x'.repeat(100_000)}${RIGHT}`);
+    const text = await wire.readUntil(/"status":"ok"/);
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
+    wire.close();
+  });
+
+  test.each([
+    ['its length is beyond the limit', `${WRONG}Content-Length: 10000000\r\n\r\n`, 401],
+    ['its length is not declared', `${WRONG}Transfer-Encoding: chunked\r\n\r\n`, 401],
+    ['it is too large', 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n', 413],
+    ['the path does not exist', 'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n', 404],
+  ])('gets its answer at once when %s, and the connection is closed', async (_why, head, status) => {
+    const wire = await openWire(gate.port);
+    wire.write(head);
+    const text = await wire.readUntil(/\r\n\r\n.*\}$/s);
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(text).toMatch(/\r\nConnection: close\r\n/i);
+    wire.socket.end();
+    await wire.readAll();
+    expect(wire.isClosed()).toBe(true);
+  });
+
+  test('that is too large in chunks is refused while it still comes', async () => {
+    const wire = await openWire(gate.port);
+    wire.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const chunk = `${(50_000).toString(16)}\r\n${'x'.repeat(50_000)}\r\n`;
+    for (let count = 0; count < 5; count += 1) wire.write(chunk);
+    const text = await wire.readUntil(/\r\n\r\n.*\}$/s);
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    // It goes on sending and still gets to read the answer.
+    for (let count = 0; count < 5; count += 1) wire.write(chunk);
+    wire.write('0\r\n\r\n');
+    await wire.readAll();
+    expect(wire.isClosed()).toBe(true);
+  });
+
+  test('that is too large is answered to an ordinary client too', async () => {
+    const answer = await ask(gate.url, { ...submit, body: 'x'.repeat(3_000_000) });
+    expect(answer.json.code).toBe('payload_too_large');
+  });
+
+  test('of a cancel is not looked at', async () => {
+    const cancel = buildCall('cancelTask', secrets);
+    for (const body of ['', '{', 'x'.repeat(300_000)]) {
+      const answer = await ask(gate.url, {
+        ...cancel,
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      expect(answer.status).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,177 @@
+/** What is no proper request: always an answer or a closed connection, never a crash and never a 5xx. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { exchange, openWire } from './wire.ts';
+
+const gateway = createFakeGateway();
+const AUTH = encodeURIComponent(SECRET);
+let gate: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway);
+});
+afterAll(() => gate.stop());
+
+const bodyOf = (text: string): Record<string, unknown> =>
+  JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
+
+describe('what is no HTTP', () => {
+  test.each([
+    ['garbage', 'garbage\r\n\r\n', 400, 'malformed_request'],
+    ['a greeting of TLS', Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]), 400, 'malformed_request'],
+    ['a header without a name', 'GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n', 400, 'malformed_request'],
+    [
+      'two lengths',
+      'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      400,
+      'malformed_request',
+    ],
+    [
+      'a length and chunks',
+      'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      'malformed_request',
+    ],
+    [
+      'a length that is no number',
+      'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n',
+      400,
+      'malformed_request',
+    ],
+    [
+      'headers that are too large',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    [
+      'a URL that is too long',
+      `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+  ])('%s is answered and the connection closed', async (_what, bytes, status, code) => {
+    const text = await exchange(gate.port, bytes);
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(text).toContain('Content-Type: application/problem+json');
+    expect(text).toContain('Task-Gateway-Version: ');
+    expect(bodyOf(text)).toMatchObject({ status, code });
+  });
+
+  test('a request behind a stream on the same connection is not answered into it', async () => {
+    const wire = await openWire(gate.port);
+    wire.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await wire.readUntil(/: ready\n\n/);
+    wire.write('garbage\r\n\r\n');
+    const text = await wire.readAll();
+    expect(text.match(/HTTP\/1\.1/g)).toEqual(['HTTP/1.1']);
+    wire.close();
+  });
+
+  test('a caller that leaves in the middle of its body is no fault of the gateway', async () => {
+    const wire = await openWire(gate.port);
+    wire.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"auth":');
+    await new Promise<void>((resolve) => wire.socket.end(resolve));
+    wire.close();
+    await expect
+      .poll(() => gate.said.some(({ facts }) => 'code' in facts && facts.code === 'caller_left'))
+      .toBe(true);
+    expect(gate.said.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+describe('targets', () => {
+  const status = async (target: string, method = 'GET'): Promise<string | undefined> => {
+    const text = await exchange(
+      gate.port,
+      `${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    return /^HTTP\/1\.1 (\d+)/.exec(text)?.[1];
+  };
+
+  test.each([
+    ['*', 'OPTIONS', '404'],
+    ['http://other:1/livez', 'GET', '200'],
+    ['http://[/livez', 'GET', '200'],
+    ['http://', 'GET', '200'],
+    ['//livez', 'GET', '404'],
+    ['/livez#fragment', 'GET', '200'],
+    ['/livez/', 'GET', '404'],
+    ['/LIVEZ', 'GET', '404'],
+    ['/%6civez', 'GET', '404'],
+    ['/%', 'GET', '404'],
+    ['/%ff', 'GET', '404'],
+    ['/\x80', 'GET', '400'],
+    ['/../livez', 'GET', '404'],
+    ['/api/cli/tasks/', 'POST', '404'],
+    ['/api/cli/Tasks', 'POST', '404'],
+    [`/api/cli/tasks//cancel?auth=${AUTH}`, 'POST', '404'],
+    [`/api/cli/tasks/a%2Fb?auth=${AUTH}`, 'GET', '200'],
+    [`/api/cli/tasks/%ff?auth=${AUTH}`, 'GET', '200'],
+    ['/livez', 'BREW', undefined],
+    ['/livez', 'PROPFIND', '405'],
+  ])('%s %s is answered %s', async (target, method, expected) => {
+    expect(await status(target, method)).toBe(expected ?? '400');
+  });
+
+  test('an id is decoded once, and one that can’t be decoded is just unknown', async () => {
+    gateway.asked.length = 0;
+    for (const id of ['a%2Fb', '%25ff', '%E4%BB%BB', '%ff'])
+      await status(`/api/cli/tasks/${id}?auth=${AUTH}`);
+    expect(gateway.asked.map(({ args }) => args[0])).toEqual(['a/b', '%ff', '任', '%ff']);
+  });
+
+  test('no answer repeats the URL', async () => {
+    for (const target of [
+      '/secret-path',
+      '/api/cli/tasks/secret-path?auth=wrong',
+      '/api/cli/events?auth=secret-path',
+    ]) {
+      const text = await exchange(
+        gate.port,
+        `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+      );
+      expect(text).not.toContain('secret-path');
+    }
+    expect(JSON.stringify(gate.said)).not.toContain('secret-path');
+  });
+});
+
+describe('times', () => {
+  test.each([
+    ['headers', 'GET /livez HTTP/1.1\r\nHost:'],
+    ['a body', 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{'],
+  ])('%s that are slow to arrive are answered 408 and the connection closed', async (_what, bytes) => {
+    const hasty = await openGate(gateway, { limits: { headersMs: 40, requestMs: 80 } });
+    const text = await exchange(hasty.port, bytes);
+    expect(text).toMatch(/^HTTP\/1\.1 408 /);
+    expect(bodyOf(text)).toMatchObject({ code: 'request_timeout' });
+    await hasty.stop();
+  });
+
+  test('beyond the limit of connections a new one is closed at once', async () => {
+    const small = await openGate(gateway, { limits: { connectionsMax: 1 } });
+    const first = await openWire(small.port);
+    const second = await openWire(small.port);
+    await second.readAll();
+    expect([first.isClosed(), second.isClosed()]).toEqual([false, true]);
+    first.close();
+    await small.stop();
+  });
+});
+
+describe('secrets in what is said', () => {
+  test('no secret is in any log line', async () => {
+    await exchange(
+      gate.port,
+      `GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    await exchange(
+      gate.port,
+      `GET /api/admin/agents HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\nConnection: close\r\n\r\n`,
+    );
+    const said = JSON.stringify(gate.said);
+    expect(said).toContain('listAgents');
+    for (const secret of [SECRET, AUTH, ADMIN_SECRET]) expect(said).not.toContain(secret);
+  });
+});
