@@ -1,0 +1,24 @@
+/**
+ * `npm run mock`: Prism on the published document, for tests of those who call the gateway. It says what it cannot do.
+ * `PORT` and `HOST` may be set; 4010 on 127.0.0.1 otherwise.
+ */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const host = process.env.HOST ?? '127.0.0.1';
+const port = process.env.PORT ?? '4010';
+const document = fileURLToPath(new URL('../../generated/openapi/task-gateway.3.1.json', import.meta.url));
+const prism = fileURLToPath(
+  new URL('../../node_modules/@stoplight/prism-cli/dist/index.js', import.meta.url),
+);
+
+console.log(`A mock of the Task Gateway's document, by Prism, on http://${host}:${port}
+  It answers the document's examples. "Prefer: code=404" asks for another documented status.
+  What it cannot do: any secret is right, nothing is remembered, a stream is one finite answer, and a body of
+  malformed JSON hangs. For those, start the gateway: npm start
+`);
+const child = spawn(process.execPath, [prism, 'mock', '--host', host, '--port', port, document], {
+  stdio: 'inherit',
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+child.on('exit', (code) => process.exit(code ?? 0));
