@@ -1,0 +1,280 @@
+/** What is the embedded engine's own: the file, its lock, its format, its damage, and a process that is killed. */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { Keyv } from 'keyv';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openEmbeddedStore, openFileHere } from '../../server/engines/embedded/open.ts';
+import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
+import { SILENT } from '../fakes/stores.ts';
+import { makeFolder } from './embedded-subject.ts';
+import {
+  buildInput,
+  buildState,
+  cursorsOf,
+  finish,
+  idsOf,
+  must,
+  readFeed,
+  readState,
+  settle,
+  submit,
+  until,
+} from './subject.ts';
+
+let place: ReturnType<typeof makeFolder>;
+let clock: FakeClock;
+let opened: Store[];
+
+beforeEach(() => {
+  place = makeFolder();
+  clock = createFakeClock();
+  opened = [];
+});
+afterEach(async () => {
+  for (const store of opened) await store.close();
+  place.remove();
+});
+
+async function open(path = place.path, on = clock): Promise<Store> {
+  const store = await openEmbeddedStore({ storage: `sqlite:${path}`, clock: on, log: SILENT });
+  opened.push(store);
+  return store;
+}
+
+/** Changes the file behind the engine's back. */
+function meddle(path: string, sql: string): void {
+  const sqlite = new DatabaseSync(path);
+  sqlite.exec(sql);
+  sqlite.close();
+}
+
+describe('opening', () => {
+  test('creates the folder and the file', async () => {
+    const path = join(place.folder, 'deep', 'er', 'tasks.db');
+    await submit(await open(path), 't1');
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('refuses a storage it does not know, naming those it does', async () => {
+    for (const storage of ['redis://localhost', 'tasks.db', 'sqlite:', '']) {
+      await expect(openEmbeddedStore({ storage, clock, log: SILENT })).rejects.toThrow(
+        /sqlite:PATH or memory:/,
+      );
+    }
+  });
+
+  test('refuses a second opener after ten seconds, naming file and lock; the first goes on', async () => {
+    const first = await open();
+    const second = openEmbeddedStore({ storage: `sqlite:${place.path}`, clock, log: SILENT });
+    const refused = expect(second).rejects.toThrow(
+      `The database ${place.path} is in use by another process, which holds ${place.path}.lock.`,
+    );
+    await until('it waits', () => clock.sleeping() > 0);
+    await clock.advance(10_100);
+    await refused;
+    await submit(first, 't1');
+  });
+
+  test('waits for the one before to leave', async () => {
+    const first = await open();
+    await submit(first, 't1');
+    const second = open();
+    await until('it waits', () => clock.sleeping() > 0);
+    await clock.advance(3_000);
+    await first.close();
+    await clock.advance(200);
+    expect((await readState(await second, 't1')).value.status).toBe('pending');
+  });
+
+  test('refuses a folder that can not be', async () => {
+    writeFileSync(join(place.folder, 'file'), '');
+    await expect(open(join(place.folder, 'file', 'tasks.db'))).rejects.toThrow(/folder .* can't be created/);
+  });
+
+  test('refuses a folder in which nothing may be written', async () => {
+    await expect(open('/proc/tasks.db')).rejects.toThrow(/can't be (used|created) /);
+  });
+
+  test('refuses a file that is no database, and one that is cut short', async () => {
+    writeFileSync(place.path, 'this is a letter, not a database. '.repeat(100));
+    await expect(open()).rejects.toThrow(/can't be opened .*Check that the file is intact/);
+    const other = join(place.folder, 'cut.db');
+    const store = await open(other);
+    for (let index = 0; index < 50; index += 1) await submit(store, `t${index}`);
+    await store.close();
+    execFileSync('truncate', ['-s', '5000', other]);
+    await expect(open(other)).rejects.toThrow(/cut\.db|malformed|damaged/);
+  });
+
+  test('refuses the database of another program', async () => {
+    meddle(place.path, 'CREATE TABLE songs (title TEXT)');
+    await expect(open()).rejects.toThrow(/belongs to another program/);
+    expect(execFileSync('head', ['-c', '15', place.path], { encoding: 'utf8' })).toBe('SQLite format 3');
+  });
+
+  test('refuses a format it does not know, naming both versions', async () => {
+    await (await open()).close();
+    meddle(place.path, 'PRAGMA user_version = 7');
+    await expect(open()).rejects.toThrow(/format version 7, this gateway reads version 1/);
+  });
+
+  test('refuses a storage without apply and scan', async () => {
+    const openStorage = async () => new Keyv<string>();
+    await expect(createEmbeddedStore({ openStorage, clock, log: SILENT })).rejects.toThrow(
+      /no apply\(sets, deletes\) and scan/,
+    );
+  });
+
+  test('leaves neither lock nor thread behind when it fails', async () => {
+    meddle(place.path, 'CREATE TABLE songs (title TEXT)');
+    await expect(open()).rejects.toThrow();
+    meddle(place.path, 'DROP TABLE songs; VACUUM');
+    await submit(await open(), 't1');
+  });
+});
+
+describe('damage', () => {
+  const damage = (like: string): void =>
+    meddle(place.path, `UPDATE kv SET value = replace(value, '"v"', '"w"') WHERE key LIKE '${like}'`);
+
+  test('of a stored value is an error that names the key, never a wrong value', async () => {
+    const store = await open();
+    await finish(store, 't1');
+    await finish(store, 't2');
+    await store.close();
+    damage('task/t1/done');
+    const again = await open();
+    const reading = again.get('task', 't1');
+    await expect(reading).rejects.toThrow(StoreUnavailable);
+    await expect(reading).rejects.toThrow(/"task\/t1\/done".*is damaged/);
+    expect((await readState(again, 't2')).value.status).toBe('success');
+    await expect(
+      again.commit({ writes: [{ kind: 'task', id: 't1', expect: 'any', value: buildState(again) }] }),
+    ).rejects.toThrow(/task\/t1\/done/);
+  });
+
+  test('of an event ends its feed with that error', async () => {
+    const store = await open();
+    await finish(store, 't1');
+    await store.close();
+    meddle(place.path, "UPDATE kv SET value = '[1,\"t9\"]' WHERE key LIKE 'feed/s/%'");
+    await expect(readFeed(await open(), 's', null, 1)).rejects.toThrow(/"feed\/s\/.*is damaged/);
+  });
+
+  test('of what a start needs refuses the start, naming the key', async () => {
+    const store = await open();
+    await submit(store, 't1');
+    await store.close();
+    damage('open/t1');
+    await expect(open()).rejects.toThrow(/"open\/t1".*is damaged/);
+  });
+
+  test('is noticed too when a value stands under the key of another', async () => {
+    const store = await open();
+    await finish(store, 't1');
+    await store.close();
+    meddle(place.path, "UPDATE kv SET key = 'task/t2/done' WHERE key = 'task/t1/done'");
+    await expect((await open()).get('task', 't2')).rejects.toThrow(/"task\/t2\/done".*is damaged/);
+  });
+});
+
+test('lone surrogates are told apart, though UTF-8 can not', async () => {
+  const store = await open();
+  const ids = ['a\ud800', 'a\ud801', 'a\udc00', 'a\ufffd', 'a'];
+  for (const [progress, id] of ids.entries()) await submit(store, id, { progress });
+  for (const id of ids) await settle(store, id);
+  await store.close();
+  const again = await open();
+  for (const [progress, id] of ids.entries())
+    expect((await readState(again, id)).value.progress).toBe(progress);
+});
+
+test('values come back exactly as they were, large ones and every sign included', async () => {
+  const store = await open();
+  const every = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).join('');
+  const payload = {
+    every,
+    lone: '\ud800x',
+    big: 'é'.repeat(2_000_000),
+    deep: JSON.parse('{"__proto__":{"a":[1e21,-0.5,null]}}'),
+  };
+  must(
+    await store.commit({
+      writes: [{ kind: 'input', id: 't1', expect: 'absent', value: buildInput('t1', { payload }) }],
+    }),
+  );
+  await store.close();
+  expect((await (await open()).get('input', 't1'))?.value.payload).toEqual(payload);
+});
+
+test('memory holds the small state of open tasks; inputs are read from the file through Keyv', async () => {
+  let reads = 0;
+  const openStorage = async () => {
+    const keyv = await openFileHere(place.path);
+    const get = keyv.get.bind(keyv);
+    return Object.assign(keyv, {
+      get: (key: string) => {
+        if (key.endsWith('/input')) reads += 1;
+        return get(key);
+      },
+    });
+  };
+  const first = await createEmbeddedStore({ openStorage, clock, log: SILENT });
+  await submit(first, 't1');
+  await first.close();
+  const second = await createEmbeddedStore({ openStorage, clock, log: SILENT });
+  opened.push(second);
+  expect(await second.get('task', 't1')).toBeDefined();
+  expect(reads).toBe(0);
+  expect(await second.get('input', 't1')).toBeDefined();
+  expect(reads).toBe(1);
+});
+
+test('whatever a killed process was told is there afterwards, and every task ends once', async () => {
+  const CYCLES = 4;
+  const submitted = new Set<string>();
+  const settled = new Set<string>();
+  for (let cycle = 0; cycle < CYCLES; cycle += 1) {
+    const child = spawn(
+      process.execPath,
+      [new URL('./killed-writer.ts', import.meta.url).pathname, place.path, `run${cycle}`],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const lines = createInterface({ input: child.stdout });
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    let told = 0;
+    for await (const line of lines) {
+      const [what, id = ''] = line.split(' ');
+      (what === 'settled' ? settled : submitted).add(id);
+      told += 1;
+      if (told === 100 + cycle * 37) child.kill('SIGKILL');
+    }
+    await gone;
+    expect(told).toBeGreaterThanOrEqual(100);
+  }
+  const store = await open();
+  for (const id of submitted) expect(await store.get('input', id), id).toBeDefined();
+  for (const id of settled) expect((await readState(store, id)).value.status, id).toBe('success');
+
+  const { items } = await store.list('tasks', {}, { limit: 100_000 });
+  const ended: string[] = [];
+  for (const { request_id } of items) {
+    if ((await readState(store, request_id)).value.status === 'success') ended.push(request_id);
+  }
+  expect(ended.length).toBeGreaterThanOrEqual(settled.size);
+  const feed = await readFeed(store, 's', null, ended.length);
+  expect([...idsOf(feed)].sort()).toEqual(ended.sort());
+  expect(new Set(cursorsOf(feed)).size).toBe(ended.length);
+  const due = (await store.due(100_000)).map(({ ref }) => ref.slice('task:'.length));
+  expect(due.sort()).toEqual(
+    items
+      .map(({ request_id }) => request_id)
+      .filter((id) => !ended.includes(id))
+      .sort(),
+  );
+}, 60_000);

@@ -1,0 +1,24 @@
+/**
+ * A process that is there to be killed: it commits to the database named in its arguments, one task after another on
+ * several lanes, and prints each id once its commit has been acknowledged.
+ */
+import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
+import { createClock } from '../../server/system/clock.ts';
+import { SILENT } from '../fakes/stores.ts';
+import { settle, submit } from './subject.ts';
+
+const [path = '', run = ''] = process.argv.slice(2);
+const LANES = 8;
+const store = await openEmbeddedStore({ storage: `sqlite:${path}`, clock: createClock(), log: SILENT });
+
+async function commitForEver(lane: number): Promise<never> {
+  for (let index = 0; ; index += 1) {
+    const id = `${run}-${lane}-${index}`;
+    await submit(store, id);
+    process.stdout.write(`submitted ${id}\n`);
+    await settle(store, id);
+    process.stdout.write(`settled ${id}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: LANES }, (_, lane) => commitForEver(lane)));

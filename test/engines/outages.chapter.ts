@@ -1,0 +1,322 @@
+/**
+ * A disk that is slow, fails or is stuck: nobody is shown what is not durable, every call answers, and what was
+ * promised is there afterwards.
+ */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import type { Given } from './conformance.ts';
+import {
+  agentRef,
+  assign,
+  type Disk,
+  endingOf,
+  finish,
+  follow,
+  idsOf,
+  must,
+  NEVER,
+  readFeed,
+  readState,
+  register,
+  settle,
+  submit,
+  taskRef,
+  until,
+} from './subject.ts';
+
+export function describeOutages({ store, subject, reopen }: Given): void {
+  let disk: Disk;
+  beforeEach(() => {
+    disk = subject().disk;
+  });
+  /** Waits for the end of an outage; time goes on meanwhile. */
+  const recovered = () =>
+    until(
+      'the store is back',
+      () => store().health().ok,
+      () => subject().advance(100),
+    );
+  const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+  describe('while a commit is not durable', () => {
+    test('it has not resolved, and nobody is shown what it wrote', async () => {
+      await register(store(), 'A', { max_concurrent: 2 });
+      await submit(store(), 't1');
+      must(await assign(store(), 't1', 'A'));
+      await submit(store(), 't2');
+      const ending = await endingOf(store(), 't1');
+      disk.hold();
+      const committed = follow(store().commit({ ...ending, unreported: { agentId: 'A', request_id: 't1' } }));
+      await until('the write is held', disk.isHolding);
+      const shown = [
+        follow(store().get('task', 't1')),
+        follow(store().standing('A')),
+        follow(store().list('slots', { agentId: 'A' }, { limit: 5 })),
+        follow(store().list('waiting', { tags: ['a'] }, { limit: 5 })),
+        follow(store().list('tasks', {}, { limit: 5 })),
+        follow(store().list('agents', {}, { limit: 5 })),
+        follow(store().list('unreported', { agentId: 'A' }, { limit: 5 })),
+        follow(readFeed(store(), 's', null, 1)),
+      ];
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(committed.now()).toBe('waiting');
+      expect(shown.map((one) => one.now())).toEqual(shown.map(() => 'waiting'));
+      expect((await store().get('task', 't2'))?.value.status).toBe('pending');
+      disk.release();
+      await until('all have answered', () => shown.every((one) => one.now() === 'done'));
+      expect(committed.now()).toBe('done');
+    });
+
+    test('a removed value is not shown as absent either', async () => {
+      await register(store(), 'A');
+      disk.hold();
+      const removal = store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] });
+      const shown = [follow(store().get('agent', 'A')), follow(store().standing('A'))];
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(shown.map((one) => one.now())).toEqual(['waiting', 'waiting']);
+      disk.release();
+      must(await removal);
+      await until('both have answered', () => shown.every((one) => one.now() === 'done'));
+    });
+
+    test('a conflict that rests on it is not answered', async () => {
+      const revision = await submit(store(), 't1');
+      const { value } = await readState(store(), 't1');
+      const write = (progress: number) =>
+        store().commit({
+          writes: [{ kind: 'task', id: 't1', expect: revision, value: { ...value, progress } }],
+        });
+      disk.hold();
+      const first = write(1);
+      const second = write(2);
+      const refused = follow(second);
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(refused.now()).toBe('waiting');
+      disk.release();
+      must(await first);
+      expect(await second).toEqual({ ok: false, conflict: 'revision' });
+    });
+
+    test('no watcher is hinted of it', async () => {
+      await submit(store(), 't1');
+      const stop = new AbortController();
+      const watching = store().watch(taskRef('t1'), stop.signal)[Symbol.asyncIterator]();
+      await watching.next();
+      const ending = await endingOf(store(), 't1');
+      disk.hold();
+      const committed = store().commit(ending);
+      const hint = follow(watching.next());
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(hint.now()).toBe('waiting');
+      disk.release();
+      must(await committed);
+      await until('the hint', () => hint.now() === 'done');
+      stop.abort();
+    });
+
+    test('commits that come meanwhile wait together behind it, and all become durable', async () => {
+      disk.hold();
+      const all = Promise.all(Array.from({ length: 100 }, (_, index) => submit(store(), `t${index}`)));
+      await until('the write is held', disk.isHolding);
+      disk.release();
+      await all;
+      await reopen();
+      expect((await store().list('tasks', {}, { limit: 200 })).items).toHaveLength(100);
+    });
+  });
+
+  describe('a write that fails', () => {
+    test('rejects its commit and all behind it, and none of them is there afterwards', async () => {
+      const kept = await submit(store(), 'kept');
+      const { value } = await readState(store(), 'kept');
+      disk.hold();
+      const lost = Array.from({ length: 10 }, (_, index) => submit(store(), `lost${index}`));
+      lost.push(
+        store()
+          .commit({ writes: [{ kind: 'task', id: 'kept', expect: kept, value: { ...value, progress: 9 } }] })
+          .then(must),
+      );
+      const ends = Promise.allSettled(lost);
+      await until('the write is held', disk.isHolding);
+      disk.fail('lost');
+      disk.release();
+      for (const end of await ends) {
+        expect(end.status).toBe('rejected');
+        expect(end.status === 'rejected' && end.reason).toBeInstanceOf(StoreUnavailable);
+      }
+      disk.mend();
+      await recovered();
+      expect(await store().get('task', 'lost0')).toBeUndefined();
+      expect(await readState(store(), 'kept')).toEqual({ value, revision: kept });
+      await submit(store(), 'lost0');
+    });
+
+    test('whose answer alone was lost is found with everything that belongs to it', async () => {
+      await register(store(), 'A');
+      await submit(store(), 't1');
+      must(await assign(store(), 't1', 'A'));
+      const ending = await endingOf(store(), 't1');
+      disk.fail('applied');
+      await expect(store().commit(ending)).rejects.toThrow(StoreUnavailable);
+      disk.mend();
+      await recovered();
+      expect((await readState(store(), 't1')).value.status).toBe('success');
+      expect((await store().standing('A'))?.held).toBe(0);
+      expect(idsOf(await readFeed(store(), 's', null, 1))).toEqual(['t1']);
+      expect(await store().commit(ending)).toMatchObject({ conflict: 'revision' });
+    });
+
+    test('makes every call throw at once until it is over, and health says why', async () => {
+      await register(store(), 'A');
+      await submit(store(), 't1');
+      expect(store().health()).toEqual({ ok: true });
+      disk.fail('lost');
+      await expect(submit(store(), 't2')).rejects.toThrow(StoreUnavailable);
+      const health = store().health();
+      expect(health.ok).toBe(false);
+      expect(!health.ok && health.reason.length).toBeGreaterThan(10);
+      for (const call of callsOf(store())) await expect(call()).rejects.toThrow(StoreUnavailable);
+      expect(store().nowMs()).toBeGreaterThan(0);
+      disk.mend();
+      await recovered();
+      for (const call of callsOf(store())) await call();
+    });
+
+    test('is followed by a store that takes writes again only when the disk does', async () => {
+      disk.fail('lost');
+      await expect(submit(store(), 't1')).rejects.toThrow(StoreUnavailable);
+      for (let seconds = 0; seconds < 20; seconds += 1) {
+        await subject().advance(1_000);
+        expect(store().health().ok).toBe(false);
+      }
+      disk.mend();
+      await recovered();
+      await submit(store(), 't1');
+      await reopen();
+      expect(await store().get('task', 't1')).toBeDefined();
+    });
+
+    test('hints every watcher once it is over, and makes readers of changes start anew', async () => {
+      await register(store(), 'A');
+      const { cursor } = await store().changes(null);
+      const stop = new AbortController();
+      const watchers = [taskRef('t1'), agentRef('A'), 'due' as const].map((topic) =>
+        store().watch(topic, stop.signal)[Symbol.asyncIterator](),
+      );
+      for (const watcher of watchers) await watcher.next();
+      const hints = watchers.map((watcher) => follow(watcher.next()));
+      disk.fail('lost');
+      await expect(submit(store(), 't1')).rejects.toThrow(StoreUnavailable);
+      disk.mend();
+      await recovered();
+      await until('all were hinted', () => hints.every((hint) => hint.now() === 'done'));
+      expect(await store().changes(cursor)).toMatchObject({ reset: true, gone: [] });
+      stop.abort();
+    });
+
+    test('lets a feed go on from where it was, without gap or repeat', async () => {
+      await finish(store(), 't1');
+      const reading = readFeed(store(), 's', null, 4);
+      await submit(store(), 't2');
+      const ending = await endingOf(store(), 't2');
+      disk.fail('applied');
+      await expect(store().commit(ending)).rejects.toThrow(StoreUnavailable);
+      disk.mend();
+      await recovered();
+      await finish(store(), 't3');
+      await finish(store(), 't4');
+      expect(idsOf(await reading)).toEqual(['t1', 't2', 't3', 't4']);
+    });
+
+    test('never gives a cursor or a revision away a second time', async () => {
+      const revisions: string[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        await finish(store(), `t${round}`);
+        disk.fail(round % 2 === 0 ? 'applied' : 'lost');
+        await expect(finish(store(), `x${round}`)).rejects.toThrow(StoreUnavailable);
+        disk.mend();
+        await recovered();
+        revisions.push(await submit(store(), `y${round}`));
+        revisions.push(await settle(store(), `y${round}`));
+      }
+      const items = await readFeed(store(), 's', null, 6);
+      expect(new Set(items.map((item) => JSON.stringify(item))).size).toBe(6);
+      expect(new Set(revisions).size).toBe(revisions.length);
+    });
+  });
+
+  test('a disk that does not answer for 4.5 s is an outage, not a wait', async () => {
+    await submit(store(), 't1');
+    disk.hold();
+    const stuck = submit(store(), 't2').then(
+      () => 'done',
+      (error: unknown) => error,
+    );
+    const reader = readState(store(), 't1');
+    await until('the write is held', disk.isHolding);
+    await reader;
+    await subject().advance(4_499);
+    expect(store().health().ok).toBe(true);
+    await subject().advance(1);
+    expect(await stuck).toBeInstanceOf(StoreUnavailable);
+    expect(store().health().ok).toBe(false);
+    await expect(store().get('task', 't1')).rejects.toThrow(StoreUnavailable);
+    disk.release();
+    await recovered();
+    expect(await store().get('task', 't1')).toBeDefined();
+    await submit(store(), 't3');
+  });
+
+  test('closing lets what is under way become durable, and ends who waits', async () => {
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const _hint of store().watch('due', stop.signal));
+    })();
+    const reading = (async () => {
+      for await (const _item of store().feed('s', null, NEVER));
+    })();
+    disk.hold();
+    const committed = submit(store(), 't1');
+    await until('the write is held', disk.isHolding);
+    const closing = store().close();
+    disk.release();
+    await committed;
+    await closing;
+    await Promise.all([watching, reading, store().close()]);
+    await expect(store().get('task', 't1')).rejects.toThrow(StoreUnavailable);
+    await reopen();
+    expect(await store().get('task', 't1')).toBeDefined();
+  });
+}
+
+/** One call of each method that may throw. */
+function callsOf(store: Store): readonly (() => Promise<unknown>)[] {
+  return [
+    () => store.get('task', 't1'),
+    () => store.get('input', 'nobody'),
+    () => store.standing('A'),
+    () => store.changes(null),
+    () => store.list('tasks', {}, { limit: 1 }),
+    () => store.list('agents', {}, { limit: 1 }),
+    () => store.commit({ writes: [] }),
+    () => store.due(1),
+    () => store.keep([]),
+    () => store.touch('A', { by: 'call' }),
+    () => store.trim({ keepTasksMs: 1e9, sessionEventsMax: 10 }, 1),
+    () => begin((signal) => store.watch('due', signal)),
+    () => begin((signal) => store.feed('s', null, signal)),
+  ];
+}
+
+/** Begins an iteration and ends it again; rejects if it could not begin. */
+async function begin(iterate: (signal: AbortSignal) => AsyncIterable<unknown>): Promise<void> {
+  const stop = new AbortController();
+  const first = iterate(stop.signal)[Symbol.asyncIterator]().next();
+  const later = new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+  await Promise.race([first, later]);
+  stop.abort();
+  await first;
+}
