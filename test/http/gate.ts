@@ -5,6 +5,8 @@ import type { Gateway } from '../../server/ports/gateway.ts';
 
 /** Holds what a URL must escape. */
 export const SECRET = 'gateway+secret/1=&%25';
+/** The one before, which is right as well for a while. */
+export const OLDER_SECRET = 'older-secret';
 export const ADMIN_SECRET = 'the-admin-secret';
 
 /** What the server said while it worked. */
@@ -51,7 +53,7 @@ export async function openGate(gateway: Gateway, options: GateOptions = {}): Pro
     };
   const http = await createHttp({
     gateway,
-    secrets: { gateway: [SECRET, 'older-secret'], admin: [ADMIN_SECRET] },
+    secrets: { gateway: [SECRET, OLDER_SECRET], admin: [ADMIN_SECRET] },
     limits: { ...HTTP_LIMITS, ...options.limits },
     settings: { isAgentAuthRequired: false, corsOrigins: [], ...options.settings },
     clock: options.clock ?? realClock,

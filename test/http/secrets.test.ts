@@ -1,0 +1,157 @@
+/** Who gets in (§5): where each secret is looked for, what counts as a right one, and what rests on trust. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createSecrets } from '../../server/http/secrets.ts';
+import { buildCall, type Call, type OperationId } from '../contract/calls.ts';
+import { ask } from './ask.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, OLDER_SECRET, openGate, SECRET } from './gate.ts';
+
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const gateway = createFakeGateway();
+const AUTH = encodeURIComponent(SECRET);
+let gate: Gate;
+let strict: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway);
+  strict = await openGate(gateway, { settings: { isAgentAuthRequired: true } });
+});
+afterAll(() => Promise.all([gate.stop(), strict.stop()]));
+beforeEach(() => {
+  gateway.asked.length = 0;
+});
+
+const bearer = (secret: string): Record<string, string> => ({ authorization: `Bearer ${secret}` });
+const get = (query: string, headers: Record<string, string> = {}): Call => ({
+  method: 'GET',
+  path: `/api/cli/tasks/x${query}`,
+  headers,
+});
+const submit = (query: string, headers: Record<string, string> = {}, body: object = {}): Call => ({
+  ...buildCall('submitTask', secrets, { ...body }),
+  path: `/api/cli/tasks${query}`,
+  headers,
+});
+
+describe('the gateway secret in query and header', () => {
+  test.each([
+    [`?auth=${AUTH}`, {}, 200],
+    [`?auth=${OLDER_SECRET}`, {}, 200],
+    ['', bearer(SECRET), 200],
+    ['', bearer(OLDER_SECRET), 200],
+    ['', { authorization: `bearer  ${SECRET}` }, 200],
+    [`?auth=${AUTH}`, bearer('wrong'), 200],
+    ['?auth=wrong', bearer(SECRET), 401],
+    ['?auth=', bearer(SECRET), 401],
+    ['', {}, 401],
+    ['?auth', {}, 401],
+    ['?Auth=x', {}, 401],
+    [`?auth=${AUTH}&auth=${AUTH}`, {}, 401],
+    [`?auth=${AUTH}&%61uth=wrong`, {}, 401],
+    [`?auth[]=${AUTH}`, {}, 401],
+    ['?auth=%ff', {}, 401],
+    [`?auth=${SECRET.toUpperCase()}`, {}, 401],
+    [`?auth=${AUTH}%00`, {}, 401],
+    [`?auth=${encodeURIComponent(ADMIN_SECRET)}`, {}, 401],
+    ['', bearer(''), 401],
+    ['', { authorization: SECRET }, 401],
+    ['', { authorization: `Basic ${btoa(`:${SECRET}`)}` }, 401],
+    ['', { 'x-admin-auth': ADMIN_SECRET }, 401],
+  ])('a task asked for with %j and %j is answered %d', async (query, headers, status) => {
+    expect((await ask(gate.url, get(query, headers))).status).toBe(status);
+  });
+
+  test.each([
+    ['', {}, {}, 200],
+    [`?auth=${AUTH}`, {}, {}, 200],
+    ['', bearer(SECRET), {}, 200],
+    ['', { authorization: 'Basic eDp5' }, {}, 200],
+    ['?auth=wrong', {}, {}, 401],
+    ['', bearer('wrong'), {}, 401],
+    [`?auth=${AUTH}`, {}, { auth: 'wrong' }, 401],
+    [`?auth=${AUTH}`, {}, { auth: OLDER_SECRET }, 200],
+    ['', {}, { auth: '' }, 401],
+    // A right one in the query does not replace the one in the body (§4.1).
+    [`?auth=${AUTH}`, {}, { auth: undefined }, 422],
+    ['', bearer(SECRET), { auth: null }, 422],
+    ['', {}, { auth: [SECRET] }, 422],
+  ])('a submission with %j, %j and the body %j is answered %d', async (query, headers, body, status) => {
+    expect((await ask(gate.url, submit(query, headers, body))).status).toBe(status);
+  });
+
+  test.each(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const)(
+    '%s looks at no Authorization header, and a secret in the query must be right',
+    async (operationId) => {
+      const call = buildCall(operationId, secrets);
+      expect((await ask(gate.url, { ...call, headers: bearer('wrong') })).status).toBeLessThan(300);
+      expect((await ask(gate.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBeLessThan(300);
+      expect((await ask(gate.url, { ...call, path: `${call.path}?auth=wrong` })).status).toBe(401);
+    },
+  );
+});
+
+describe('the secret of an agent', () => {
+  const agentCalls = ['heartbeatAgent', 'reportResult', 'unregisterAgent'] as const;
+  const status = async (on: Gate, operationId: OperationId, body: object): Promise<number> =>
+    (await ask(on.url, buildCall(operationId, secrets, { ...body }))).status;
+
+  test.each(agentCalls)('%s may go without one, but not with a wrong one', async (operationId) => {
+    expect(await status(gate, operationId, {})).toBe(200);
+    expect(await status(gate, operationId, { auth: SECRET })).toBe(200);
+    expect(await status(gate, operationId, { auth: 'wrong' })).toBe(401);
+    expect(await status(gate, operationId, { auth: '' })).toBe(401);
+    expect(await status(gate, operationId, { auth: null })).toBe(422);
+  });
+
+  test.each(agentCalls)('%s needs one where the gateway is set to ask for it', async (operationId) => {
+    expect(await status(strict, operationId, { auth: SECRET })).toBe(200);
+    for (const auth of [undefined, null, 1, 'wrong', [SECRET]])
+      expect(await status(strict, operationId, { auth })).toBe(401);
+    const call = buildCall(operationId, secrets);
+    expect((await ask(strict.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBe(401);
+  });
+
+  test.each(['registerAgent', 'claimTask'] as const)('%s always needs one', async (operationId) => {
+    expect(await status(gate, operationId, { auth: undefined })).toBe(422);
+    expect(await status(gate, operationId, { auth: 'wrong' })).toBe(401);
+    expect(await status(strict, operationId, { auth: undefined })).toBe(422);
+  });
+
+  test('what a heartbeat says beyond its agent counts only with a right one', async () => {
+    const more = { current_load: 3, request_ids: ['r'], draining: true };
+    await status(gate, 'heartbeatAgent', more);
+    await status(gate, 'heartbeatAgent', { ...more, auth: SECRET });
+    expect(gateway.asked.map(({ args }) => args[0])).toEqual([{ agent_id: 'a' }, { agent_id: 'a', ...more }]);
+  });
+});
+
+describe('the administrator’s secret', () => {
+  test.each([
+    [{ 'x-admin-auth': ADMIN_SECRET }, '', 200],
+    [{ 'x-admin-auth': ADMIN_SECRET }, '?auth=wrong', 200],
+    [{}, '', 401],
+    [{ 'x-admin-auth': '' }, '', 401],
+    [{ 'x-admin-auth': SECRET }, '', 401],
+    [{ 'x-admin-auth': `${ADMIN_SECRET}, ${ADMIN_SECRET}` }, '', 401],
+    [bearer(ADMIN_SECRET), '', 401],
+    [bearer(SECRET), `?auth=${AUTH}`, 401],
+  ])('a listing asked for with %j and %j is answered %d', async (headers, query, status) => {
+    for (const path of ['/api/admin/agents', '/api/admin/tasks']) {
+      expect((await ask(gate.url, { method: 'GET', path: path + query, headers })).status).toBe(status);
+    }
+  });
+});
+
+describe('secrets', () => {
+  test('an empty secret never matches, nor does anything that is no text', () => {
+    const { isGatewaySecret, isAdminSecret } = createSecrets({ gateway: ['', 'a'], admin: [''] });
+    expect([isGatewaySecret('a'), isGatewaySecret(''), isAdminSecret('')]).toEqual([true, false, false]);
+    for (const thing of [undefined, null, 0, ['a'], { toString: () => 'a' }, new String('a')]) {
+      expect(isGatewaySecret(thing)).toBe(false);
+    }
+  });
+
+  test('an administrator’s secret that is also a gateway secret opens nothing of the administrator’s', () => {
+    const { isAdminSecret } = createSecrets({ gateway: ['same'], admin: ['same', 'own'] });
+    expect([isAdminSecret('same'), isAdminSecret('own')]).toEqual([false, true]);
+  });
+});

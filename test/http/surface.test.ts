@@ -1,0 +1,225 @@
+/** What every answer has, the pages beside the operations, HEAD, OPTIONS and CORS, and faults of the gateway. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GatewayError } from '../../server/ports/gateway.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
+import { buildCall, OPERATIONS } from '../contract/calls.ts';
+import { ask } from './ask.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const gateway = createFakeGateway();
+let gate: Gate;
+let open: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway);
+  open = await openGate(gateway, { settings: { corsOrigins: ['https://page.example'] } });
+});
+afterAll(() => Promise.all([gate.stop(), open.stop()]));
+
+const EVERYWHERE = {
+  'task-gateway-version': '1.0.0',
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+describe('every answer', () => {
+  test('has the same four headers, success or not', async () => {
+    const calls = OPERATIONS.map((one) => buildCall(one, secrets, {}, 's'));
+    const wrong = { method: 'GET', path: '/nowhere' } as const;
+    for (const call of [...calls, wrong, { method: 'GET', path: '/api/cli/tasks/x' } as const]) {
+      const response = await fetch(gate.url + call.path, call as RequestInit);
+      const expected = call.path.includes('/events')
+        ? { ...EVERYWHERE, 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
+        : EVERYWHERE;
+      expect(Object.fromEntries(response.headers), call.path).toMatchObject(expected);
+      await response.body?.cancel();
+    }
+  });
+
+  test('of 405 says what the path serves', async () => {
+    for (const [method, path, allow] of [
+      ['DELETE', '/api/cli/tasks', 'POST, OPTIONS'],
+      ['GET', '/api/cli/tasks', 'POST, OPTIONS'],
+      ['PUT', '/api/cli/tasks/x', 'HEAD, GET, OPTIONS'],
+      ['POST', '/livez', 'HEAD, GET, OPTIONS'],
+    ] as const) {
+      const response = await fetch(gate.url + path, { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+      expect(await response.json()).toMatchObject({ code: 'method_not_allowed', status: 405 });
+    }
+  });
+
+  test('of 401 says how to send the secret', async () => {
+    const task = await ask(gate.url, { method: 'GET', path: '/api/cli/tasks/x' });
+    expect(task.headers.get('www-authenticate')).toBe('Bearer');
+    const admin = await ask(gate.url, { method: 'GET', path: '/api/admin/agents' });
+    expect(admin.headers.get('www-authenticate')).toBe('X-Admin-Auth');
+  });
+});
+
+describe('pages', () => {
+  const pages = [
+    ['/openapi.json', 'openapi.json', 'application/json'],
+    ['/openapi.yaml', 'openapi.yaml', 'application/yaml; charset=utf-8'],
+    ['/openapi.3.2.json', 'openapi.3.2.json', 'application/json'],
+    ['/openapi.agent.json', 'openapi.agent.json', 'application/json'],
+  ] as const;
+
+  test.each(pages)('%s is the published document, open to every web page', async (path, file, type) => {
+    const response = await fetch(gate.url + path, { headers: { origin: 'https://anywhere.example' } });
+    const published = fileURLToPath(import.meta.resolve(`@task-gateway/contract/${file}`));
+    expect(await response.text()).toBe(readFileSync(published, 'utf8'));
+    expect(response.headers.get('content-type')).toBe(type);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    const etag = response.headers.get('etag') ?? '';
+    const again = await fetch(gate.url + path, { headers: { 'if-none-match': `W/"other", ${etag}` } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
+  test('the first page says where the documents are', async () => {
+    const page = await (await fetch(gate.url)).json();
+    for (const path of [...page.documents, ...page.health]) {
+      expect((await fetch(gate.url + path)).status, path).toBe(200);
+    }
+  });
+
+  test('readiness gives the reason why calls would fail; liveness does not care', async () => {
+    const ill = await openGate(
+      createFakeGateway({ health: () => ({ ok: false, reason: 'the disk is full' }) }),
+    );
+    const ready = await fetch(`${ill.url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { status: 'unavailable', reason: 'the disk is full' },
+    ]);
+    expect((await fetch(`${ill.url}/livez`)).status).toBe(200);
+    expect((await fetch(`${gate.url}/readyz`)).status).toBe(200);
+    await ill.stop();
+  });
+});
+
+describe('HEAD and OPTIONS', () => {
+  test('HEAD answers as GET without a body, and opens no stream', async () => {
+    for (const operation of ['getTask', 'listAgents', 'subscribeEvents'] as const) {
+      const { path, headers } = buildCall(operation, secrets, {}, 's');
+      const response = await fetch(gate.url + path, { method: 'HEAD', ...(headers && { headers }) });
+      expect([response.status, await response.text()], operation).toEqual([200, '']);
+    }
+    expect((await fetch(`${gate.url}/api/cli/tasks/x`, { method: 'HEAD' })).status).toBe(401);
+    expect(gate.streamCount()).toBe(0);
+  });
+
+  test('OPTIONS says what a path serves, and tells a web page nothing while CORS is off', async () => {
+    const response = await fetch(`${gate.url}/api/cli/tasks`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://page.example' },
+    });
+    expect([response.status, response.headers.get('allow')]).toEqual([204, 'POST, OPTIONS']);
+    expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect((await fetch(`${gate.url}/nowhere`, { method: 'OPTIONS' })).status).toBe(404);
+  });
+});
+
+describe('CORS, when it is on', () => {
+  const preflight = (origin: string, path = '/api/cli/tasks'): Promise<Response> =>
+    fetch(open.url + path, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
+    });
+
+  test('a page of a configured origin may ask, send what the calls need and read the answer', async () => {
+    const { status, headers } = await preflight('https://page.example');
+    expect(status).toBe(204);
+    expect(headers.get('access-control-allow-origin')).toBe('https://page.example');
+    expect(headers.get('access-control-allow-methods')).toContain('POST');
+    for (const name of ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID']) {
+      expect(headers.get('access-control-allow-headers')).toContain(name);
+    }
+    expect(headers.get('vary')).toBe('Origin');
+    const answer = await fetch(`${open.url}/api/cli/tasks/x`, {
+      headers: { origin: 'https://page.example' },
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://page.example');
+    expect(answer.headers.get('access-control-expose-headers')).toContain('Retry-After');
+  });
+
+  test('a stream can be read by such a page too', async () => {
+    const { path } = buildCall('subscribeEvents', secrets, {}, 's');
+    const answer = await fetch(open.url + path, { headers: { origin: 'https://page.example' } });
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://page.example');
+    await answer.body?.cancel();
+  });
+
+  test('a page of any other origin is told nothing', async () => {
+    for (const origin of ['https://page.example.evil', 'http://page.example', 'null']) {
+      const { headers } = await preflight(origin);
+      expect(headers.get('access-control-allow-origin'), origin).toBeNull();
+      expect(headers.get('access-control-allow-methods'), origin).toBeNull();
+      expect(headers.get('vary')).toBe('Origin');
+    }
+  });
+
+  test('the published documents stay open to all', async () => {
+    const { status, headers } = await preflight('https://anywhere.example', '/openapi.json');
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+  });
+});
+
+describe('what the gateway throws', () => {
+  test.each([
+    [new GatewayError('task_not_found', 'No such task.'), 404, 'task_not_found', null],
+    [new GatewayError('busy', 'Too many tasks.'), 503, 'busy', '5'],
+    [new StoreUnavailable('down'), 503, 'store_unavailable', '2'],
+    [new Error('secret cause'), 500, 'internal', null],
+    ['a thrown text', 500, 'internal', null],
+    [undefined, 500, 'internal', null],
+  ])('%s becomes its problem', async (thrown, status, code, retryAfter) => {
+    const failing = await openGate(createFakeGateway({ getTask: () => Promise.reject(thrown) }));
+    const answer = await ask(failing.url, buildCall('getTask', secrets));
+    expect([answer.status, answer.json.code, answer.headers.get('retry-after')]).toEqual([
+      status,
+      code,
+      retryAfter,
+    ]);
+    expect(answer.json.type).toBe(`urn:task-gateway:problem:${code}`);
+    expect(answer.text).not.toContain('secret cause');
+    const logged = failing.said.filter(({ level }) => level === 'error');
+    expect(logged.length).toBe(status === 500 ? 1 : 0);
+    // Whoever was told the reference finds the cause in the log.
+    if (status === 500)
+      expect(logged[0]?.facts).toMatchObject({
+        operation: 'getTask',
+        told: answer.json.detail,
+        error: thrown,
+      });
+    await failing.stop();
+  });
+
+  test('a conflict of idempotency names the header', async () => {
+    const conflict = new GatewayError('idempotency_conflict', 'Used before.');
+    const failing = await openGate(createFakeGateway({ submitTask: () => Promise.reject(conflict) }));
+    const answer = await ask(failing.url, buildCall('submitTask', secrets));
+    expect(answer.json).toMatchObject({ status: 422, errors: [{ pointer: '/Idempotency-Key' }] });
+    await failing.stop();
+  });
+
+  test('a cursor the gateway does not know names the parameter', async () => {
+    const unknown = new GatewayError('validation_failed', 'Not one of ours.');
+    const failing = await openGate(createFakeGateway({ listTasks: () => Promise.reject(unknown) }));
+    const answer = await ask(failing.url, {
+      ...buildCall('listTasks', secrets),
+      path: '/api/admin/tasks?cursor=x',
+    });
+    expect(answer.json).toMatchObject({ status: 422, errors: [{ pointer: '/cursor' }] });
+    await failing.stop();
+  });
+});
