@@ -25,6 +25,7 @@ export type GateOptions = {
   readonly limits?: Partial<HttpLimits>;
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
+  readonly port?: number;
 };
 
 /** Time as it is. */
@@ -60,7 +61,7 @@ export async function openGate(gateway: Gateway, options: GateOptions = {}): Pro
     chance: () => 0.5,
     log: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
   });
-  const { port } = await http.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = await http.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   return {
     url: `http://127.0.0.1:${port}`,
     port,
