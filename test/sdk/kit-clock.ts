@@ -32,10 +32,9 @@ export async function elapse<T>(clock: KitClock, work: Promise<T>, stepMs = 100)
 }
 
 /** Resolves once the condition holds; fails after ten seconds without. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  await vi.waitFor(() => expectTrue(condition(), what), { timeout: 10_000, interval: 2 });
-}
-
-function expectTrue(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`It never came to this: ${what}`);
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const look = async (): Promise<void> => {
+    if (!(await condition())) throw new Error(`It never came to this: ${what}`);
+  };
+  await vi.waitFor(look, { timeout: 10_000, interval: 5 });
 }

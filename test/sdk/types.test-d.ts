@@ -1,0 +1,98 @@
+/**
+ * What the compiler says to users of the kit. Nothing here runs: the type check is the test. Each `@ts-expect-error`
+ * stands above code that must not compile, and fails the check if it does.
+ */
+import { type AgentOptions, createAgent, type Handler } from '../../sdk/agent/index.ts';
+import {
+  ApiError,
+  createClient,
+  type SuccessfulTask,
+  type Task,
+  type TaskDone,
+  TaskFailedError,
+  type TaskGatewayClient,
+  type TaskStatus,
+  ValidationError,
+} from '../../sdk/index.ts';
+
+/** True only for the same type, not for one that merely fits. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const isTrue = <T extends true>(): T | undefined => undefined;
+
+declare const client: TaskGatewayClient;
+declare const task: Task;
+const submission = { task_type: 'x', task_tags: ['a'], payload: {} };
+
+export async function answersAreTyped(): Promise<void> {
+  isTrue<Same<typeof task.status, TaskStatus>>();
+  isTrue<Same<TaskStatus, 'pending' | 'running' | 'success' | 'failed'>>();
+  isTrue<Same<Awaited<ReturnType<typeof client.submitTask>>, Task>>();
+  isTrue<Same<Awaited<ReturnType<typeof client.claimTask>>, Task | null>>();
+
+  const done: SuccessfulTask = await client.runTask(submission);
+  const output: string | undefined = done.result.output;
+  isTrue<Same<typeof done.status & string, 'success'>>();
+  const own: unknown = done.result.pages;
+
+  for await (const event of client.subscribeEvents('s')) {
+    isTrue<Same<typeof event, TaskDone>>();
+    isTrue<Same<typeof event.status, 'success' | 'failed'>>();
+    // @ts-expect-error An event is not a task.
+    event.progress;
+  }
+  // @ts-expect-error The result of a task may be missing.
+  task.result.output;
+  // @ts-expect-error Fields keep the names they have on the wire.
+  task.requestId;
+  console.log(output, own);
+}
+
+export async function wrongCallsDoNotCompile(): Promise<void> {
+  // @ts-expect-error The secret is the client's, not the call's.
+  await client.submitTask({ ...submission, auth: 'x' } satisfies Parameters<typeof client.submitTask>[0]);
+  // @ts-expect-error A type is needed.
+  await client.submitTask({ task_tags: [], payload: {} });
+  // @ts-expect-error Tags are a list.
+  await client.submitTask({ ...submission, task_tags: 'a' });
+  // @ts-expect-error A timeout is a number of seconds.
+  await client.submitTask({ ...submission, timeout: '60' });
+  // @ts-expect-error There is no such status to report.
+  await client.reportResult({ request_id: 't', agent_id: 'a', status: 'done' });
+  // @ts-expect-error There is no such filter.
+  await client.listTasks({ colour: 'red' });
+  // @ts-expect-error There is no such option.
+  await client.getTask('t', { waitSeconds: 3 });
+  // @ts-expect-error A session is needed.
+  client.subscribeEvents();
+  // @ts-expect-error A secret is needed.
+  createClient({ baseUrl: 'http://127.0.0.1:8080' });
+}
+
+export function errorsAreTyped(error: unknown): string {
+  if (error instanceof ValidationError)
+    return error.errors.map(({ pointer, detail }) => pointer + detail).join();
+  // @ts-expect-error Only a validation error lists fields.
+  if (error instanceof ApiError) return error.errors;
+  if (error instanceof TaskFailedError) return error.task.error_info ?? error.code;
+  // @ts-expect-error Nothing is known of any other.
+  return error.code;
+}
+
+export const handler: Handler = async ({ payload }, { signal, progress, reply }) => {
+  progress(50);
+  reply('ok');
+  signal.throwIfAborted();
+  // @ts-expect-error Progress is a number.
+  progress('50');
+  // @ts-expect-error What a payload holds is not known.
+  payload.text.length;
+  return { output: 'ok', extra: { pages: 3 } };
+};
+
+// @ts-expect-error A number is no result.
+export const wrongHandler: Handler = () => 7;
+
+const agent = { baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: ['x'] };
+createAgent({ ...agent, handler } satisfies AgentOptions);
+// @ts-expect-error An agent without a handler does nothing.
+createAgent(agent);
