@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
 import { generators } from './clients.ts';
 import { runNode } from './command.ts';
-import { type RunningGateway, startGateway } from './running.ts';
 
 const modules = join(import.meta.dirname, '../../node_modules');
 const document = join(import.meta.dirname, '../../generated/openapi/task-gateway.3.1.json');
@@ -21,12 +21,12 @@ const compilerOptions = {
   ...{ outDir: 'built', esModuleInterop: true },
 };
 
-let gateway: RunningGateway;
+let gateway: GatewayProcess;
 let folder: string;
 beforeAll(async () => {
   gateway = await startGateway();
 });
-afterAll(() => gateway.stop());
+afterAll(async () => void (await gateway.stop()));
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-client-'));
 });
@@ -46,7 +46,7 @@ test.each(generators)(
     writeFileSync(join(folder, 'program.ts'), generator.program);
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
     await run([join(modules, 'typescript/bin/tsc'), '-p', folder]);
-    const output = await run(['built/program.js', gateway.baseUrl, gateway.secret]);
+    const output = await run(['built/program.js', gateway.url, SECRET]);
     const [submitted, got] = JSON.parse(output);
     expect(submitted).toMatchObject({
       status: 'pending',
