@@ -154,7 +154,7 @@ function parseHost(text: string): string {
 function parseSecret(text: string): string {
   if (!/^[\x21-\x7e]{1,512}$/.test(text)) {
     throw new Mistake(
-      'is not 1 to 512 printable ASCII characters without spaces; make one with: openssl rand -hex 32',
+      'is not 1 to 512 printable ASCII characters without spaces; write what openssl rand -hex 32 prints',
     );
   }
   return text;

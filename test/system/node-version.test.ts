@@ -1,0 +1,110 @@
+/** The check of Node's version: one clear sentence on a Node that is too old, silence on one that is not. */
+import { execFile, execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, test } from 'vitest';
+
+const CHECK = new URL('../../server/node-version.js', import.meta.url).pathname;
+const source = readFileSync(CHECK, 'utf8');
+const SENTENCE =
+  /^Task Gateway needs Node 24\.18 or newer and this is Node \d+\.\d+\.\d+[^:]*: run "npm ci", which brings Node 24 on Linux x64, and start with an npm script, or install Node 24 \(https:\/\/nodejs\.org\)\.$/;
+
+/** What the check says and does on a Node of that version. */
+function check(node: string): { said: readonly string[]; exit: number | null } {
+  const said: string[] = [];
+  let exit: number | null = null;
+  runInNewContext(source, {
+    process: {
+      versions: { node },
+      exit: (code: number) => {
+        exit = code;
+      },
+    },
+    console: { error: (text: string) => said.push(text) },
+  });
+  return { said, exit };
+}
+
+/** Every Node on the path that is older than 24, by its version. */
+function findOldNodes(): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const folder of new Set([...(process.env.PATH ?? '').split(':'), '/usr/bin', '/usr/local/bin'])) {
+    const node = join(folder, 'node');
+    try {
+      if (!readdirSync(folder).includes('node')) continue;
+      const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
+      if (Number.parseInt(version, 10) < 24) found.set(version, node);
+    } catch {
+      // A folder of the path that is not there, or a node that does not run, is nobody's Node.
+    }
+  }
+  return found;
+}
+
+describe('the check of Node’s version', () => {
+  test('an older Node ends with one sentence', () => {
+    for (const version of [
+      '12.22.12',
+      '14.21.3',
+      '18.20.8',
+      '20.20.2',
+      '22.23.0',
+      '23.11.1',
+      '24.0.0',
+      '24.17.9',
+    ]) {
+      const { said, exit } = check(version);
+      expect(exit, version).toBe(1);
+      expect(said).toHaveLength(1);
+      expect(said[0]).toMatch(SENTENCE);
+      expect(said[0]).toContain(version);
+    }
+  });
+
+  test('a Node that is new enough is let through in silence', () => {
+    for (const version of [
+      '24.18.0',
+      '24.21.0',
+      '24.100.0',
+      '25.0.0',
+      '26.1.0',
+      '100.0.0',
+      '24.18.0-nightly',
+    ]) {
+      expect(check(version), version).toEqual({ said: [], exit: null });
+    }
+  });
+
+  test('it is written so that any Node can read it', () => {
+    const code = source.replace(/\/\*[\s\S]*?\*\//g, '');
+    expect(code).not.toMatch(/=>|`|\b(const|let|import|export|class|async|await)\b|\?\?|\?\.|\.\.\./);
+  });
+
+  test('a program behind it starts on this Node', async () => {
+    const args = ['--import', CHECK, '--input-type=module', '-e', 'console.log("started")'];
+    expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('started\n');
+  });
+
+  test('on an old Node a program in TypeScript is not even looked at', async () => {
+    const nodes = findOldNodes();
+    if (nodes.size === 0) {
+      console.warn('NO NODE OLDER THAN 24 ON THIS MACHINE: only the simulated versions above were checked');
+    }
+    for (const [version, node] of nodes) {
+      const missing = join(tmpdir(), 'a-program-that-is-not-there.ts');
+      const { code, stdout, stderr } = await new Promise<{ code: unknown; stdout: string; stderr: string }>(
+        (resolve) => {
+          execFile(node, ['--import', CHECK, missing], (error, stdout, stderr) =>
+            resolve({ code: error?.code, stdout, stderr }),
+          );
+        },
+      );
+      expect(code, stderr).toBe(1);
+      expect(stdout).toBe('');
+      expect(stderr.trimEnd()).toMatch(SENTENCE);
+      expect(stderr).toContain(version);
+    }
+  });
+});
