@@ -1,0 +1,231 @@
+/**
+ * What is published, as its users get it: the contract and the kit are packed, installed from their tarballs into an
+ * empty project, compiled against, and run, on this Node and on the host's where that is another one the kit supports.
+ */
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type GatewayProcess, startGatewayProcess } from '../demo/gateway-process.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const README = readFileSync(join(ROOT, 'sdk/README.md'), 'utf8');
+const AUTH = 'task-gateway-default-secret';
+const SECONDS_MAX = 180;
+
+let folder: string;
+let project: string;
+let gateway: GatewayProcess;
+const packed = new Map<string, readonly string[]>();
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-package-'));
+  project = join(folder, 'project');
+  mkdirSync(project);
+  rmSync(join(ROOT, 'sdk/dist'), { recursive: true, force: true });
+  const tarballs = [await pack('generated'), await pack('sdk')];
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'empty', private: true, type: 'module' }),
+  );
+  await npm(project, ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs]);
+  gateway = await startGatewayProcess({ GATEWAY_AUTH: AUTH });
+}, SECONDS_MAX * 1_000);
+
+afterAll(async () => {
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The npm that came with the Node it runs on, away from this repository's own. */
+async function npm(cwd: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await run('npm', [...args], {
+    cwd,
+    timeout: SECONDS_MAX * 1_000,
+    maxBuffer: 10_000_000,
+  });
+  return stdout;
+}
+
+/** Packs a workspace and answers the tarball. */
+async function pack(workspace: string): Promise<string> {
+  const answer = await npm(ROOT, ['pack', '-w', workspace, '--json', '--pack-destination', folder]);
+  // What the build says comes before the report.
+  const [report] = JSON.parse(answer.slice(answer.indexOf('[\n')));
+  packed.set(
+    workspace,
+    report.files.map(({ path }: { path: string }) => path),
+  );
+  return join(folder, report.filename);
+}
+
+function installed(name: string): string {
+  return join(project, 'node_modules', name);
+}
+
+function listFiles(within: string): readonly string[] {
+  return readdirSync(within, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+describe('the tarball', () => {
+  test('holds what is built, the README, the license and the manifest, and nothing else', () => {
+    const others = (packed.get('sdk') ?? []).filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path));
+    expect([...others].sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
+    expect(packed.get('sdk')).toEqual(
+      expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js']),
+    );
+  });
+
+  test('names no path of the machine it was built on', () => {
+    for (const file of listFiles(installed('@task-gateway'))) {
+      expect(readFileSync(file, 'utf8').includes(ROOT), file).toBe(false);
+    }
+  });
+
+  test('keeps the library inside out of its types', () => {
+    for (const file of listFiles(installed('@task-gateway/sdk')).filter((one) => one.endsWith('.d.ts'))) {
+      expect(readFileSync(file, 'utf8'), file).not.toMatch(/from '(openapi-fetch|eventsource-parser)'/);
+    }
+  });
+
+  test('brings a handful of packages', () => {
+    const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
+    const names = Object.keys(lock.packages).filter((path) => path !== '');
+    expect(names.map((path) => path.replace('node_modules/', '')).sort()).toEqual([
+      ...['@task-gateway/contract', '@task-gateway/sdk', 'eventsource-parser', 'openapi-fetch'],
+      'openapi-typescript-helpers',
+    ]);
+    expect(JSON.stringify(lock)).not.toContain('hasInstallScript');
+  });
+
+  test('lets both entries be found, and nothing behind them', () => {
+    const { resolve } = createRequire(join(project, 'index.js'));
+    expect(resolve('@task-gateway/sdk')).toBe(join(installed('@task-gateway/sdk'), 'dist/index.js'));
+    expect(resolve('@task-gateway/sdk/agent')).toBe(
+      join(installed('@task-gateway/sdk'), 'dist/agent/index.js'),
+    );
+    expect(() => resolve('@task-gateway/sdk/dist/client.js')).toThrow(/not defined by "exports"/);
+  });
+});
+
+/** This Node and, where there is another that the kit supports, the host's. */
+function listNodes(): readonly string[] {
+  return [process.execPath, '/usr/bin/node'].filter((node) => existsSync(node));
+}
+
+describe('installed in an empty project', () => {
+  test.each(listNodes())(
+    'it runs: %s',
+    async (node) => {
+      writeFileSync(
+        join(project, 'story.js'),
+        `import { createClient, NotFoundError, TaskFailedError } from '@task-gateway/sdk';
+      import { createAgent } from '@task-gateway/sdk/agent';
+      const gateway = { baseUrl: process.env.GATEWAY_URL, auth: '${AUTH}' };
+      const client = createClient(gateway);
+      const handler = async ({ payload }, { reply }) => { reply('收到'); return { output: payload.text + '！' }; };
+      const agent = createAgent({ ...gateway, agentId: 'packed', tags: ['packed'], listen: {}, handler });
+      await agent.start();
+      const submission = { task_type: 'x', task_tags: ['packed'], payload: { text: '你好' }, cli_session_id: process.version };
+      const { request_id, result } = await client.runTask(submission);
+      const events = [];
+      for await (const event of client.subscribeEvents(process.version)) { events.push(event); break; }
+      const none = await client.runTask({ ...submission, task_tags: [] }).catch((error) => error);
+      const missing = await client.getTask('nothing').catch((error) => error);
+      await agent.stop();
+      const told = { result, same: events[0].request_id === request_id && events[0].result.output === result.output };
+      console.log(JSON.stringify({ ...told, none: none instanceof TaskFailedError && none.code, missing: missing instanceof NotFoundError }));`,
+      );
+      const env = { GATEWAY_URL: gateway.baseUrl };
+      const { stdout, stderr } = await run(node, ['story.js'], { cwd: project, env, timeout: 30_000 });
+      expect(stderr).toBe('');
+      const result = { reply: '收到', output: '你好！' };
+      expect(JSON.parse(stdout)).toEqual({ result, same: true, none: 'no_agent_available', missing: true });
+    },
+    40_000,
+  );
+
+  test.each(listNodes())(
+    'the README’s first lines do what they say: %s',
+    async (node) => {
+      const [, lines = ''] = /```ts\n(.*?)```/s.exec(README) ?? [];
+      expect(lines.trim().split('\n').length).toBeLessThanOrEqual(10);
+      writeFileSync(join(project, 'readme.js'), lines.replace('http://127.0.0.1:8080', gateway.baseUrl));
+      const { stdout } = await run(node, ['readme.js'], { cwd: project, timeout: 30_000 });
+      expect(stdout).toBe('Hello, 世界\n');
+    },
+    40_000,
+  );
+
+  const program = `import { createClient, TaskFailedError, type Task } from '@task-gateway/sdk';
+    import type { components } from '@task-gateway/contract';
+    const client = createClient({ baseUrl: 'http://127.0.0.1:8080', auth: 'x' });
+    const task: components['schemas']['TaskInfo'] = await client.getTask('t') satisfies Task;
+    for await (const { status } of client.subscribeEvents('s')) if (status === 'failed') break;
+    export const told = (error: unknown) => (error instanceof TaskFailedError ? error.task.error_info : task.status);`;
+  const agent = `import { createAgent, type Handler } from '@task-gateway/sdk/agent';
+    const handler: Handler = async (task, { progress }) => { progress(1); return { output: task.task_type }; };
+    export const agent = createAgent({ baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: [], handler });`;
+
+  test.each([
+    [
+      'Node, without the DOM',
+      { module: 'nodenext', lib: ['es2022'], types: ['node'] },
+      ['program.ts', 'agent.ts'],
+    ],
+    [
+      'a bundler for browsers, without Node',
+      {
+        module: 'esnext',
+        moduleResolution: 'bundler',
+        lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+        types: [],
+      },
+      ['program.ts'],
+    ],
+  ])(
+    'it compiles strictly, libraries included: %s',
+    async (_title, options, files) => {
+      const types = join(project, 'node_modules/@types');
+      mkdirSync(types, { recursive: true });
+      for (const name of ['@types/node', 'undici-types']) {
+        const link = join(project, 'node_modules', name);
+        if (!existsSync(link)) symlinkSync(join(ROOT, 'node_modules', name), link);
+      }
+      writeFileSync(join(project, 'program.ts'), program);
+      writeFileSync(join(project, 'agent.ts'), agent);
+      const compilerOptions = {
+        target: 'es2022',
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        noEmit: true,
+        ...options,
+      };
+      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+      const { stdout } = await run(process.execPath, [
+        join(ROOT, 'node_modules/typescript/bin/tsc'),
+        '-p',
+        project,
+      ]).catch((error) => error);
+      expect(stdout).toBe('');
+    },
+    60_000,
+  );
+});
