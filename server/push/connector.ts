@@ -36,6 +36,7 @@ type Deps = {
 
 /** A quiet connection is probed, so that a dead one is noticed and a home router does not forget it. */
 const PROBE_AFTER_MS = 60_000;
+const CLOSED_EARLY = 'closed before anything was written';
 
 /** Creates the connector; it holds the open sockets and nothing else. */
 export function createConnector(deps: Deps): Connector {
@@ -70,9 +71,11 @@ export function createConnector(deps: Deps): Connector {
     };
     // Stays for the life of the socket: an error nobody listens to would end the process.
     socket.on('error', finish);
-    socket.once('close', () => finish(new ConnectRefusal('closed before anything was written')));
+    socket.once('close', () => finish(new ConnectRefusal(CLOSED_EARLY)));
     socket.once('connect', () => {
-      const forbidden = judge(socket.remoteAddress ?? '');
+      const address = socket.remoteAddress;
+      const forbidden = address === undefined ? null : judge(address);
+      if (address === undefined) finish(new ConnectRefusal(CLOSED_EARLY));
       if (forbidden !== null) finish(new ConnectRefusal(`forbidden address: ${forbidden}`));
     });
     socket.once(options.protocol === 'https:' ? 'secureConnect' : 'connect', () => finish(null));
