@@ -18,7 +18,7 @@ export type StreamLimits = {
 
 export type Streams = {
   /**
-   * Answers with the stream and resolves when it has ended. Throws, with nothing written, a `Problem` (429) when there
+   * Answers with the stream and resolves when it has begun. Throws, with nothing written, a `Problem` (429) when there
    * are too many, or whatever the feed throws at once.
    */
   serve(events: EventSource, response: ServerResponse, headers: Record<string, string>): Promise<void>;
@@ -89,8 +89,9 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
     void tick(ticking.signal);
   }
 
+  /** Twice is fine. */
   function leave(session: string, stream: Stream): void {
-    streams.delete(stream);
+    if (!streams.delete(stream)) return;
     const left = (perSession.get(session) ?? 1) - 1;
     if (left === 0) perSession.delete(session);
     else perSession.set(session, left);
@@ -146,44 +147,47 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
     }
   }
 
-  /** Writes items until the feed ends, which it does when the reader leaves. */
+  /** Writes items until the feed ends, which it does when the reader leaves. Never throws. */
   async function follow(
     stream: Stream,
     items: AsyncIterator<StreamItem>,
     first: Promise<IteratorResult<StreamItem>>,
   ): Promise<void> {
-    for (let next = await first; !next.done; next = await items.next()) {
-      await write(stream, describeItem(next.value));
-      if (stream.leave.signal.aborted) break;
+    try {
+      for (let next = await first; !next.done; next = await items.next()) {
+        await write(stream, describeItem(next.value));
+        if (stream.leave.signal.aborted) break;
+      }
+      await items.return?.();
+    } catch (error) {
+      // The reader comes back with its last id; what it missed is still stored.
+      log.debug({ error }, 'a stream ended early');
     }
-    await items.return?.();
+    if (!stream.response.writableEnded) stream.response.end();
   }
 
   return {
     async serve({ session, open }, response, headers) {
       admit(session);
       const stream: Stream = { response, leave: new AbortController(), release: null, stalled: null };
+      enter(session, stream);
       response.once('close', () => {
+        leave(session, stream);
         stream.leave.abort();
         stream.release?.();
       });
-      enter(session, stream);
+      const items = open(stream.leave.signal)[Symbol.asyncIterator]();
+      const first = items.next();
       try {
-        const items = open(stream.leave.signal)[Symbol.asyncIterator]();
-        const first = items.next();
         // A feed that fails at once fails before the status is written.
         await Promise.race([first, new Promise((resolve) => setImmediate(resolve))]);
-        response.writeHead(200, { ...headers, ...STREAM_HEADERS });
-        response.write(`retry: ${RETRY_MS}\n\n: ready\n\n`);
-        await follow(stream, items, first);
       } catch (error) {
-        if (!response.headersSent) throw error;
-        // The reader comes back with its last id; what it missed is still stored.
-        log.debug({ error }, 'a stream ended early');
-      } finally {
         leave(session, stream);
+        throw error;
       }
-      if (!response.writableEnded) response.end();
+      response.writeHead(200, { ...headers, ...STREAM_HEADERS });
+      response.write(`retry: ${RETRY_MS}\n\n: ready\n\n`);
+      void follow(stream, items, first);
     },
 
     end() {
