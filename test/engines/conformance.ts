@@ -8,6 +8,7 @@ import { describeAgentsAndSlots } from './agents.chapter.ts';
 import { describeClock } from './clock.chapter.ts';
 import { describeCommits } from './commits.chapter.ts';
 import { describeDue } from './due.chapter.ts';
+import { describeDurability } from './durability.chapter.ts';
 import { describeFeeds } from './feeds.chapter.ts';
 import { describeListings } from './listings.chapter.ts';
 import { describeOutages } from './outages.chapter.ts';
@@ -54,6 +55,7 @@ export function describeStore(name: string, createSubject: () => Promise<Subject
     describeRetention(given);
     describeClock(given);
     describeStrings(given);
+    describeDurability(given);
     describeOutages(given);
   });
 }

@@ -9,6 +9,7 @@
 import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
 import type { Hints } from './hints.ts';
 import type { Life } from './life.ts';
+import type { Lives } from './lives.ts';
 import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './rows.ts';
 
 /** Events read at a time; the next slice is read when the reader has taken this one. */
@@ -16,13 +17,7 @@ const SLICE = 100;
 
 type Position = { readonly from: string; readonly number: number; readonly missed: boolean };
 
-type Deps = {
-  /** The present life; throws `StoreUnavailable` in an outage. */
-  live(): Life;
-  /** Whether this life is still the present one. */
-  isPresent(life: Life): boolean;
-  readonly hints: Hints;
-};
+type Deps = { readonly lives: Lives; readonly hints: Hints };
 
 /** Reads a feed as the port promises it. */
 export async function* readFeed(
@@ -31,9 +26,10 @@ export async function* readFeed(
   after: Cursor | null,
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem> {
+  const life = deps.lives.live();
   const listener = deps.hints.listen(`feed:${session}`, signal);
   try {
-    const start = await findStart(deps.live(), session, after);
+    const start = await findStart(life, session, after);
     let { from, number } = start;
     if (start.missed && !signal.aborted) yield { gap: true };
     const { to } = eventRange(session);
@@ -73,7 +69,7 @@ async function readSlice(
   to: string,
   number: number,
 ): Promise<readonly (readonly [string, string])[] | undefined> {
-  const life = presentLife(deps);
+  const life = deps.lives.present();
   if (!life) return undefined;
   try {
     const rows = await life.storage.scan({ from, to }, SLICE);
@@ -82,15 +78,7 @@ async function readSlice(
     if (gone > number) throw trimmed(session);
     return rows;
   } catch (error) {
-    if (error instanceof FeedTrimmed || deps.isPresent(life)) throw error;
-    return undefined;
-  }
-}
-
-function presentLife(deps: Deps): Life | undefined {
-  try {
-    return deps.live();
-  } catch {
+    if (error instanceof FeedTrimmed || deps.lives.present() === life) throw error;
     return undefined;
   }
 }

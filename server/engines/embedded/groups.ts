@@ -22,7 +22,7 @@ export type Group = {
 
 type Waiting = Group & {
   readonly done: PromiseWithResolvers<void>;
-  readonly openedMs: number;
+  openedMs: number;
   lastSeq: number;
 };
 
@@ -44,11 +44,14 @@ type Deps = {
   /** Number of the last commit of earlier lives; all of those are settled. */
   readonly afterSeq: number;
   /** Ends the watch over the disk. */
-  readonly closing: AbortSignal;
+  readonly closed: AbortSignal;
   write(group: Group): Promise<void>;
   onDurable(topics: ReadonlySet<string>): void;
   onFailed(error: StoreUnavailable): void;
 };
+
+/** Waking so much later than asked for means that the whole process stood still. */
+const STOPPED_MS = 500;
 
 /** Creates it idle. */
 export function createGroups(deps: Deps): Groups {
@@ -98,12 +101,22 @@ export function createGroups(deps: Deps): Groups {
   /** One timer at a time, however many groups: it sleeps to the end of the bound of whatever is being written. */
   async function watchDisk(): Promise<void> {
     watching = true;
-    while (writing && !failure && !deps.closing.aborted) {
-      const leftMs = writing.openedMs + deps.answerWithinMs - clock.monotonicMs();
+    while (writing && !failure && !deps.closed.aborted) {
+      const nowMs = clock.monotonicMs();
+      const leftMs = writing.openedMs + deps.answerWithinMs - nowMs;
       if (leftMs <= 0) fail('the disk did not answer in time');
-      else await clock.sleep(leftMs, deps.closing);
+      else {
+        await clock.sleep(leftMs, deps.closed);
+        excuse(clock.monotonicMs() - nowMs - leftMs);
+      }
     }
     watching = false;
+  }
+
+  /** Who overslept was stopped, and the disk with it: that time does not count against the disk. */
+  function excuse(lateMs: number): void {
+    if (lateMs < STOPPED_MS) return;
+    for (const group of [writing, joining]) if (group) group.openedMs += lateMs;
   }
 
   function finish(group: Waiting): void {

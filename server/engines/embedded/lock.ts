@@ -2,8 +2,6 @@
  * One process for one database: a lock file beside it, held by an open exclusive transaction. The operating system
  * lets go of it when the process ends, however it ends; so a stale lock does not exist.
  */
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../ports/clock.ts';
 
@@ -14,11 +12,10 @@ const TRY_EVERY_MS = 100;
 export type Lock = { release(): void };
 
 /**
- * Takes the lock of a database file, creating its folder; waits up to 10 s for another process to let go.
+ * Takes the lock of a database file whose folder is there; waits up to 10 s for another process to let go.
  * Fails with a sentence that names the file.
  */
 export async function takeLock(path: string, clock: Clock): Promise<Lock> {
-  makeFolder(path);
   const file = `${path}.lock`;
   const untilMs = clock.monotonicMs() + WAIT_MS;
   for (;;) {
@@ -30,17 +27,6 @@ export async function takeLock(path: string, clock: Clock): Promise<Lock> {
       );
     }
     await clock.sleep(TRY_EVERY_MS);
-  }
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-  } catch (error) {
-    throw new Error(
-      `The folder ${dirname(path)} can't be created (${reasonOf(error)}). Create it, or name a database elsewhere.`,
-      { cause: error },
-    );
   }
 }
 

@@ -8,10 +8,12 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
 import { openDatabase, openReader } from './database.ts';
+import { makeFolder } from './folder.ts';
 import { createSqliteAdapter, writeHere } from './keyv-sqlite.ts';
+import type { OpenStorage } from './lives.ts';
 import { takeLock } from './lock.ts';
 import { openKeyv } from './ordered-storage.ts';
-import { createEmbeddedStore, type OpenStorage } from './store.ts';
+import { createEmbeddedStore } from './store.ts';
 import { startWriter } from './writer.ts';
 
 const SQLITE_SCHEME = 'sqlite:';
@@ -25,13 +27,18 @@ export type EmbeddedOptions = {
 
 /** Opens the store; fails with one sentence that says what to do. */
 export async function openEmbeddedStore({ storage, clock, log }: EmbeddedOptions): Promise<Store> {
-  if (storage === 'memory:')
-    return await createEmbeddedStore({ openStorage: keepInMemory().open, clock, log });
+  if (storage === 'memory:') return await openMemoryStore({ clock, log });
   const path = storage.startsWith(SQLITE_SCHEME) ? storage.slice(SQLITE_SCHEME.length) : '';
   if (path === '') {
     throw new Error(`The storage "${storage}" is none this engine knows. Use sqlite:PATH or memory:.`);
   }
-  return await openFileStore(resolve(path), { clock, log });
+  return await openFileStore(makeFolder(resolve(path)), { clock, log });
+}
+
+async function openMemoryStore(deps: { clock: Clock; log: Log }): Promise<Store> {
+  const memory = keepInMemory();
+  const store = await createEmbeddedStore({ ...deps, openStorage: memory.open });
+  return { ...store, close: () => store.close().then(memory.close) };
 }
 
 async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Promise<Store> {

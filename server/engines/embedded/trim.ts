@@ -12,6 +12,7 @@ import type { Group } from './groups.ts';
 import { type Brought, decideWith, feedEndOf, openEnvelope, rowOf } from './known.ts';
 import type { Life } from './life.ts';
 import type { Row } from './ordered-storage.ts';
+import { takeTurns } from './patience.ts';
 import {
   doneKey,
   ENDED_PREFIX,
@@ -28,6 +29,9 @@ import {
   unescapePart,
 } from './rows.ts';
 
+/** What is read and judged in one go, so that no other call waits long. */
+const SLICE = 100;
+
 /** One turn of retention. */
 export type Turn = { readonly life: Life; readonly retention: Retention; readonly nowMs: number };
 
@@ -38,14 +42,24 @@ export type Turn = { readonly life: Life; readonly retention: Retention; readonl
 export async function trimTurn(turn: Turn, limit: number, crowded: Set<string>): Promise<number> {
   const { life } = turn;
   let left = limit;
-  left -= await trimEnded(turn, left);
-  if (left > 0) left -= await trimFaded(turn, left);
-  for (const session of crowded) {
-    if (left <= 0) break;
-    left -= await trimSession(turn, session, left, crowded);
+  for (;;) {
+    const gone = await trimSlice(turn, Math.min(left, SLICE), crowded);
+    left -= gone;
+    // The next slice is found by what the file holds then.
+    await life.groups.whenDurable(life.groups.lastSeq());
+    if (gone === 0 || left <= 0) return limit - left;
+    await takeTurns();
   }
-  await life.groups.whenDurable(life.groups.lastSeq());
-  return limit - left;
+}
+
+async function trimSlice(turn: Turn, limit: number, crowded: Set<string>): Promise<number> {
+  const gone = (await trimEnded(turn, limit)) || (await trimFaded(turn, limit));
+  if (gone > 0) return gone;
+  for (const session of crowded) {
+    const fewer = await trimSession(turn, session, limit, crowded);
+    if (fewer > 0) return fewer;
+  }
+  return 0;
 }
 
 /** Tasks whose time is over: state, input, listings, event. */

@@ -1,0 +1,154 @@
+/**
+ * The engine's lives, one after the other.
+ *
+ * Modes: present (a life) → out (none: the first write whose fate is unknown ended it; every call throws
+ * `StoreUnavailable` at once while the file is opened anew with growing pauses) → present, when a rebuild has read the
+ * image and written the mark. Closed from either, for good.
+ */
+import type { Keyv } from 'keyv';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import { type Store, StoreUnavailable } from '../../ports/store.ts';
+import { createGroups } from './groups.ts';
+import { createLife, type Life, readImage, writeMark } from './life.ts';
+import { type OrderedStorage, orderStorage } from './ordered-storage.ts';
+import { waitAtMost } from './patience.ts';
+import { MARK_KEY, type Mark } from './rows.ts';
+
+/** Opens the storage, each time anew; what it opened before has been disconnected by then. */
+export type OpenStorage = () => Promise<Keyv<string>>;
+
+export type LivesDeps = {
+  readonly openStorage: OpenStorage;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** After so long without an answer of the storage it counts as out. */
+  readonly answerWithinMs: number;
+  nowMs(): number;
+  /** Commits that concern these topics have become durable. */
+  onDurable(topics: ReadonlySet<string>): void;
+  /** A new life follows an outage: whoever waits for something looks again. */
+  onBack(): void;
+};
+
+export type Lives = {
+  /** The present life; throws `StoreUnavailable` when there is none. */
+  live(): Life;
+  present(): Life | null;
+  health: Store['health'];
+  /** Lets what was decided become durable, calls this, and lets go of the storage. Twice is fine. */
+  close(onFlushed: () => void): Promise<void>;
+};
+
+const PAUSE_FIRST_MS = 50;
+const PAUSE_MAX_MS = 1_000;
+const LEAVE_WITHIN_MS = 1_000;
+
+/** Begins the first life; rejects with one sentence when the storage can't be used. */
+export async function createLives(deps: LivesDeps): Promise<Lives> {
+  const { clock, log } = deps;
+  const closing = new AbortController();
+  const closed = new AbortController();
+  let life: Life | null = null;
+  let outReason = 'The store is starting.';
+  let past: Mark = { run: 0, ms: 0, n: 0 };
+  let pastSeq = 0;
+  let recovering: Promise<void> = Promise.resolve();
+  let shutting: Promise<void> | null = null;
+
+  async function begin(): Promise<Life> {
+    const storage = orderStorage(await deps.openStorage());
+    try {
+      const image = await readImage(storage, deps.nowMs(), past);
+      await probe(deps, storage, image.mark);
+      const groups = createGroups({
+        clock,
+        answerWithinMs: deps.answerWithinMs,
+        closed: closed.signal,
+        afterSeq: pastSeq,
+        write({ sets, deletes, mark }) {
+          if (mark) sets.set(MARK_KEY, writeMark(mark));
+          return storage.apply(sets, deletes);
+        },
+        onDurable: deps.onDurable,
+        onFailed: end,
+      });
+      return createLife(image, storage, groups);
+    } catch (error) {
+      await storage.disconnect().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  function end(error: StoreUnavailable): void {
+    const ended = life;
+    if (!ended) return;
+    life = null;
+    outReason = error.message;
+    past = ended.mark;
+    pastSeq = ended.groups.lastSeq();
+    if (closing.signal.aborted) {
+      recovering = ended.storage.disconnect();
+      return;
+    }
+    log.error({ err: error }, 'the store is out; the file is opened anew');
+    recovering = recover(ended);
+  }
+
+  async function recover(ended: Life): Promise<void> {
+    await ended.storage.disconnect().catch(() => undefined);
+    let pauseMs = PAUSE_FIRST_MS;
+    while (!closing.signal.aborted) {
+      try {
+        life = await begin();
+        log.info({ run: life.run }, 'the store is back');
+        deps.onBack();
+        return;
+      } catch (error) {
+        outReason = `The store is out: ${error instanceof Error ? error.message : String(error)}`;
+        await clock.sleep(pauseMs, closing.signal);
+        pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2);
+      }
+    }
+  }
+
+  /** A disk that is stuck is left to the operating system. */
+  async function shut(onFlushed: () => void): Promise<void> {
+    outReason = 'The store is closed.';
+    closing.abort();
+    await life?.groups.whenDurable(life.groups.lastSeq()).catch(() => undefined);
+    onFlushed();
+    await waitAtMost(
+      clock,
+      LEAVE_WITHIN_MS,
+      recovering.catch(() => undefined),
+    );
+    const last = life;
+    life = null;
+    if (last) await waitAtMost(clock, LEAVE_WITHIN_MS, last.storage.disconnect());
+    closed.abort();
+  }
+
+  life = await begin();
+  const isOpen = (): boolean => life !== null && !closing.signal.aborted;
+
+  return {
+    live() {
+      if (life && isOpen()) return life;
+      throw new StoreUnavailable(outReason);
+    },
+    present: () => life,
+    health: () => (isOpen() ? { ok: true } : { ok: false, reason: outReason }),
+    close(onFlushed) {
+      shutting ??= shut(onFlushed);
+      return shutting;
+    },
+  };
+}
+
+/** The first write of a life notes its run; a disk that does not take it is not back yet. */
+async function probe(deps: LivesDeps, storage: OrderedStorage, mark: Mark): Promise<void> {
+  const written = storage.apply(new Map([[MARK_KEY, writeMark(mark)]]), new Set());
+  const answer = await waitAtMost(deps.clock, deps.answerWithinMs, written);
+  if (answer === 'late') throw new Error('the disk did not answer in time');
+}
