@@ -1,6 +1,6 @@
 /**
  * Reading a request's body: bounded, as bytes, then as UTF-8, then as JSON. Nothing larger than the limit is ever
- * held. A small body of declared length is read here; every other goes through koa-body. Both answer the same.
+ * held, and all bodies being read together have a limit too. A small body of declared length is read here; every other goes through koa-body. Both answer the same.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
@@ -17,9 +17,16 @@ export class CallerLeft extends Error {
 
 export type ReadBody = (ctx: Context) => Promise<unknown>;
 
-/** Creates the reader. It throws a `Problem`: 413, 415 or 400, judged in this order. */
-export function createBodyReader(limits: { readonly bodyBytesMax: number }): ReadBody {
-  const { bodyBytesMax } = limits;
+export type BodyLimits = {
+  /** Bytes of one body. */
+  readonly bodyBytesMax: number;
+  /** Bytes of all bodies that are being read at a time. */
+  readonly bodiesBytesMax: number;
+};
+
+/** Creates the reader. It throws a `Problem`: 413, 415, 503 or 400, judged in this order. */
+export function createBodyReader({ bodyBytesMax, bodiesBytesMax }: BodyLimits): ReadBody {
+  let heldBytes = 0;
   const tooLarge = (): Problem =>
     new Problem(
       'payload_too_large',
@@ -35,7 +42,20 @@ export function createBodyReader(limits: { readonly bodyBytesMax: number }): Rea
     judgeHeaders(req, transfer !== undefined || (length ?? 0) > 0);
     if (transfer === undefined && (length ?? 0) === 0) return parseBody(Buffer.alloc(0));
     const isSmall = transfer === undefined && length !== null && length <= SMALL_BYTES;
-    return parseBody(await (isSmall ? readSmall(req) : readAny(ctx)));
+    // What does not say how long it is may become as long as is allowed.
+    const bytes = transfer === undefined && length !== null ? length : bodyBytesMax;
+    if (heldBytes + bytes > bodiesBytesMax) {
+      throw new Problem(
+        'busy',
+        'Too many large bodies arrive at this moment. Send it again after `Retry-After`.',
+      );
+    }
+    heldBytes += bytes;
+    try {
+      return parseBody(await (isSmall ? readSmall(req) : readAny(ctx)));
+    } finally {
+      heldBytes -= bytes;
+    }
   };
 }
 

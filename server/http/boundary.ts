@@ -112,7 +112,9 @@ function isBodyBounded({ req }: Context, bodyBytesMax: number): boolean {
 async function answerSlowly(clock: Clock, ctx: Context): Promise<void> {
   const { req, res } = ctx;
   ctx.respond = false;
-  const body = Buffer.from(typeof ctx.body === 'string' ? ctx.body : '');
+  const body = Buffer.isBuffer(ctx.body)
+    ? ctx.body
+    : Buffer.from(typeof ctx.body === 'string' ? ctx.body : '');
   res.setHeader('Connection', 'close');
   res.setHeader('Content-Length', body.length);
   res.flushHeaders();

@@ -10,7 +10,7 @@ import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import { createAdminHandlers } from './admin.ts';
 import { createAgentHandlers } from './agents.ts';
-import { createBodyReader } from './body.ts';
+import { type BodyLimits, createBodyReader } from './body.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import { loadContract } from './contract.ts';
 import type { CorsOrigins } from './cors.ts';
@@ -25,11 +25,12 @@ import { createServer, type ServerLimits } from './server.ts';
 import { createStreams, type StreamLimits } from './sse.ts';
 import { createTaskHandlers } from './tasks.ts';
 
-export type HttpLimits = JsonLimits & StreamLimits & ServerLimits & { readonly bodyBytesMax: number };
+export type HttpLimits = JsonLimits & BodyLimits & StreamLimits & ServerLimits;
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytesMax: 4 * 1024 * 1024,
+  bodiesBytesMax: 512 * 1024 * 1024,
   depthMax: 100,
   keysMax: 100_000,
   streamsMax: 20_000,

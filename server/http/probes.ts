@@ -1,5 +1,5 @@
 /** The pages, and the answers for probes: does the process live, can calls succeed now. */
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Page } from './pages.ts';
 
@@ -24,12 +24,18 @@ export function createProbes(
 ): { readonly live: Middleware; readonly ready: Middleware } {
   return {
     live: (ctx) => {
-      ctx.body = { status: 'ok' };
+      answerJson(ctx, 200, { status: 'ok' });
     },
     ready: (ctx) => {
       const health = draining.aborted ? { ok: false as const, reason: 'draining' } : gateway.health();
-      ctx.status = health.ok ? 200 : 503;
-      ctx.body = health.ok ? { status: 'ok' } : { status: 'unavailable', reason: health.reason };
+      if (health.ok) answerJson(ctx, 200, { status: 'ok' });
+      else answerJson(ctx, 503, { status: 'unavailable', reason: health.reason });
     },
   };
+}
+
+function answerJson(ctx: Context, status: number, body: object): void {
+  ctx.status = status;
+  ctx.set('Content-Type', 'application/json');
+  ctx.body = JSON.stringify(body);
 }

@@ -12,6 +12,8 @@ const CHECK_MS = 1_000;
 /** Longer than the pause between two heartbeats, so that an agent keeps its connection. */
 const KEEP_ALIVE_MS = 20_000;
 const IDLE_CHECK_MS = 20;
+/** A connection on which nothing moves is closed: longer than the longest poll and the longest pause between pings. */
+const STILL_MS = 300_000;
 
 export type ServerLimits = {
   readonly connectionsMax: number;
@@ -50,6 +52,7 @@ export function createServer(
     },
   );
   server.maxConnections = limits.connectionsMax;
+  server.timeout = STILL_MS;
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const last = answering.get(socket);
     const isInAnswer = last?.headersSent === true && !last.writableFinished;

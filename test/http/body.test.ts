@@ -191,6 +191,27 @@ describe('the shape of a body as a whole', () => {
   });
 });
 
+describe('bodies that arrive at the same time', () => {
+  test('hold no more together than they may; whoever comes too much is asked to come again', async () => {
+    const tight = await openGate(gateway, { limits: { bodyBytesMax: 1_000, bodiesBytesMax: 2_500 } });
+    const slow = await Promise.all(
+      ['Content-Length: 1000', 'Transfer-Encoding: chunked'].map(async (framing) => {
+        const wire = await openWire(tight.port);
+        wire.write(`POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\n${framing}\r\nExpect: 100-continue\r\n\r\n`);
+        await wire.readUntil(/100 Continue/);
+        return wire;
+      }),
+    );
+    const large = { ...submit, body: `${String(submit.body)}${' '.repeat(700)}` };
+    const refused = await ask(tight.url, large);
+    expect([refused.json.code, refused.headers.get('retry-after')]).toEqual(['busy', '5']);
+    expect((await ask(tight.url, submit)).status).toBe(200);
+    for (const wire of slow) wire.close();
+    await expect.poll(async () => (await ask(tight.url, large)).status).toBe(200);
+    await tight.stop();
+  });
+});
+
 describe('a body that nobody read', () => {
   const WRONG = 'POST /api/cli/tasks?auth=wrong HTTP/1.1\r\nHost: a\r\n';
   const RIGHT = `GET /livez HTTP/1.1\r\nHost: a\r\n\r\n`;

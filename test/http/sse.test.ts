@@ -1,95 +1,29 @@
-/**
- * The event streams: their bytes, how a place is found again, pings, readers that are slow or gone, and limits. Time is
- * in the test's hands.
- */
+/** The event streams: their bytes, how a place is found again, pings, ends and limits. Time is in the test's hands. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Gateway, StreamItem } from '../../server/ports/gateway.ts';
 import { FeedTrimmed, StoreUnavailable } from '../../server/ports/store.ts';
 import { buildCall } from '../contract/calls.ts';
-import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
+import { createFakeClock } from '../fakes/clock.ts';
 import { ask } from './ask.ts';
 import { createFakeGateway, idleFeed } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, type GateOptions, openGate, SECRET } from './gate.ts';
-import { openWire } from './wire.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import {
+  buildItem,
+  emptyFeed,
+  endStreams,
+  feedOf,
+  openStreamGate,
+  passTicks,
+  subscribe,
+} from './subscription.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
-const AUTH = encodeURIComponent(SECRET);
-const gates: Gate[] = [];
-const leaving: AbortController[] = [];
-
-afterEach(async () => {
-  for (const leave of leaving.splice(0)) leave.abort();
-  await Promise.all(gates.splice(0).map((gate) => gate.stop(100)));
-});
-
-type Feed = Gateway['subscribeEvents'];
-
-async function openStreamGate(subscribeEvents: Feed, options: GateOptions = {}): Promise<Gate> {
-  const gate = await openGate(createFakeGateway({ subscribeEvents }), options);
-  gates.push(gate);
-  return gate;
-}
-
-type Reader = {
-  readonly response: Response;
-  readUntil(end: string, count?: number): Promise<string>;
-  leave(): void;
-};
-
-/** Subscribes as a page does; reads on demand only. */
-async function subscribe(
-  gate: Gate,
-  session = 's',
-  headers: Record<string, string> = {},
-  more = '',
-): Promise<Reader> {
-  const leave = new AbortController();
-  leaving.push(leave);
-  const path = `/api/cli/events?cli_session_id=${session}&auth=${AUTH}${more}`;
-  const response = await fetch(gate.url + path, { headers, signal: leave.signal });
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  return {
-    response,
-    async readUntil(end, count = 1) {
-      while (reader && !(text.endsWith(end) && text.split(end).length > count)) {
-        const { done, value } = await reader.read();
-        if (done) return `${text}<end>`;
-        text += decoder.decode(value, { stream: true });
-      }
-      return text;
-    },
-    leave: () => leave.abort(),
-  };
-}
-
-function buildItem(place: number, output: string): StreamItem {
-  return {
-    gap: false,
-    cursor: `1700000000000-${place}`,
-    event: {
-      event: 'task_done',
-      request_id: `r${place}`,
-      status: 'success',
-      result: { output },
-      error_info: null,
-    },
-  };
-}
-
-/** A feed of these items, then nothing until the reader leaves. */
-const feedOf = (...items: readonly StreamItem[]): Feed =>
-  async function* (_session, _after, signal) {
-    yield* items;
-    yield* idleFeed(signal);
-  };
+afterEach(endStreams);
 
 const START = 'retry: 2000\n\n: ready\n\n';
 
 describe('the bytes of a stream', () => {
   test('it opens at once with a time to come back and a comment', async () => {
-    const reader = await subscribe(await openStreamGate(idleFeed2));
+    const reader = await subscribe(await openStreamGate(emptyFeed));
     expect(await reader.readUntil(': ready\n\n')).toBe(START);
     expect(reader.response.headers.get('content-type')).toBe('text/event-stream');
     expect(reader.response.headers.get('content-encoding')).toBeNull();
@@ -142,7 +76,7 @@ describe('finding one’s place again', () => {
 describe('pings', () => {
   test('one timer pings every stream every 15 seconds', async () => {
     const clock = createFakeClock();
-    const gate = await openStreamGate(idleFeed2, { clock });
+    const gate = await openStreamGate(emptyFeed, { clock });
     const readers = await Promise.all(
       Array.from({ length: 30 }, (_, place) => subscribe(gate, `s${place % 3}`)),
     );
@@ -157,7 +91,7 @@ describe('pings', () => {
 
   test('the pause is a setting', async () => {
     const clock = createFakeClock();
-    const gate = await openStreamGate(idleFeed2, { clock, settings: { pingIntervalMs: 1_000 } });
+    const gate = await openStreamGate(emptyFeed, { clock, settings: { pingIntervalMs: 1_000 } });
     const reader = await subscribe(gate);
     await clock.advance(1_000);
     expect(await reader.readUntil('ping\n\n')).toBe(`${START}: ping\n\n`);
@@ -165,80 +99,13 @@ describe('pings', () => {
 
   test('the timer rests while there is no stream', async () => {
     const clock = createFakeClock();
-    const gate = await openStreamGate(idleFeed2, { clock });
+    const gate = await openStreamGate(emptyFeed, { clock });
     expect(clock.sleeping()).toBe(0);
     const reader = await subscribe(gate);
     expect(clock.sleeping()).toBe(1);
     reader.leave();
     await expect.poll(() => gate.streamCount()).toBe(0);
     expect(clock.sleeping()).toBe(0);
-  });
-});
-
-describe('slow readers', () => {
-  /** Events of 64 kB without end; says how many were taken. */
-  function countedFeed(count = Number.POSITIVE_INFINITY): { feed: Feed; taken: () => number } {
-    let taken = 0;
-    return {
-      taken: () => taken,
-      feed: async function* (_session, _after, signal) {
-        while (taken < count && !signal.aborted) {
-          taken += 1;
-          yield buildItem(taken, 'x'.repeat(65_536));
-        }
-        yield* idleFeed(signal);
-      },
-    };
-  }
-
-  /** Subscribes over a raw connection and reads nothing. */
-  async function stall(gate: Gate): Promise<Awaited<ReturnType<typeof openWire>>> {
-    const wire = await openWire(gate.port);
-    wire.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    await wire.readUntil(/: ready\n\n/);
-    wire.socket.pause();
-    return wire;
-  }
-
-  test('the feed is read only as fast as the reader takes it', async () => {
-    const { feed, taken } = countedFeed(400);
-    const gate = await openStreamGate(feed, { clock: createFakeClock() });
-    const reader = await subscribe(gate);
-    await awaitStill(taken);
-    expect(taken()).toBeLessThan(400);
-    const text = await reader.readUntil('null}\n\n', 400);
-    const places = [...text.matchAll(/"request_id":"r(\d+)"/g)].map(([, place]) => Number(place));
-    expect(places).toEqual(Array.from({ length: 400 }, (_, index) => index + 1));
-  });
-
-  test('a reader that takes nothing for 30 seconds is disconnected, and its feed let go', async () => {
-    const clock = createFakeClock();
-    const { feed, taken } = countedFeed();
-    const gate = await openStreamGate(feed, { clock });
-    const wire = await stall(gate);
-    await awaitStill(taken);
-    await passTicks(clock, 6);
-    expect(gate.streamCount()).toBe(1);
-    await passTicks(clock, 1);
-    await expect.poll(() => gate.streamCount()).toBe(0);
-    wire.close();
-  });
-
-  test('a reader that takes a little now and then is not', async () => {
-    const clock = createFakeClock();
-    const { feed, taken } = countedFeed();
-    const gate = await openStreamGate(feed, { clock });
-    const wire = await stall(gate);
-    for (let round = 0; round < 4; round += 1) {
-      await awaitStill(taken);
-      await passTicks(clock, 5);
-      const before = taken();
-      wire.socket.resume();
-      await expect.poll(taken).toBeGreaterThan(before);
-      wire.socket.pause();
-    }
-    expect(gate.streamCount()).toBe(1);
-    wire.close();
   });
 });
 
@@ -282,7 +149,6 @@ describe('the end of a stream', () => {
     }
     const ill = createFakeGateway({ health: () => ({ ok: false, reason: 'down' }) });
     const gate = await openGate(ill);
-    gates.push(gate);
     expect((await ask(gate.url, buildCall('subscribeEvents', secrets, {}, 's'))).json.code).toBe(
       'store_unavailable',
     );
@@ -296,7 +162,7 @@ describe('limits', () => {
   };
 
   test('a session has no more streams than it may, and gets its place back', async () => {
-    const gate = await openStreamGate(idleFeed2, { limits: { sessionStreamsMax: 2 } });
+    const gate = await openStreamGate(emptyFeed, { limits: { sessionStreamsMax: 2 } });
     const first = await subscribe(gate);
     await subscribe(gate);
     const detail = 'This session has 2 open streams. Close one before opening another.';
@@ -308,7 +174,7 @@ describe('limits', () => {
   });
 
   test('all sessions together have no more than they may', async () => {
-    const gate = await openStreamGate(idleFeed2, { limits: { streamsMax: 2 } });
+    const gate = await openStreamGate(emptyFeed, { limits: { streamsMax: 2 } });
     await subscribe(gate, 'a');
     await subscribe(gate, 'b');
     expect(await refused(gate, 'c')).toEqual([
@@ -319,21 +185,3 @@ describe('limits', () => {
     ]);
   });
 });
-
-/** A feed with nothing in it. */
-function idleFeed2(_session: string, _after: string | null, signal: AbortSignal): AsyncGenerator<StreamItem> {
-  return idleFeed(signal);
-}
-
-/** Moves time tick by tick, and lets what was written go out. */
-async function passTicks(clock: FakeClock, ticks: number): Promise<void> {
-  for (let count = 0; count < ticks; count += 1) await clock.advance(5_000);
-}
-
-/** Waits until a number has not changed for many turns of the event loop with its sockets. */
-async function awaitStill(read: () => number): Promise<void> {
-  for (let before = -1, still = 0; still < 200; still = before === read() ? still + 1 : 0) {
-    before = read();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
