@@ -24,7 +24,10 @@ export type FeedNotice =
   /** The connection is lost; the next attempt follows after `retryInMs`. */
   | { readonly kind: 'down'; readonly error: TaskGatewayError; readonly retryInMs: number };
 
-/** Opens one connection: resolves when the answer's head is there. Rejects with an error of the kit. */
+/**
+ * Opens one connection: resolves when the answer's head is there. Rejects with an error of the kit. The signal is the
+ * connection's own; it fires when nobody reads any more, and closes it.
+ */
 export type OpenStream = (
   lastEventId: string | undefined,
   signal: AbortSignal,
@@ -108,9 +111,8 @@ async function* readConnection(deps: FeedDeps): AsyncGenerator<Frame | { kind: '
   const { clock, idleMs } = deps;
   const linked = linkSignals(deps.signal);
   const { signal } = linked;
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
-    reader = (await deps.openStream(deps.place.lastEventId, signal)).getReader();
+    const reader = (await deps.openStream(deps.place.lastEventId, signal)).getReader();
     const readFrames = createFrameReader();
     const heard = { atMs: clock.nowMs() };
     void watchSilence(clock, idleMs, heard, signal).then(() => linked.abort());
@@ -125,7 +127,6 @@ async function* readConnection(deps: FeedDeps): AsyncGenerator<Frame | { kind: '
     }
   } finally {
     linked.abort();
-    await reader?.cancel().catch(() => undefined);
   }
 }
 

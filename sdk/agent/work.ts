@@ -2,8 +2,8 @@
  * The tasks an agent has in hand.
  *
  * In hand: from `take` until its outcome is told or nobody wants it. The handler runs; its signal fires when the task
- * is dropped (cancelled, timed out, moved) or the agent gives up waiting at its stop. Dropped: the outcome is told to
- * nobody, but the place stays taken until the handler has really ended. Told: remembered, so that the push of a task
+ * is dropped (cancelled, timed out, moved) or the agent gives up waiting at its stop. Dropped: its signal keeps the
+ * outcome from being told, but the place stays taken until the handler has really ended. Told: remembered, so that the push of a task
  * that was done already is not worked on twice.
  */
 import { type Clock, linkSignals } from '../clock.ts';
@@ -84,7 +84,7 @@ export function createWork(deps: WorkDeps): Work {
     void clock.sleep(remainingMs, ended.signal).then(() => ended.signal.aborted || dropOne(entry, 'timeout'));
     entry.outcome = await runHandler(task, entry);
     ended.abort();
-    if (!entry.dropped && (await reports.settle(entry.outcome, entry.stopping.signal))) remember(request_id);
+    if (await reports.settle(entry.outcome, entry.stopping.signal)) remember(request_id);
     inHand.delete(request_id);
     for (const look of waiting) look();
   }

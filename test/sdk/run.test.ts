@@ -1,67 +1,11 @@
 /** `runTask`: it ends when the task ends, by stream or by polling, whatever becomes of the stream in between. */
 import { describe, expect, test } from 'vitest';
-import type { Task, TaskSubmission } from '../../sdk/index.ts';
+import type { Task } from '../../sdk/index.ts';
 import * as kit from '../../sdk/index.ts';
-import { createKitClock, elapse, pass } from './kit-clock.ts';
-import { createScriptedFetch, json, type Sent, someTask } from './scripted-fetch.ts';
+import { elapse, pass } from './kit-clock.ts';
+import { createGateway, submission } from './run-gateway.ts';
+import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';
 import { doneFrame, problem } from './scripted-server.ts';
-
-const submission: TaskSubmission = { task_type: '翻译', task_tags: ['zh'], payload: { text: '你好' } };
-const encoder = new TextEncoder();
-
-/** A gateway in memory: one task, and streams that the test writes to and breaks. */
-function createGateway() {
-  const clock = createKitClock();
-  const streams: { readonly sent: Sent; write(text: string): void; end(): void }[] = [];
-  const gateway = {
-    task: someTask({ status: 'pending' }),
-    /** What is answered instead, while it is set. */
-    outage: undefined as Response | undefined,
-    streamOutage: undefined as Response | undefined,
-    /** Runs after the submission, before its answer is out. */
-    onSubmit: () => {},
-  };
-
-  function openStream(sent: Sent): Response {
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        const write = (text: string): void => controller.enqueue(encoder.encode(text));
-        streams.push({ sent, write, end: () => controller.close() });
-        write('retry: 2000\n: hello\n\n');
-      },
-    });
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-  }
-
-  const fetch = createScriptedFetch((sent) => {
-    const { pathname } = sent.url;
-    if (pathname === '/api/cli/events') return gateway.streamOutage?.clone() ?? openStream(sent);
-    if (gateway.outage) return gateway.outage.clone();
-    if (pathname.endsWith('/cancel')) {
-      gateway.task = { ...gateway.task, status: 'failed', error_info: 'cancelled by user' };
-      return json({ ok: true, request_id: gateway.task.request_id });
-    }
-    if (sent.method === 'POST') {
-      const snapshot = json({ ...gateway.task, ...sent.body, status: 'pending' });
-      gateway.onSubmit();
-      return snapshot;
-    }
-    return json(gateway.task);
-  });
-  const client = kit.createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch, clock });
-  const count = (what: (sent: Sent) => boolean) => fetch.sent.filter(what).length;
-  return {
-    ...{ clock, client, fetch, streams, state: gateway },
-    succeed(result = { output: '完成' }) {
-      gateway.task = { ...gateway.task, status: 'success', progress: 100, result };
-    },
-    submits: () =>
-      fetch.sent.filter(({ method, url }) => method === 'POST' && url.pathname === '/api/cli/tasks'),
-    gets: () => count(({ method, url }) => method === 'GET' && url.pathname === '/api/cli/tasks/task-1'),
-    waits: () => fetch.sent.flatMap(({ url }) => url.searchParams.get('wait') ?? []),
-    cancels: () => count(({ url }) => url.pathname.endsWith('/cancel')),
-  };
-}
 
 describe('runTask', () => {
   test('subscribes, then submits under the same session, and answers the task when its event comes', async () => {
@@ -160,6 +104,19 @@ describe('runTask', () => {
   });
 });
 
+test('A task that joins an open stream is submitted at once.', async () => {
+  const gateway = createGateway();
+  const runs = [gateway.client.runTask(submission)];
+  await gateway.clock.advance(0);
+  runs.push(gateway.client.runTask(submission));
+  await gateway.clock.advance(0);
+  expect(gateway.submits()).toHaveLength(2);
+  expect(gateway.clock.nowMs()).toBe(0);
+  gateway.succeed();
+  gateway.streams[0]?.write(doneFrame('1', 'task-1'));
+  await Promise.all(runs);
+});
+
 describe('when the stream fails, runTask', () => {
   test('polls until the stream is back', async () => {
     const gateway = createGateway();
@@ -176,6 +133,21 @@ describe('when the stream fails, runTask', () => {
     gateway.succeed();
     gateway.streams[1]?.write(doneFrame('1', 'task-1'));
     expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
+  });
+
+  test('looks once when the stream is back, even if no event comes of it', async () => {
+    const gateway = createGateway();
+    const run = gateway.client.runTask(submission);
+    await gateway.clock.advance(0);
+    gateway.streams[0]?.write('retry: 500\n\n');
+    await gateway.clock.advance(0);
+    gateway.streams[0]?.end();
+    await pass(gateway.clock, 100);
+    expect(gateway.gets()).toBe(1);
+    gateway.succeed();
+    await pass(gateway.clock, 500);
+    expect(gateway.streams).toHaveLength(2);
+    expect(await run).toMatchObject({ status: 'success' });
   });
 
   test('learns of the end while it is down', async () => {
@@ -223,7 +195,6 @@ describe('when the stream fails, runTask', () => {
 
   test('submits after five seconds even if the stream has not opened', async () => {
     const gateway = createGateway();
-    gateway.state.streamOutage = undefined;
     const fetch = createScriptedFetch((sent) => {
       if (sent.url.pathname === '/api/cli/events') return new Promise<Response>(() => {});
       return json(someTask({ status: 'success', result: {} }));

@@ -1,0 +1,84 @@
+/** An agent of the kit over a gateway in memory and a fake clock, as the suites of the agent use it. */
+import { afterEach } from 'vitest';
+import {
+  type Agent,
+  type AgentNotice,
+  type AgentOptions,
+  createAgent,
+  type HandlerAnswer,
+} from '../../sdk/agent/index.ts';
+import { createKitClock, elapse, type KitClock } from './kit-clock.ts';
+import { someTask } from './scripted-fetch.ts';
+import { createScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts';
+
+/** The agent of the test; stopped at its end. */
+export let agent: Agent | undefined;
+export let gateway: ScriptedGateway;
+export let clock: KitClock;
+export let notices: AgentNotice[];
+
+afterEach(async () => {
+  if (agent) await elapse(clock, agent.stop({ drainMs: 0 }), 1_000);
+  agent = undefined;
+});
+
+/** Creates an agent that pulls, unless told to listen; not started. */
+export function create(options: Partial<AgentOptions> = {}): Agent {
+  gateway = createScriptedGateway();
+  clock = createKitClock();
+  notices = [];
+  agent = createAgent({
+    ...{ baseUrl: 'http://gateway.test', auth: 'a-good-secret', agentId: '译者 1', tags: ['zh'] },
+    ...{ fetch: gateway.fetch, clock, onNotice: (notice) => notices.push(notice) },
+    handler: () => ({ output: 'done' }),
+    ...options,
+  });
+  return agent;
+}
+
+/** Creates an agent that pulls, and starts it. */
+export async function startPulling(options: Partial<AgentOptions> = {}): Promise<Agent> {
+  const created = create(options);
+  await created.start();
+  await clock.advance(0);
+  return created;
+}
+
+/** Lets the agent claim tasks. */
+export function hand(...ids: readonly string[]): Promise<void> {
+  gateway.claimable.push(...ids.map((request_id) => assigned(request_id)));
+  gateway.wake();
+  return clock.advance(0);
+}
+
+/** A task assigned to the agent. */
+export function assigned(request_id: string, fields: Record<string, unknown> = {}) {
+  return someTask({ request_id, status: 'running', agent_id: '译者 1', ...fields });
+}
+
+/** A handler whose tasks the test ends. */
+export function createManualHandler() {
+  const tasks = new Map<
+    string,
+    {
+      end(answer: HandlerAnswer): void;
+      fail(error: unknown): void;
+      signal: AbortSignal;
+      progress(percent: number): void;
+      reply(text: string): void;
+    }
+  >();
+  const handler: AgentOptions['handler'] = ({ request_id }, context) =>
+    new Promise((resolve, reject) => {
+      tasks.set(request_id, { ...context, end: resolve, fail: reject });
+    });
+  const get = (request_id: string) => {
+    const task = tasks.get(request_id);
+    if (!task) throw new Error(`${request_id} was not begun`);
+    return task;
+  };
+  return { handler, get, begun: () => [...tasks.keys()] };
+}
+
+/** What the agent was about when calls failed. */
+export const failures = () => notices.flatMap((notice) => (notice.kind === 'failure' ? [notice.during] : []));

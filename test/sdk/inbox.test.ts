@@ -1,0 +1,144 @@
+/** How an agent that listens answers pushes, over a real socket. */
+import { createHmac } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { AgentOptions } from '../../sdk/agent/index.ts';
+import { agent, assigned, clock, create, createManualHandler, gateway } from './agent-stand.ts';
+import { elapse, pass, until } from './kit-clock.ts';
+
+describe('an agent that listens', () => {
+  const SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1wdXNoZXM=';
+
+  async function listen(options: Partial<AgentOptions> = {}) {
+    const created = create({ listen: { path: '/tasks' }, ...options });
+    await created.start();
+    const endpoint = String(gateway.registration?.endpoint);
+    const push = async (body: unknown, init: RequestInit = {}) => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const answer = await fetch(endpoint, { method: 'POST', body: text, ...init });
+      return answer.status;
+    };
+    return { created, endpoint, push };
+  }
+
+  function sign(body: string, timestamp: number, key = Buffer.from('secret-of-the-pushes')) {
+    const signature = createHmac('sha256', key).update(`t1.${timestamp}.${body}`).digest('base64');
+    return {
+      headers: {
+        'webhook-id': 't1',
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': `v1,AAAA v1,${signature}`,
+      },
+    };
+  }
+
+  test('registers the address it listens on, and claims nothing', async () => {
+    const { endpoint } = await listen();
+    expect(endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/tasks$/);
+    await pass(clock, 1_000);
+    expect(gateway.bodies('claim')).toEqual([]);
+  });
+
+  test('registers the endpoint it is told', async () => {
+    const { endpoint } = await listen({ endpoint: 'https://agents.test/1' });
+    expect(endpoint).toBe('https://agents.test/1');
+  });
+
+  test('answers a push at once, works, and reports', async () => {
+    const { handler, get } = createManualHandler();
+    const { push } = await listen({ handler });
+    expect(await push(assigned('t1'))).toBe(202);
+    get('t1').end('完成');
+    await until(() => gateway.outcomes.has('t1'), 'the outcome is reported');
+  });
+
+  test('says that it has a task, and that it is busy', async () => {
+    const { handler } = createManualHandler();
+    const { push } = await listen({ handler });
+    expect(await push(assigned('t1'))).toBe(202);
+    expect(await push(assigned('t1'))).toBe(409);
+    expect(await push(assigned('t2'))).toBe(503);
+  });
+
+  test('says that it has done a task already', async () => {
+    const { push } = await listen();
+    expect(await push(assigned('t1'))).toBe(202);
+    await until(() => gateway.outcomes.has('t1'), 'the outcome is reported');
+    await clock.advance(0);
+    expect(await push(assigned('t1'))).toBe(409);
+  });
+
+  test('takes a task again whose work it had dropped, once that has ended', async () => {
+    const { handler, get } = createManualHandler();
+    const { push } = await listen({ handler, maxConcurrent: 2 });
+    await push(assigned('t1'));
+    gateway.cancelled.push('t1');
+    await pass(clock, 17_000, 1_000);
+    expect(await push(assigned('t1'))).toBe(503);
+    get('t1').end('too late');
+    await clock.advance(0);
+    expect(await push(assigned('t1'))).toBe(202);
+    expect(gateway.outcomes.size).toBe(0);
+  });
+
+  test('goes by the time the gateway says is left', async () => {
+    const { handler, get } = createManualHandler();
+    const { push } = await listen({ handler });
+    await push(assigned('t1'), { headers: { 'task-remaining': '1.5' } });
+    await pass(clock, 1_400);
+    expect(get('t1').signal.aborted).toBe(false);
+    await pass(clock, 100);
+    expect(get('t1').signal.aborted).toBe(true);
+  });
+
+  test('refuses what is no task of its own', async () => {
+    const { push, endpoint } = await listen();
+    expect(await push('no json')).toBe(400);
+    expect(await push('null')).toBe(400);
+    expect(await push({ request_id: 7 })).toBe(400);
+    expect(await push(assigned('t1', { agent_id: 'another' }))).toBe(404);
+    expect((await fetch(endpoint)).status).toBe(405);
+    expect((await fetch(new URL('/', endpoint), { method: 'POST' })).status).toBe(404);
+    expect(gateway.bodies('result')).toEqual([]);
+  });
+
+  test('refuses a body that is too large', async () => {
+    const { push } = await listen();
+    expect(await push('x'.repeat(8_388_609))).toBe(413);
+  });
+
+  test('takes only what is signed by the gateway, and now', async () => {
+    const { push } = await listen({ pushSecret: ['another secret', SECRET] });
+    const body = JSON.stringify(assigned('t1'));
+    expect(await push(body)).toBe(401);
+    expect(await push(body, sign(body, 0, Buffer.from('wrong')))).toBe(401);
+    expect(await push(body.replace('zh', 'en'), sign(body, 0))).toBe(401);
+    expect(await push(body, sign(body, 301))).toBe(401);
+    expect(await push(body, sign(body, 300))).toBe(202);
+  });
+
+  test('takes a signature of a secret that is plain text', async () => {
+    const { push } = await listen({ pushSecret: 'plain' });
+    const body = JSON.stringify(assigned('t1'));
+    expect(await push(body, sign(body, 0, Buffer.from('plain')))).toBe(202);
+  });
+
+  test('takes nothing more while it drains, and stops listening at the end', async () => {
+    const { handler, get } = createManualHandler();
+    const { created, push } = await listen({ handler, maxConcurrent: 2 });
+    await push(assigned('t1'));
+    const stopped = created.stop();
+    expect(await push(assigned('t2'))).toBe(503);
+    expect(await push(assigned('t1'))).toBe(409);
+    get('t1').end('ok');
+    await elapse(clock, stopped);
+    await expect(push(assigned('t3'))).rejects.toThrow();
+  });
+
+  test('fails to start on a port in use', async () => {
+    const { endpoint } = await listen();
+    const first = agent;
+    const second = create({ listen: { port: Number(new URL(endpoint).port) } });
+    await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await first?.stop({ drainMs: 0 });
+  });
+});

@@ -1,0 +1,204 @@
+/** When a call is sent again, when it is not, and how it ends in time. */
+import { describe, expect, test } from 'vitest';
+import { connect, refused, submission } from './calls-stand.ts';
+import { createKitClock, elapse } from './kit-clock.ts';
+import { json, someTask } from './scripted-fetch.ts';
+import { problem } from './scripted-server.ts';
+
+describe('a call is repeated', () => {
+  test.each([
+    ['the connection is refused', refused()],
+    ['408', json({}, 408)],
+    ['429', json(problem(429, 'too_many_streams'), 429)],
+    ['500', json(problem(500, 'internal'), 500)],
+    ['502 of a proxy', new Response('<html>', { status: 502 })],
+    ['503', json(problem(503, 'busy'), 503)],
+    ['504', new Response(null, { status: 504 })],
+  ])('after %s', async (_title, failure) => {
+    const { client, clock, sent } = connect([failure, json(someTask())]);
+    expect(await elapse(clock, client.getTask('t'))).toEqual(someTask());
+    expect(sent).toHaveLength(2);
+  });
+
+  test('after no answer in time, each attempt with its own time', async () => {
+    const { client, clock, sent } = connect(['never', 'never', json(someTask())], { timeoutMs: 1_000 });
+    await elapse(clock, client.getTask('t'));
+    expect(sent).toHaveLength(3);
+    expect(clock.nowMs()).toBeGreaterThanOrEqual(2_000 + 375 + 750);
+  });
+
+  test('with pauses that double up to eight seconds', async () => {
+    const { client, clock } = connect([refused()], { maxRetries: 7 });
+    const began: number[] = [];
+    const call = client.getTask('t', { maxRetries: 7 }).catch(() => began.push(clock.nowMs()));
+    await elapse(clock, call, 125);
+    // Three quarters of 0.5 + 1 + 2 + 4 + 8 + 8 + 8 seconds, for dice that always fall in the middle.
+    expect(began[0]).toBeGreaterThanOrEqual(23_625);
+    expect(began[0]).toBeLessThan(23_625 + 7 * 125);
+  });
+
+  test.each([
+    ['seconds', () => '7', 7_000],
+    ['a date', (nowMs: number) => new Date(nowMs + 9_000).toUTCString(), 9_000],
+  ])('not before Retry-After is over: %s', async (_title, text, askedMs) => {
+    const clock = createKitClock();
+    const busy = json(problem(503, 'busy'), 503, { 'retry-after': text(clock.nowMs()) });
+    const { client, sent } = connect([busy, json(someTask())], { clock });
+    const call = client.getTask('t');
+    await clock.advance(0);
+    await clock.advance(askedMs - 1);
+    expect(sent).toHaveLength(1);
+    await clock.advance(askedMs / 4 + 1);
+    expect(sent).toHaveLength(2);
+    await call;
+  });
+
+  test('with the same idempotency key and body, which a submission makes for itself', async () => {
+    const { client, clock, sent } = connect([refused(), json({}, 503), json(someTask())]);
+    await elapse(clock, client.submitTask(submission));
+    await client.submitTask(submission);
+    const keys = sent.map(({ headers }) => headers.get('idempotency-key'));
+    expect(keys[0]).toMatch(/^[ -~]{16,255}$/);
+    expect(keys[1]).toBe(keys[0]);
+    expect(keys[2]).toBe(keys[0]);
+    expect(keys[3]).not.toBe(keys[0]);
+    expect(new Set(sent.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('with the key it is given', async () => {
+    const { client, sent } = connect([json(someTask())]);
+    await client.submitTask(submission, { idempotencyKey: 'weekly-47' });
+    expect(sent[0]?.headers.get('idempotency-key')).toBe('weekly-47');
+  });
+});
+
+describe('a call is not repeated', () => {
+  test.each([400, 401, 403, 404, 405, 413, 415, 422, 501])('after %i', async (status) => {
+    const { client, sent } = connect([json(problem(status, 'no'), status)]);
+    await expect(client.getTask('t')).rejects.toMatchObject({ status, code: 'no', attempts: 1 });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('more often than it may', async () => {
+    const { client, clock, sent } = connect([refused()], { maxRetries: 2 });
+    await expect(elapse(clock, client.getTask('t'))).rejects.toMatchObject({ name: 'ConnectionError' });
+    await expect(client.getTask('t', { maxRetries: 0 })).rejects.toMatchObject({ name: 'ConnectionError' });
+    expect(sent).toHaveLength(4);
+  });
+
+  test('when the gateway asks for more than a minute: the error says how long', async () => {
+    const { client, sent } = connect([json(problem(503, 'busy'), 503, { 'retry-after': '61' })]);
+    await expect(client.getTask('t')).rejects.toMatchObject({
+      name: 'UnavailableError',
+      retryAfterMs: 61_000,
+    });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('when the address redirects: nothing is sent to where it points', async () => {
+    const { client, sent } = connect([
+      new Response(null, { status: 307, headers: { location: 'http://evil.test/' } }),
+    ]);
+    await expect(client.submitTask(submission)).rejects.toMatchObject({ code: 'redirected' });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('when something else answers', async () => {
+    const { client, sent } = connect([new Response('<html>hello</html>'), new Response(null)]);
+    await expect(client.getTask('t')).rejects.toMatchObject({
+      name: 'ConnectionError',
+      code: 'not_a_gateway',
+    });
+    await expect(client.getTask('t')).rejects.toMatchObject({
+      name: 'ConnectionError',
+      code: 'not_a_gateway',
+    });
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('a repeat that meets the effect of its first attempt succeeds', () => {
+  const terminal = json(problem(400, 'task_terminal'), 400);
+
+  test('cancel: the task is found cancelled', async () => {
+    const { client, clock } = connect([
+      refused(),
+      terminal,
+      json(someTask({ status: 'failed', error_info: 'cancelled by user' })),
+    ]);
+    expect(await elapse(clock, client.cancelTask('t'))).toEqual({ ok: true, request_id: 't' });
+  });
+
+  test('but not when the task ended otherwise', async () => {
+    const { client, clock } = connect([
+      refused(),
+      terminal,
+      json(someTask({ status: 'success', result: {} })),
+    ]);
+    await expect(elapse(clock, client.cancelTask('t'))).rejects.toMatchObject({ code: 'task_terminal' });
+  });
+
+  test('and not when it was no repeat', async () => {
+    const { client, sent } = connect([terminal]);
+    await expect(client.cancelTask('t')).rejects.toMatchObject({
+      name: 'BadRequestError',
+      code: 'task_terminal',
+    });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('unregister: the agent is gone', async () => {
+    const { client, clock } = connect([refused(), json(problem(404, 'agent_not_found'), 404)]);
+    expect(await elapse(clock, client.unregisterAgent({ agent_id: 'a' }))).toEqual({
+      ok: true,
+      agent_id: 'a',
+    });
+  });
+});
+
+describe('a call ends', () => {
+  test('with its time, which a wait adds to', async () => {
+    const { client, clock } = connect(['never'], { timeoutMs: 1_000, maxRetries: 0 });
+    const call = client.getTask('t', { wait: 20 }).catch((error: unknown) => error);
+    await clock.advance(20_999);
+    expect(clock.sleeping()).toBe(1);
+    await clock.advance(1);
+    expect(await call).toMatchObject({ name: 'TimeoutError', code: 'timeout', timeoutMs: 21_000 });
+  });
+
+  test('with its signal, while it waits for the answer', async () => {
+    const { client, clock, sent } = connect(['never']);
+    const controller = new AbortController();
+    const call = client.getTask('t', { signal: controller.signal });
+    await clock.advance(10);
+    controller.abort('enough');
+    await expect(call).rejects.toMatchObject({ name: 'AbortError', code: 'aborted', cause: 'enough' });
+    expect(sent).toHaveLength(1);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test('with its signal, while it waits to be sent again', async () => {
+    const { client, clock, sent } = connect([refused()]);
+    const controller = new AbortController();
+    const call = client.getTask('t', { signal: controller.signal });
+    await clock.advance(10);
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' });
+    expect(sent).toHaveLength(1);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test('before it began when the signal had fired already', async () => {
+    const { client, sent } = connect([json(someTask())]);
+    await expect(client.getTask('t', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+    });
+    expect(sent).toHaveLength(0);
+  });
+
+  test('without a timer left behind', async () => {
+    const { client, clock } = connect([json({}, 503), json(someTask())]);
+    await elapse(clock, client.getTask('t'));
+    expect(clock.sleeping()).toBe(0);
+  });
+});

@@ -1,0 +1,66 @@
+/** A gateway in memory as `runTask` sees it: one task, and streams that the test writes to and breaks. */
+import * as kit from '../../sdk/index.ts';
+import { createKitClock } from './kit-clock.ts';
+import { createScriptedFetch, json, type Sent, someTask } from './scripted-fetch.ts';
+
+/** What the tests hand in. */
+export const submission: kit.TaskSubmission = {
+  task_type: '翻译',
+  task_tags: ['zh'],
+  payload: { text: '你好' },
+};
+const encoder = new TextEncoder();
+
+/** Creates the gateway and a client of it. */
+export function createGateway() {
+  const clock = createKitClock();
+  const streams: { readonly sent: Sent; write(text: string): void; end(): void }[] = [];
+  const gateway = {
+    task: someTask({ status: 'pending' }),
+    /** What is answered instead, while it is set. */
+    outage: undefined as Response | undefined,
+    streamOutage: undefined as Response | undefined,
+    /** Runs after the submission, before its answer is out. */
+    onSubmit: () => {},
+  };
+
+  function openStream(sent: Sent): Response {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        const write = (text: string): void => controller.enqueue(encoder.encode(text));
+        streams.push({ sent, write, end: () => controller.close() });
+        write('retry: 2000\n: hello\n\n');
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  }
+
+  const fetch = createScriptedFetch((sent) => {
+    const { pathname } = sent.url;
+    if (pathname === '/api/cli/events') return gateway.streamOutage?.clone() ?? openStream(sent);
+    if (gateway.outage) return gateway.outage.clone();
+    if (pathname.endsWith('/cancel')) {
+      gateway.task = { ...gateway.task, status: 'failed', error_info: 'cancelled by user' };
+      return json({ ok: true, request_id: gateway.task.request_id });
+    }
+    if (sent.method === 'POST') {
+      const snapshot = json({ ...gateway.task, ...sent.body, status: 'pending' });
+      gateway.onSubmit();
+      return snapshot;
+    }
+    return json(gateway.task);
+  });
+  const client = kit.createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch, clock });
+  const count = (what: (sent: Sent) => boolean) => fetch.sent.filter(what).length;
+  return {
+    ...{ clock, client, fetch, streams, state: gateway },
+    succeed(result = { output: '完成' }) {
+      gateway.task = { ...gateway.task, status: 'success', progress: 100, result };
+    },
+    submits: () =>
+      fetch.sent.filter(({ method, url }) => method === 'POST' && url.pathname === '/api/cli/tasks'),
+    gets: () => count(({ method, url }) => method === 'GET' && url.pathname === '/api/cli/tasks/task-1'),
+    waits: () => fetch.sent.flatMap(({ url }) => url.searchParams.get('wait') ?? []),
+    cancels: () => count(({ url }) => url.pathname.endsWith('/cancel')),
+  };
+}

@@ -1,0 +1,238 @@
+/** What an agent does with its tasks, and what it tells of them. */
+import { describe, expect, test } from 'vitest';
+import type { HandlerAnswer } from '../../sdk/agent/index.ts';
+import { assigned, clock, createManualHandler, gateway, hand, notices, startPulling } from './agent-stand.ts';
+import { pass } from './kit-clock.ts';
+import { json } from './scripted-fetch.ts';
+import { problem } from './scripted-server.ts';
+
+describe('an agent works', () => {
+  test.each<[string, HandlerAnswer, unknown]>([
+    ['an object', { output: '完成', pages: 3 }, { output: '完成', pages: 3 }],
+    ['a text, its output', '完成', { output: '完成' }],
+    ['nothing', undefined, {}],
+  ])('and reports what the handler answers: %s', async (_title, answer, result) => {
+    await startPulling({ handler: async () => answer });
+    await hand('t1');
+    expect(gateway.outcomes.get('t1')).toEqual({
+      auth: 'a-good-secret',
+      agent_id: '译者 1',
+      request_id: 't1',
+      status: 'success',
+      result,
+    });
+  });
+
+  test.each([
+    [
+      'an error',
+      () => {
+        throw new Error('文件损坏');
+      },
+      '文件损坏',
+    ],
+    [
+      'an error of a kind',
+      () => {
+        throw new RangeError('too far');
+      },
+      'RangeError: too far',
+    ],
+    [
+      'no error at all',
+      () => {
+        throw '停';
+      },
+      '停',
+    ],
+    ['what no result can be', () => [1] as unknown as HandlerAnswer, /answers an object/],
+    ['what no JSON can be', () => ({ big: 1n }), /BigInt/],
+  ])('and reports as failed what the handler throws: %s', async (_title, handler, error_info) => {
+    await startPulling({ handler });
+    await hand('t1');
+    const outcome = gateway.outcomes.get('t1');
+    expect(outcome).toMatchObject({ status: 'failed' });
+    expect(outcome?.error_info).toMatch(error_info);
+  });
+
+  test('on as many tasks as it may and no more', async () => {
+    const { handler, begun, get } = createManualHandler();
+    await startPulling({ handler, maxConcurrent: 2 });
+    await hand('t1', 't2', 't3');
+    expect(begun()).toEqual(['t1', 't2']);
+    expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: ['t1', 't2'] });
+    get('t1').end('ok');
+    await clock.advance(0);
+    expect(begun()).toEqual(['t1', 't2', 't3']);
+  });
+
+  test('and tells progress in order, the newest of what comes in quick succession, never falling', async () => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler });
+    await hand('t1');
+    for (const percent of [1, 10, 30, 20, 49.6]) get('t1').progress(percent);
+    await pass(clock, 1_000);
+    get('t1').progress(20);
+    get('t1').progress(400);
+    await pass(clock, 1_000);
+    expect(gateway.bodies('result').map(({ status, progress }) => [status, progress])).toEqual([
+      ['running', 1],
+      ['running', 50],
+      ['running', 100],
+    ]);
+    expect(() => get('t1').progress(Number.NaN)).toThrow(/0 to 100/);
+  });
+
+  test('and tells its first reply, which joins the result', async () => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler });
+    await hand('t1');
+    get('t1').reply('我来翻译');
+    get('t1').reply('again');
+    await pass(clock, 500);
+    get('t1').end('完成');
+    await clock.advance(0);
+    expect(gateway.bodies('result').map(({ result }) => result)).toEqual([
+      { reply: '我来翻译' },
+      { reply: '我来翻译', output: '完成' },
+    ]);
+  });
+
+  test('only once on a task that is handed out twice', async () => {
+    const { handler, begun, get } = createManualHandler();
+    await startPulling({ handler, maxConcurrent: 2 });
+    await hand('t1', 't1');
+    expect(begun()).toEqual(['t1']);
+    get('t1').end('ok');
+    await clock.advance(0);
+    await hand('t1');
+    expect(gateway.bodies('result')).toHaveLength(1);
+  });
+});
+
+describe('an agent reports an outcome', () => {
+  test('until the gateway has it', async () => {
+    await startPulling();
+    gateway.reportAnswer = () => json({}, 503);
+    await hand('t1');
+    await pass(clock, 120_000, 500);
+    expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: ['t1'] });
+    gateway.reportAnswer = undefined;
+    await pass(clock, 31_000, 500);
+    expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+    await pass(clock, 15_000, 1_000);
+    expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: [] });
+  });
+
+  test('after registering again if it was forgotten', async () => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler });
+    await hand('t1');
+    gateway.registration = undefined;
+    get('t1').end('ok');
+    await pass(clock, 2_000);
+    expect(gateway.registration).toBeDefined();
+    expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+  });
+
+  test('of several tasks after one registration', async () => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler, maxConcurrent: 3 });
+    await hand('t1', 't2', 't3');
+    gateway.registration = undefined;
+    for (const request_id of ['t1', 't2', 't3']) get(request_id).end('ok');
+    await pass(clock, 2_000);
+    expect(gateway.bodies('register')).toHaveLength(2);
+    expect([...gateway.outcomes.keys()].sort()).toEqual(['t1', 't2', 't3']);
+  });
+
+  test('as failed if the result itself is refused', async () => {
+    await startPulling();
+    gateway.reportAnswer = ({ status }) =>
+      status === 'success' ? json(problem(413, 'payload_too_large'), 413) : undefined;
+    await hand('t1');
+    expect(gateway.outcomes.get('t1')).toMatchObject({
+      status: 'failed',
+      error_info: expect.stringContaining('refused'),
+    });
+  });
+
+  test.each([
+    ['task_not_found', 404],
+    ['agent_mismatch', 400],
+  ])('no further when nobody wants it: %s', async (code, status) => {
+    await startPulling();
+    gateway.reportAnswer = () => json(problem(status, code), status);
+    await hand('t1');
+    await pass(clock, 60_000, 1_000);
+    expect(gateway.bodies('result')).toHaveLength(1);
+    expect(notices).toContainEqual(expect.objectContaining({ kind: 'dropped', request_id: 't1' }));
+  });
+});
+
+describe('a task that is not wanted any more is stopped and not reported', () => {
+  test('when a heartbeat says so', async () => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler });
+    await hand('t1');
+    gateway.cancelled.push('t1', 'unknown');
+    await pass(clock, 17_000, 1_000);
+    expect(get('t1').signal.aborted).toBe(true);
+    get('t1').fail(get('t1').signal.reason);
+    await clock.advance(0);
+    expect(gateway.bodies('result')).toEqual([]);
+  });
+
+  test('when its time is over', async () => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler });
+    gateway.claimable.push(assigned('t1', { timeout: 2.5 }));
+    gateway.wake();
+    await clock.advance(0);
+    await pass(clock, 2_400);
+    expect(get('t1').signal.aborted).toBe(false);
+    await pass(clock, 100);
+    expect(get('t1').signal.reason).toMatchObject({ message: 'timeout' });
+  });
+
+  test('when progress is told and the task has ended', async () => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler });
+    await hand('t1');
+    gateway.reportAnswer = () => json({ ok: true, request_id: 't1', status: 'failed', accepted: false });
+    get('t1').progress(10);
+    await clock.advance(0);
+    expect(get('t1').signal.aborted).toBe(true);
+  });
+
+  test('but keeps its place until the handler has ended', async () => {
+    const { handler, get, begun } = createManualHandler();
+    await startPulling({ handler });
+    await hand('t1', 't2');
+    gateway.cancelled.push('t1');
+    await pass(clock, 17_000, 1_000);
+    expect(begun()).toEqual(['t1']);
+    expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: ['t1'] });
+    await pass(clock, 17_000, 1_000);
+    expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: [] });
+    get('t1').end('too late');
+    await clock.advance(0);
+    expect(begun()).toEqual(['t1', 't2']);
+  });
+});
+
+describe('a claim that fails', () => {
+  test('is told and made again, a little later each time', async () => {
+    await startPulling();
+    gateway.outage = json({}, 500);
+    gateway.wake();
+    await pass(clock, 10_000);
+    const claims = gateway.bodies('claim').length;
+    expect(claims).toBeGreaterThanOrEqual(5);
+    expect(claims).toBeLessThanOrEqual(8);
+    gateway.outage = undefined;
+    await pass(clock, 11_000, 500);
+    await hand('t1');
+    expect(gateway.outcomes.has('t1')).toBe(true);
+  });
+});
