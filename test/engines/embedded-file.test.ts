@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { Keyv } from 'keyv';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openEmbeddedStore, openFileHere } from '../../server/engines/embedded/open.ts';
+import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
@@ -210,29 +210,6 @@ test('values come back exactly as they were, large ones and every sign included'
   );
   await store.close();
   expect((await (await open()).get('input', 't1'))?.value.payload).toEqual(payload);
-});
-
-test('memory holds the small state of open tasks; inputs are read from the file through Keyv', async () => {
-  let reads = 0;
-  const openStorage = async () => {
-    const keyv = await openFileHere(place.path);
-    const get = keyv.get.bind(keyv);
-    return Object.assign(keyv, {
-      get: (key: string) => {
-        if (key.endsWith('/input')) reads += 1;
-        return get(key);
-      },
-    });
-  };
-  const first = await createEmbeddedStore({ openStorage, clock, log: SILENT });
-  await submit(first, 't1');
-  await first.close();
-  const second = await createEmbeddedStore({ openStorage, clock, log: SILENT });
-  opened.push(second);
-  expect(await second.get('task', 't1')).toBeDefined();
-  expect(reads).toBe(0);
-  expect(await second.get('input', 't1')).toBeDefined();
-  expect(reads).toBe(1);
 });
 
 test('whatever a killed process was told is there afterwards, and every task ends once', async () => {

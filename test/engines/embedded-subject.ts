@@ -69,7 +69,7 @@ function createSubject(openStorage: OpenStorage, remove: () => void): Subject {
 }
 
 /** Stands between the engine and its storage. What is held when the storage is let go of never reaches it. */
-function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } {
+export function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } {
   let gate: PromiseWithResolvers<void> | null = null;
   let failing: 'lost' | 'applied' | null = null;
   let held = 0;

@@ -113,10 +113,10 @@ export function createGroups(deps: Deps): Groups {
     watching = false;
   }
 
-  /** Who overslept was stopped, and the disk with it: that time does not count against the disk. */
+  /** Who overslept was stopped, and the writer with it: the disk gets its whole time anew. */
   function excuse(lateMs: number): void {
     if (lateMs < STOPPED_MS) return;
-    for (const group of [writing, joining]) if (group) group.openedMs += lateMs;
+    for (const group of [writing, joining]) if (group) group.openedMs = clock.monotonicMs();
   }
 
   function finish(group: Waiting): void {

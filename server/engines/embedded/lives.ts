@@ -12,7 +12,7 @@ import { type Store, StoreUnavailable } from '../../ports/store.ts';
 import { createGroups } from './groups.ts';
 import { createLife, type Life, readImage, writeMark } from './life.ts';
 import { type OrderedStorage, orderStorage } from './ordered-storage.ts';
-import { waitAtMost } from './patience.ts';
+import { takeTurns, waitAtMost } from './patience.ts';
 import { MARK_KEY, type Mark } from './rows.ts';
 
 /** Opens the storage, each time anew; what it opened before has been disconnected by then. */
@@ -116,7 +116,7 @@ export async function createLives(deps: LivesDeps): Promise<Lives> {
   async function shut(onFlushed: () => void): Promise<void> {
     outReason = 'The store is closed.';
     closing.abort();
-    await life?.groups.whenDurable(life.groups.lastSeq()).catch(() => undefined);
+    if (life) await flush(life).catch(() => undefined);
     onFlushed();
     await waitAtMost(
       clock,
@@ -144,6 +144,14 @@ export async function createLives(deps: LivesDeps): Promise<Lives> {
       return shutting;
     },
   };
+}
+
+/** Waits for what is decided, and for what is about to be, because it still reads what it must know. */
+async function flush({ groups, reads }: Life): Promise<void> {
+  do {
+    await takeTurns();
+    await groups.whenDurable(groups.lastSeq());
+  } while (reads.count > 0);
 }
 
 /** The first write of a life notes its run; a disk that does not take it is not back yet. */

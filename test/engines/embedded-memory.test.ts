@@ -1,0 +1,224 @@
+/** What the embedded engine keeps in memory, for how long, and what it makes of time that was not its own. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createHints } from '../../server/engines/embedded/hints.ts';
+import { keepInMemory, openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
+import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import type { Clock } from '../../server/ports/clock.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { createFakeClock } from '../fakes/clock.ts';
+import { SILENT } from '../fakes/stores.ts';
+import { createDisk, makeFolder } from './embedded-subject.ts';
+import {
+  buildInput,
+  endingOf,
+  finish,
+  follow,
+  must,
+  NEVER,
+  readFeed,
+  readState,
+  register,
+  submit,
+  until,
+} from './subject.ts';
+
+let opened: Store[];
+beforeEach(() => {
+  opened = [];
+});
+afterEach(async () => {
+  for (const store of opened) await store.close();
+});
+
+async function open(
+  openStorage: Parameters<typeof createEmbeddedStore>[0]['openStorage'],
+  clock: Clock = createFakeClock(),
+) {
+  const store = await createEmbeddedStore({ openStorage, clock, log: SILENT });
+  opened.push(store);
+  return store;
+}
+
+describe('values', () => {
+  test('of open tasks are in memory from the start; inputs are read from the file, through Keyv', async () => {
+    const place = makeFolder();
+    const reads: string[] = [];
+    const openStorage = async () => {
+      const keyv = await openFileHere(place.path);
+      const get = keyv.get.bind(keyv);
+      return Object.assign(keyv, {
+        get(key: string) {
+          reads.push(key);
+          return get(key);
+        },
+      });
+    };
+    const first = await open(openStorage as never);
+    await submit(first, 't1');
+    await first.close();
+    const second = await open(openStorage as never);
+    reads.length = 0;
+    expect(await second.get('task', 't1')).toBeDefined();
+    expect(reads).toEqual([]);
+    expect((await second.get('input', 't1'))?.value.request_id).toBe('t1');
+    expect(reads).toEqual(['task/t1/input']);
+    await second.close();
+    place.remove();
+  });
+
+  test('that are not durable yet are never dropped from memory, however large they are', async () => {
+    const disk = createDisk();
+    const memory = keepInMemory();
+    const store = await open(async () => disk.wrap(await memory.open()));
+    const payload = { text: 'x'.repeat(3_000_000) };
+    const put = (id: string) =>
+      store.commit({
+        writes: [{ kind: 'input', id, expect: 'any', value: buildInput(id, { payload }) }],
+      });
+    disk.hold();
+    const commits = ['t1', 't2', 't3', 't4', 't5'].map(put);
+    await until('the write is held', disk.isHolding);
+    const reading = store.get('input', 't1');
+    const read = follow(reading);
+    for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(read.now()).toBe('waiting');
+    disk.release();
+    for (const outcome of await Promise.all(commits)) must(outcome);
+    expect((await reading)?.value.payload).toEqual(payload);
+    for (const id of ['t1', 't5']) expect((await store.get('input', id))?.value.request_id).toBe(id);
+  });
+
+  test('that were written long ago are read from the file as they were', async () => {
+    const store = await open(keepInMemory().open);
+    await finish(store, 'old');
+    const before = await readState(store, 'old');
+    const payload = { text: 'x'.repeat(3_000_000) };
+    for (const id of ['t1', 't2', 't3', 't4']) {
+      must(
+        await store.commit({
+          writes: [{ kind: 'input', id, expect: 'any', value: buildInput(id, { payload }) }],
+        }),
+      );
+    }
+    expect(await readState(store, 'old')).toEqual(before);
+    await finish(store, 'young');
+    expect(await readFeed(store, 's', null, 2)).toMatchObject([
+      { request_id: 'old' },
+      { request_id: 'young' },
+    ]);
+  });
+});
+
+test('agents that went are remembered for a while; a reader far behind starts anew', async () => {
+  const store = await open(keepInMemory().open);
+  const { cursor } = await store.changes(null);
+  const AGENTS = 10_050;
+  for (let index = 0; index < AGENTS; index += 1) await register(store, `A${index}`);
+  const { cursor: full } = await store.changes(cursor);
+  for (let index = 0; index < AGENTS; index += 1) {
+    must(await store.commit({ writes: [{ kind: 'agent', id: `A${index}`, expect: 'any', value: null }] }));
+  }
+  expect(await store.changes(full)).toMatchObject({ reset: true, changed: [] });
+  await register(store, 'B');
+  const { cursor: last } = await store.changes(null);
+  expect(await store.changes(last)).toMatchObject({ reset: false, changed: [], gone: [] });
+}, 60_000);
+
+/** A clock whose sleepers all oversleep when the process stands still. */
+function createStoppingClock(): Clock & { standStill(ms: number): void } {
+  let now = 0;
+  const sleepers = new Set<() => void>();
+  return {
+    monotonicMs: () => now,
+    sleep: (_ms, signal) =>
+      new Promise((resolve) => {
+        const wake = (): void => {
+          sleepers.delete(wake);
+          signal?.removeEventListener('abort', wake);
+          resolve();
+        };
+        if (signal?.aborted) resolve();
+        else {
+          sleepers.add(wake);
+          signal?.addEventListener('abort', wake);
+        }
+      }),
+    standStill(ms) {
+      now += ms;
+      for (const wake of [...sleepers]) wake();
+    },
+  };
+}
+
+test('a process that stood still does not take its disk for stuck', async () => {
+  const clock = createStoppingClock();
+  const disk = createDisk();
+  const memory = keepInMemory();
+  const store = await open(async () => disk.wrap(await memory.open()), clock);
+  disk.hold();
+  const committed = submit(store, 't1');
+  await until('the write is held', disk.isHolding);
+  clock.standStill(20_000);
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(store.health()).toEqual({ ok: true });
+  disk.release();
+  await committed;
+});
+
+test('a store that leaves while its disk is stuck leaves all the same', async () => {
+  const clock = createFakeClock();
+  const disk = createDisk();
+  const memory = keepInMemory();
+  const store = await open(async () => disk.wrap(await memory.open()), clock);
+  disk.hold();
+  const stuck = follow(submit(store, 't1'));
+  await until('the write is held', disk.isHolding);
+  const closing = follow(store.close());
+  await until(
+    'it has left',
+    () => closing.now() === 'done',
+    () => clock.advance(500),
+  );
+  expect(stuck.now()).toBe('failed');
+  disk.release();
+});
+
+test('readers and watchers leave nothing behind', async () => {
+  const hints = createHints();
+  for (let index = 0; index < 100; index += 1) {
+    const stop = new AbortController();
+    const listener = hints.listen(`feed:s${index % 3}`, stop.signal);
+    if (index % 2 === 0) stop.abort();
+    else listener.close();
+  }
+  for (const session of ['s0', 's1', 's2']) expect(hints.hasListener(`feed:${session}`)).toBe(false);
+
+  const clock = createFakeClock();
+  const store = await open(keepInMemory().open, clock);
+  const stop = new AbortController();
+  const watching = (async () => {
+    for await (const _hint of store.watch('due', stop.signal));
+  })();
+  must(await store.commit({ writes: [], due: [{ ref: 'agent:A', atMs: store.nowMs() + 60_000 }] }));
+  await until('it sleeps until then', () => clock.sleeping() > 0);
+  stop.abort();
+  await watching;
+  await until('nobody sleeps', () => clock.sleeping() === 0);
+});
+
+test('the writer thread is gone when the store has left, whatever was going on', async () => {
+  const place = makeFolder();
+  for (let times = 0; times < 5; times += 1) {
+    const store = await open(() => openThreadedFile(place.path));
+    await submit(store, `t${times}`);
+    const ending = store.commit(await endingOf(store, `t${times}`));
+    const reading = (async () => {
+      for await (const _item of store.feed('s', null, NEVER));
+    })();
+    await Promise.all([ending, store.close(), reading]);
+  }
+  const store = await open(() => openThreadedFile(place.path));
+  expect((await store.list('tasks', {}, { limit: 10 })).items).toHaveLength(5);
+  await store.close();
+  place.remove();
+});
