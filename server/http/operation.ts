@@ -159,7 +159,7 @@ async function answerStream(streams: Streams, ctx: Context, events: EventSource)
   }
   ctx.respond = false;
   try {
-    await streams.serve(events, ctx.res, {});
+    await streams.serve(events, ctx.res);
   } catch (error) {
     ctx.respond = true;
     throw error;

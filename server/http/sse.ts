@@ -21,7 +21,7 @@ export type Streams = {
    * Answers with the stream and resolves when it has begun. Throws, with nothing written, a `Problem` (429) when there
    * are too many, or whatever the feed throws at once.
    */
-  serve(events: EventSource, response: ServerResponse, headers: Record<string, string>): Promise<void>;
+  serve(events: EventSource, response: ServerResponse): Promise<void>;
   /** Tells every reader when to come back, at a time of its own within a few seconds, and ends its stream. */
   end(): void;
   /** How many are open. */
@@ -167,7 +167,7 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
   }
 
   return {
-    async serve({ session, open }, response, headers) {
+    async serve({ session, open }, response) {
       admit(session);
       const stream: Stream = { response, leave: new AbortController(), release: null, stalled: null };
       enter(session, stream);
@@ -185,7 +185,7 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
         leave(session, stream);
         throw error;
       }
-      response.writeHead(200, { ...headers, ...STREAM_HEADERS });
+      response.writeHead(200, STREAM_HEADERS);
       response.write(`retry: ${RETRY_MS}\n\n: ready\n\n`);
       void follow(stream, items, first);
     },

@@ -113,7 +113,7 @@ describe('many readers', () => {
     });
     const written: string[] = [];
     const events = { session: 's', open: idleFeed };
-    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(events, buildResponse(written), {})));
+    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(events, buildResponse(written))));
     written.length = 0;
     const perTurn: number[] = [];
     const passed = clock.advance(5_000);
