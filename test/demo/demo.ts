@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AgentNotice, createAgent, type Handler } from '../../sdk/agent/index.ts';
 import { createClient, type Task, TaskFailedError, type TaskGatewayClient } from '../../sdk/index.ts';
-import { startGatewayProcess } from './gateway-process.ts';
+import { startGateway } from '../fakes/gateway-process.ts';
 
 const SESSION = '演示-demo';
 const STEP_MS = 450;
@@ -109,7 +109,7 @@ async function runDemo(say: Say): Promise<void> {
   const auth = randomBytes(16).toString('hex');
   const pushSecret = `whsec_${randomBytes(24).toString('base64')}`;
   say('title', 'A gateway starts, with its store in memory …');
-  const gateway = await startGatewayProcess({
+  const gateway = await startGateway({
     GATEWAY_AUTH: auth,
     ADMIN_AUTH: randomBytes(16).toString('hex'),
     PUSH_SECRET: pushSecret,

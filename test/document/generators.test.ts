@@ -46,7 +46,7 @@ test.each(generators)(
     writeFileSync(join(folder, 'program.ts'), generator.program);
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
     await run([join(modules, 'typescript/bin/tsc'), '-p', folder]);
-    const output = await run(['built/program.js', gateway.url, SECRET]);
+    const output = await run(['built/program.js', gateway.baseUrl, SECRET]);
     const [submitted, got] = JSON.parse(output);
     expect(submitted).toMatchObject({
       status: 'pending',

@@ -5,11 +5,14 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+/** A gateway that has not ended by then never will. */
+const STOP_MS = 15_000;
+
 export const SECRET = 'a-gateway-secret-for-tests';
 export const ADMIN_SECRET = 'an-admin-secret-for-tests';
 
 export type GatewayProcess = {
-  readonly url: string;
+  readonly baseUrl: string;
   readonly pid: number;
   /** Everything it has printed so far. */
   output(): string;
@@ -24,7 +27,7 @@ export async function startGateway(env: Readonly<Record<string, string>> = {}): 
   const settings = { PORT: '0', STORE: 'memory:', GATEWAY_AUTH: SECRET, ADMIN_AUTH: ADMIN_SECRET, ...env };
   const child = spawn(process.execPath, ['server/main.ts'], { cwd: ROOT, env: settings });
   let printed = '';
-  const url = await new Promise<string>((resolve, reject) => {
+  const baseUrl = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`The gateway ended with ${code}:\n${printed}`)));
     child.stderr.on('data', (text) => {
       printed += text;
@@ -36,7 +39,7 @@ export async function startGateway(env: Readonly<Record<string, string>> = {}): 
     });
   });
   return {
-    url,
+    baseUrl,
     pid: child.pid ?? 0,
     output: () => printed,
     kill: async () => void (await end(child, 'SIGKILL')),
@@ -48,6 +51,8 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const ended = once(child, 'exit');
   child.kill(signal);
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await ended;
+  clearTimeout(late);
   return child.exitCode;
 }

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type GatewayProcess, startGatewayProcess } from '../demo/gateway-process.ts';
+import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -43,7 +43,7 @@ beforeAll(async () => {
     JSON.stringify({ name: 'empty', private: true, type: 'module' }),
   );
   await npm(project, ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs]);
-  gateway = await startGatewayProcess({ GATEWAY_AUTH: AUTH });
+  gateway = await startGateway({ GATEWAY_AUTH: AUTH });
 }, SECONDS_MAX * 1_000);
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, type AgentOptions, createAgent, type HandlerAnswer } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient, type TaskSubmission } from '../../sdk/index.ts';
-import { type GatewayProcess, startGatewayProcess } from '../demo/gateway-process.ts';
+import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
 import { until } from './kit-clock.ts';
 
 const AUTH = 'secret-of-the-stories-1';
@@ -18,7 +18,7 @@ let client: TaskGatewayClient;
 const agents: Agent[] = [];
 
 beforeAll(async () => {
-  gateway = await startGatewayProcess(SETTINGS);
+  gateway = await startGateway(SETTINGS);
   client = createClient({ baseUrl: gateway.baseUrl, auth: AUTH, adminAuth: ADMIN });
 });
 
@@ -122,7 +122,7 @@ describe('a gateway that is killed and comes back', () => {
   test('loses nothing: the run, the subscription and the agent go on', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'task-gateway-story-'));
     const settings = { ...SETTINGS, STORE: `sqlite:${join(folder, 'gateway.db')}` };
-    let mortal = await startGatewayProcess(settings);
+    let mortal = await startGateway(settings);
     const { baseUrl } = mortal;
     const own = createClient({ baseUrl, auth: AUTH });
     const gate = createGate();
@@ -139,7 +139,7 @@ describe('a gateway that is killed and comes back', () => {
       await gate.begun;
       await mortal.kill();
       gate.open('从灰烬中');
-      mortal = await startGatewayProcess({ ...settings, PORT: new URL(baseUrl).port });
+      mortal = await startGateway({ ...settings, PORT: new URL(baseUrl).port });
       const { request_id, result } = await run;
       expect(result).toEqual({ output: '从灰烬中' });
       await watching;
