@@ -1009,7 +1009,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1097,7 +1100,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1183,7 +1189,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1247,7 +1256,10 @@ export interface operations {
             429: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1272,7 +1284,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1403,7 +1418,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1526,7 +1544,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1636,7 +1657,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1759,7 +1783,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1882,7 +1909,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -1938,7 +1968,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -2022,7 +2055,10 @@ export interface operations {
             503: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /** @description Whole seconds after which the same request may be sent again. */
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };

@@ -78,7 +78,11 @@ async function startOver(
       sessionStreamsMax: config.streamsPerSessionMax,
       connectionsMax: config.connectionsMax,
     },
-    settings: { isAgentAuthRequired: config.agentAuthRequired, corsOrigins: config.corsOrigins },
+    settings: {
+      isAgentAuthRequired: config.agentAuthRequired,
+      corsOrigins: config.corsOrigins,
+      pingIntervalMs: config.pingIntervalMs,
+    },
     clock,
     chance,
     log,
