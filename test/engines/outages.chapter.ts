@@ -28,13 +28,22 @@ export function describeOutages({ store, subject, reopen }: Given): void {
   beforeEach(() => {
     disk = subject().disk;
   });
-  /** Waits for the end of an outage; time goes on meanwhile. */
-  const recovered = () =>
-    until(
+  /**
+   * Waits for the end of an outage. Time goes on meanwhile, but no faster than for the thread and the disk that are
+   * waited for: else the store's patience with them would be over before they had begun.
+   */
+  const recovered = () => {
+    let lastMs = performance.now();
+    return until(
       'the store is back',
       () => store().health().ok,
-      () => subject().advance(100),
+      async () => {
+        const nowMs = performance.now();
+        await subject().advance(Math.ceil(nowMs - lastMs));
+        lastMs = nowMs;
+      },
     );
+  };
 
   describe('a write that fails', () => {
     test('rejects its commit and all behind it, and none of them is there afterwards', async () => {
