@@ -51,6 +51,27 @@ export function describeDurability({ store, subject, reopen }: Given): void {
       expect(committed.now()).toBe('done');
     });
 
+    test('the state of an open task is not shown either, nor after somebody re-timed it', async () => {
+      const revision = await submit(store(), 't1');
+      const { value } = await readState(store(), 't1');
+      disk.hold();
+      const committed = [
+        store().commit({
+          writes: [{ kind: 'task', id: 't1', expect: revision, value: { ...value, progress: 7 } }],
+          due: [{ ref: taskRef('t1'), atMs: store().nowMs() + 60_000 }],
+        }),
+        store().commit({ writes: [], due: [{ ref: taskRef('t1'), atMs: store().nowMs() }] }),
+      ];
+      const reading = store().get('task', 't1');
+      const shown = follow(reading);
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(shown.now()).toBe('waiting');
+      disk.release();
+      for (const outcome of await Promise.all(committed)) must(outcome);
+      expect((await reading)?.value.progress).toBe(7);
+    });
+
     test('a removed value is not shown as absent either', async () => {
       await register(store(), 'A');
       disk.hold();

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { Keyv } from 'keyv';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../server/engines/embedded/database.ts';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
@@ -181,6 +182,29 @@ describe('damage', () => {
     meddle(place.path, "UPDATE kv SET key = 'task/t2/done' WHERE key = 'task/t1/done'");
     await expect((await open()).get('task', 't2')).rejects.toThrow(/"task\/t2\/done".*is damaged/);
   });
+});
+
+test('a group that can not be written whole is not written at all', () => {
+  const database = openDatabase(place.path);
+  database.apply(new Map([['kept', '1']]), new Set());
+  const broken = new Map([
+    ['a', '1'],
+    ['b', null as never],
+  ]);
+  expect(() => database.apply(broken, new Set(['kept']))).toThrow();
+  expect(() =>
+    database.apply(
+      new Map([
+        ['kept', '2'],
+        ['c', {} as never],
+      ]),
+      new Set(),
+    ),
+  ).toThrow();
+  expect(database.scan('', '~', 10, false)).toEqual([['kept', '1']]);
+  database.apply(new Map([['a', '2']]), new Set(['kept']));
+  expect(database.scan('', '~', 10, false)).toEqual([['a', '2']]);
+  database.close();
 });
 
 test('lone surrogates are told apart, though UTF-8 can not', async () => {

@@ -185,6 +185,10 @@ export function describeOutages({ store, subject, reopen }: Given): void {
     await recovered();
     expect(await store().get('task', 't1')).toBeDefined();
     await submit(store(), 't3');
+    // Whether it was written is unknown at first; from now on it is known, and stays so.
+    const late = await store().get('task', 't2');
+    await reopen();
+    expect(await store().get('task', 't2')).toEqual(late);
   });
 
   test('closing lets what is under way become durable, and ends who waits', async () => {

@@ -111,6 +111,14 @@ export function describeRetention({ store, reopen, subject }: Given): void {
       expect(idsOf(await readFeed(store(), 's', cursors[1] ?? '', 2))).toEqual(['gap', 't3']);
     });
 
+    test('is counted across a restart', async () => {
+      for (let index = 0; index < 4; index += 1) await finish(store(), `t${index}`);
+      await reopen();
+      for (let index = 4; index < 8; index += 1) await finish(store(), `t${index}`);
+      await trimAll({ sessionEventsMax: 3 });
+      expect(idsOf(await readFeed(store(), 's', null, 4))).toEqual(['gap', 't5', 't6', 't7']);
+    });
+
     test('leaves other sessions alone', async () => {
       for (let index = 0; index < 4; index += 1) {
         await finish(store(), `s${index}`, 's');

@@ -1,12 +1,9 @@
 /**
  * Hints whoever watches for what is due at the moment the earliest entry comes due, so that deadlines are kept to the
- * millisecond. It sleeps only while somebody watches, and never longer than a timer can bear.
+ * millisecond. It sleeps only while somebody watches; that a sleep may be long is the clock's business.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Hints } from './hints.ts';
-
-/** Beyond about 24 days a timer fires at once; a short bound also follows a clock that was moved. */
-const SLEEP_MAX_MS = 60_000;
 
 export type Alarm = {
   /** Looks at the earliest entry anew: after every change of what is due and of who watches. */
@@ -32,7 +29,7 @@ export function createAlarm(deps: {
     if (atMs === undefined) return;
     const inMs = atMs - deps.nowMs();
     if (inMs <= 0) deps.hints.notify('due');
-    else arm(atMs, Math.min(inMs, SLEEP_MAX_MS));
+    else arm(atMs, inMs);
   }
 
   function arm(atMs: number, inMs: number): void {

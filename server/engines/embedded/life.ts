@@ -80,13 +80,12 @@ export function createLife(image: Image, storage: OrderedStorage, groups: Groups
 
 /**
  * Reads the image: the open tasks, the agents and the mark, whatever else is stored. Every open task is due when its
- * row says, every agent at once. `past` is what an earlier life in this process gave away, so that no cursor and no
- * run is ever used twice even where its last write was lost.
+ * row says, every agent at once. The run is one that no life before has had; cursors go on behind the last stored one,
+ * and none that is not stored was ever shown.
  */
-export async function readImage(storage: OrderedStorage, nowMs: number, past: Mark): Promise<Image> {
-  const stored = readMark(await storage.get(MARK_KEY));
-  const run = Math.max(stored.run, past.run) + 1;
-  const last = isBehind(stored, past) ? past : stored;
+export async function readImage(storage: OrderedStorage, nowMs: number): Promise<Image> {
+  const last = readMark(await storage.get(MARK_KEY));
+  const run = last.run + 1;
   const image: Image = {
     run,
     tasks: new Map(),
@@ -125,10 +124,6 @@ export function writeMark(mark: Mark): string {
 
 function readMark(text: string | undefined): Mark {
   return text === undefined ? { run: 0, ms: 0, n: 0 } : (JSON.parse(text) as Mark);
-}
-
-function isBehind(a: Mark, b: Mark): boolean {
-  return a.ms < b.ms || (a.ms === b.ms && a.n < b.n);
 }
 
 async function eachRow(storage: OrderedStorage, range: Range, use: (row: Row) => void): Promise<void> {

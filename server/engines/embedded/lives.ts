@@ -51,7 +51,6 @@ export async function createLives(deps: LivesDeps): Promise<Lives> {
   const closed = new AbortController();
   let life: Life | null = null;
   let outReason = 'The store is starting.';
-  let past: Mark = { run: 0, ms: 0, n: 0 };
   let pastSeq = 0;
   let recovering: Promise<void> = Promise.resolve();
   let shutting: Promise<void> | null = null;
@@ -59,7 +58,7 @@ export async function createLives(deps: LivesDeps): Promise<Lives> {
   async function begin(): Promise<Life> {
     const storage = orderStorage(await deps.openStorage());
     try {
-      const image = await readImage(storage, deps.nowMs(), past);
+      const image = await readImage(storage, deps.nowMs());
       await probe(deps, storage, image.mark);
       const groups = createGroups({
         clock,
@@ -85,7 +84,6 @@ export async function createLives(deps: LivesDeps): Promise<Lives> {
     if (!ended) return;
     life = null;
     outReason = error.message;
-    past = ended.mark;
     pastSeq = ended.groups.lastSeq();
     if (closing.signal.aborted) {
       recovering = ended.storage.disconnect();
