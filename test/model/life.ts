@@ -22,6 +22,8 @@ export type Lifetimes = {
   /** Drops the open store as a crash would and opens what is left. Absent: this store does not outlive a crash. */
   reopen?(clock: FakeClock): Promise<Store>;
   end(): Promise<void>;
+  /** Plants a wrong design between the gateway and its store. */
+  mutate?(store: Store): Store;
 };
 
 const OUTCOMES = { taken: TAKEN, refused: REFUSED, busy: BUSY, gone: GONE, broken: BROKEN };
@@ -44,7 +46,7 @@ export async function live(lifetimes: Lifetimes, plan: readonly Operation[]): Pr
 
   async function start(store: Store): Promise<void> {
     faulty = createFaultyStore(watchGrants(store));
-    world = createWorld(faulty, { clock, pusher });
+    world = createWorld(lifetimes.mutate?.(faulty) ?? faulty, { clock, pusher });
     for (const session of SESSIONS) subscribe(session);
   }
 

@@ -1,17 +1,13 @@
 /** Does any sequence of calls, outages and crashes break an invariant? Each engine lives the same lives. */
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { keepInMemory } from '../../server/engines/embedded/open.ts';
-import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
-import type { Store } from '../../server/ports/store.ts';
-import type { FakeClock } from '../fakes/clock.ts';
 import { createPlainStore } from '../fakes/plain-store.ts';
-import { SILENT } from '../fakes/stores.ts';
 import { type Lifetimes, live } from './life.ts';
+import { createLifetimes } from './lifetimes.ts';
 import { operations } from './operations.ts';
 
 /** How many lives are tried; `MODEL_RUNS` asks for more. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 300);
+const RUNS = Number(process.env.MODEL_RUNS ?? 2_000);
 const MAX_LENGTH = 40;
 
 async function tryLives(lifetimes: () => Lifetimes, crash: boolean): Promise<void> {
@@ -39,25 +35,6 @@ describe('the eight invariants hold after every operation', () => {
   });
 
   test('on the embedded engine, crashes and all', { timeout: 600_000 }, async () => {
-    await tryLives(() => {
-      const kept = keepInMemory();
-      const open = (clock: FakeClock) => createEmbeddedStore({ openStorage: kept.open, clock, log: SILENT });
-      let store: Store | null = null;
-      return {
-        open: async (clock) => {
-          store = await open(clock);
-          return store;
-        },
-        reopen: async (clock) => {
-          await store?.close();
-          store = await open(clock);
-          return store;
-        },
-        async end() {
-          await store?.close();
-          kept.close();
-        },
-      };
-    }, true);
+    await tryLives(createLifetimes, true);
   });
 });
