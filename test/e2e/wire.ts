@@ -43,6 +43,8 @@ export async function submit(url: string, more: Record<string, unknown> = {}): P
 export type Stream = {
   /** What has come so far, by the task's id; a task that came twice stands twice. */
   readonly events: readonly { readonly id: string; readonly data: Record<string, unknown> }[];
+  /** Whether the connection has ended, by either side. */
+  isOver(): boolean;
   leave(): void;
 };
 
@@ -55,6 +57,7 @@ export async function subscribe(url: string, session: string, lastEventId?: stri
   const answer = await fetch(`${url}${path}`, { headers, signal: stop.signal });
   if (!answer.ok || !answer.body) throw new Error(`subscribe answered ${answer.status}`);
   const text = answer.body;
+  let over = false;
   void (async () => {
     let rest = '';
     for await (const chunk of text.pipeThrough(new TextDecoderStream())) {
@@ -66,8 +69,12 @@ export async function subscribe(url: string, session: string, lastEventId?: stri
         if (data !== undefined) events.push({ id, data: JSON.parse(data) as Record<string, unknown> });
       }
     }
-  })().catch(() => undefined);
-  return { events, leave: () => stop.abort() };
+  })()
+    .catch(() => undefined)
+    .finally(() => {
+      over = true;
+    });
+  return { events, isOver: () => over, leave: () => stop.abort() };
 }
 
 export type PushAgent = {
