@@ -112,17 +112,22 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
     throw new Error(`the value under "${key}" in ${path} is damaged: its CRC-32 does not fit`);
   }
 
+  function readRow(row: Record<string, unknown>): Row {
+    const key = String(row.key);
+    return [key, check(key, row)];
+  }
+
   return {
     get(key) {
       const row = one.get(key);
       return row && check(key, row);
     },
     scan(from, to, limit, reverse) {
-      const rows = (reverse ? falling : rising).all(from, to, limit);
-      return rows.map((row): Row => {
-        const key = String(row.key);
-        return [key, check(key, row)];
-      });
+      const select = reverse ? falling : rising;
+      if (limit > 1) return select.all(from, to, limit).map(readRow);
+      // For one row, or to see that there is none, this costs half.
+      const row = select.get(from, to, limit);
+      return row ? [readRow(row)] : [];
     },
     apply(sets, deletes) {
       sqlite.exec('BEGIN IMMEDIATE');

@@ -130,7 +130,9 @@ async function bringAndDecide<T>(
     const feeds = new Map<string, FeedEnd>();
     // One after the other: each is a matter of microseconds, and mostly there is one.
     for (const id of wants.tasks) {
-      for (const [key, text] of await life.storage.scan(taskRange(id), 2)) rows.set(key, readEnvelope(text));
+      const range = taskRange(id);
+      if ((await life.storage.scan(range, 1)).length === 0) continue;
+      for (const [key, text] of await life.storage.scan(range, 2)) rows.set(key, readEnvelope(text));
     }
     for (const key of wants.rows) {
       const text = await life.storage.get(key);
