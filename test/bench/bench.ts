@@ -39,6 +39,8 @@ try {
   console.log(
     `${rounds} rounds of ${load.tasks} tasks, ${load.inFlight} in flight; Node ${process.version}, ${cpus().length} cores\n`,
   );
+  // The first round of each compiles what the others run.
+  for (const { url, child } of servers) await runRound(url, child.pid ?? 0, 'warm-up', load);
   for (let n = 0; n < rounds; n += 1) {
     for (const server of servers) {
       const pid = server.child.pid ?? 0;
