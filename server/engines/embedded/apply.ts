@@ -132,6 +132,7 @@ function putValue(
   const envelope: Envelope = endMs === null ? { r: revision, v: value } : { r: revision, e: endMs, v: value };
   const text = JSON.stringify(envelope);
   putRow(group, key, text);
+  if (kind !== 'key' && key > life.newestTaskKey) life.newestTaskKey = key;
   life.values.note(key, envelope, seq, text.length);
   if (endMs !== null) putRow(group, fadeKey(endMs, key), '');
 }

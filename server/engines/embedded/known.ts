@@ -158,6 +158,8 @@ export function wantsOf(life: Life, batch: Batch): Wants {
 }
 
 function isColdTask(life: Life, { kind, id, expect }: Write): boolean {
+  // The smaller of a task's two keys; behind all that are stored, neither is there.
+  if (doneKey(id) > life.newestTaskKey) return false;
   if (kind === 'task') return !life.tasks.has(id) && life.values.peek(doneKey(id)) === undefined;
   return kind === 'input' && expect !== 'any' && life.values.peek(inputKey(id)) === undefined;
 }

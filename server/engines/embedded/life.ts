@@ -25,6 +25,7 @@ import {
   OPEN_RANGE,
   type Range,
   readEnvelope,
+  TASK_RANGE,
 } from './rows.ts';
 import { createWaiters, type Waiters } from './waiters.ts';
 
@@ -49,6 +50,11 @@ export type Image = {
   readonly due: DueList;
   /** The last cursor given away. */
   mark: Mark;
+  /**
+   * No row of a task that is stored, or is about to be, has a greater key: a task whose keys are greater is new, and
+   * the file need not be asked. Ids that rise with time make that the usual case.
+   */
+  newestTaskKey: string;
 };
 
 export type Life = Image & {
@@ -93,6 +99,7 @@ export async function readImage(storage: OrderedStorage, nowMs: number): Promise
     waiters: createWaiters(),
     due: createDueList(run),
     mark: { run, ms: last.ms, n: last.n },
+    newestTaskKey: await readNewestTaskKey(storage),
   };
   await eachRow(storage, AGENT_RANGE, ([key, text]) => {
     const { r, v } = readEnvelope(text);
@@ -115,6 +122,16 @@ export async function readImage(storage: OrderedStorage, nowMs: number): Promise
   running.sort((a, b) => a.assignedMs - b.assignedMs || (a.id < b.id ? -1 : 1));
   for (const { id, agentId } of running) image.agents.grant(agentId, id, 0);
   return image;
+}
+
+/** The last row may be damaged, which is no reason not to start: then every task is looked up in the file. */
+async function readNewestTaskKey(storage: OrderedStorage): Promise<string> {
+  try {
+    const [last] = await storage.scan(TASK_RANGE, 1, true);
+    return last?.[0] ?? '';
+  } catch {
+    return TASK_RANGE.to;
+  }
 }
 
 /** Writes the mark as text. */

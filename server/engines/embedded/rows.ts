@@ -38,6 +38,7 @@ export type Envelope = {
 export const MARK_KEY = 'meta/mark';
 export const OPEN_RANGE = rangeOf('open');
 export const AGENT_RANGE = rangeOf('agent');
+export const TASK_RANGE = rangeOf('task');
 export const ENDED_PREFIX = 'ended/';
 export const FADE_PREFIX = 'fade/';
 
