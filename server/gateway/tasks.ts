@@ -117,14 +117,15 @@ async function submitUnderKey(deps: Deps, submission: Submission, key: string): 
         'This Idempotency-Key was used for another submission. Use a new key, or repeat the first submission unchanged.',
       );
     }
-    const first = known && (await store.get('input', known.value.request_id));
-    if (first) return describeFreshTask(first.value);
+    // The repeat has the first one's content, so the first answer needs nothing else, also when the task is kept no more.
+    if (known) return describeFreshTask(nameInput(submission, known.value));
     const input = acceptInput(deps, submission);
+    const { request_id, create_time } = input;
     const write: Write = {
       kind: 'key',
       id: key,
-      expect: known ? known.revision : 'absent',
-      value: { request_id: input.request_id, fingerprint },
+      expect: 'absent',
+      value: { request_id, fingerprint, create_time },
       keepMs: limits.keepKeysMs,
     };
     const outcome = await store.commit(submitBatch(deps, input, submission, [write]));
@@ -135,15 +136,17 @@ async function submitUnderKey(deps: Deps, submission: Submission, key: string): 
 }
 
 function acceptInput(deps: Deps, submission: Submission): TaskInput {
-  return {
-    request_id: deps.ids.newRequestId(),
-    task_type: submission.task_type,
-    task_tags: submission.task_tags,
-    payload: submission.payload,
-    cli_session_id: submission.cli_session_id,
-    create_time: deps.store.nowMs() / 1_000,
-    timeout: submission.timeout,
-  };
+  const names = { request_id: deps.ids.newRequestId(), create_time: deps.store.nowMs() / 1_000 };
+  return nameInput(submission, names);
+}
+
+/** What was submitted, with the name and time it was given: the wire's order of fields (§2.1). */
+function nameInput(
+  submission: Submission,
+  { request_id, create_time }: { readonly request_id: string; readonly create_time: number },
+): TaskInput {
+  const { task_type, task_tags, payload, cli_session_id, timeout } = submission;
+  return { request_id, task_type, task_tags, payload, cli_session_id, create_time, timeout };
 }
 
 function submitBatch(deps: Deps, input: TaskInput, submission: Submission, more: readonly Write[]): Batch {

@@ -27,7 +27,12 @@ export type Ref = `task:${string}` | `agent:${string}`;
 export type Lease = string;
 
 /** What was first sent under an idempotency key. */
-export type KeyRecord = { readonly request_id: string; readonly fingerprint: string };
+export type KeyRecord = {
+  readonly request_id: string;
+  readonly fingerprint: string;
+  /** Epoch seconds, as first answered. */
+  readonly create_time: number;
+};
 
 /** The values a store keeps, by kind. */
 export type Kinds = {
@@ -150,9 +155,12 @@ export type FeedItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly request_id: string };
 
-/** What touches an agent's contact. A push that was not acknowledged is no contact, only a statistic. */
+/**
+ * What touches an agent's contact. A push that was not acknowledged is no contact, only a statistic; a registration
+ * forgets the last push, because it says where the next one goes.
+ */
 export type Touch =
-  | { readonly by: 'beat' | 'call' }
+  | { readonly by: 'beat' | 'call' | 'register' }
   | {
       readonly by: 'push';
       readonly taken: boolean;

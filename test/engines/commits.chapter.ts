@@ -19,7 +19,7 @@ import {
   writeTask,
 } from './subject.ts';
 
-const KEY = { request_id: 't1', fingerprint: 'f' };
+const KEY = { request_id: 't1', fingerprint: 'f', create_time: 1 };
 
 export function describeCommits({ store, reopen, subject }: Given): void {
   describe('a commit', () => {
@@ -272,7 +272,13 @@ export function describeCommits({ store, reopen, subject }: Given): void {
     const put = (expected: 'absent' | 'any', fingerprint: string, keepMs = 1_000) =>
       store().commit({
         writes: [
-          { kind: 'key', id: 'k', expect: expected, value: { request_id: 't1', fingerprint }, keepMs },
+          {
+            kind: 'key',
+            id: 'k',
+            expect: expected,
+            value: { request_id: 't1', fingerprint, create_time: 1 },
+            keepMs,
+          },
         ],
       });
 

@@ -70,7 +70,13 @@ export function describeRetention({ store, reopen, subject }: Given): void {
       must(
         await store().commit({
           writes: [
-            { kind: 'key', id, expect: 'absent', value: { request_id: 't', fingerprint: id }, keepMs: 1_000 },
+            {
+              kind: 'key',
+              id,
+              expect: 'absent',
+              value: { request_id: 't', fingerprint: id, create_time: 1 },
+              keepMs: 1_000,
+            },
           ],
         }),
       );
