@@ -22,10 +22,15 @@ export type GatewayProcess = {
   stop(): Promise<number | null>;
 };
 
-/** Starts it; rejects with what it printed when it ends before it listens. The store is in memory unless told otherwise. */
-export async function startGateway(env: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+/** Starts it; rejects with what it printed when it ends before it listens. The store is in memory unless told
+ * otherwise; `under` names a command to run it under, such as a tracer. */
+export async function startGateway(
+  env: Readonly<Record<string, string>> = {},
+  under: readonly string[] = [],
+): Promise<GatewayProcess> {
   const settings = { PORT: '0', STORE: 'memory:', GATEWAY_AUTH: SECRET, ADMIN_AUTH: ADMIN_SECRET, ...env };
-  const child = spawn(process.execPath, ['server/main.ts'], { cwd: ROOT, env: settings });
+  const [command = process.execPath, ...args] = [...under, process.execPath, 'server/main.ts'];
+  const child = spawn(command, args, { cwd: ROOT, env: settings });
   let printed = '';
   const baseUrl = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`The gateway ended with ${code}:\n${printed}`)));

@@ -1,0 +1,100 @@
+/** A disk as a power cut leaves it: what was synced is there; of the rest, some, none, or a torn part. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Operation } from './recording.ts';
+
+export type Cut =
+  | 'nothing unsynced'
+  | 'everything, the last write torn'
+  | 'a random part of what was unsynced';
+export const CUTS: readonly Cut[] = [
+  'nothing unsynced',
+  'everything, the last write torn',
+  'a random part of what was unsynced',
+];
+
+type Change = Extract<Operation, { kind: 'write' | 'truncate' }>;
+type File = { synced: Buffer; readonly unsynced: Change[] };
+
+export type Disk = {
+  /** The next operation happens. Creating and removing files is taken as durable at once. */
+  follow(operation: Operation): void;
+  /** Writes the files as they would be found after a cut now, into an empty folder, under their own last names. */
+  cut(how: Cut, folder: string, chance: () => number): void;
+};
+
+const SECTOR = 512;
+
+/** Creates an empty disk. */
+export function createDisk(): Disk {
+  const files = new Map<string, File>();
+
+  function fileOf(name: string): File {
+    const file = files.get(name) ?? { synced: Buffer.alloc(0), unsynced: [] };
+    files.set(name, file);
+    return file;
+  }
+
+  return {
+    follow(operation) {
+      switch (operation.kind) {
+        case 'create':
+          fileOf(operation.file);
+          return;
+        case 'remove':
+          files.delete(operation.file);
+          return;
+        case 'write':
+        case 'truncate':
+          fileOf(operation.file).unsynced.push(operation);
+          return;
+        case 'sync': {
+          const file = fileOf(operation.file);
+          file.synced = file.unsynced.splice(0).reduce(change, file.synced);
+          return;
+        }
+        case 'answer':
+      }
+    },
+    cut(how, folder, chance) {
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder, { recursive: true });
+      for (const [name, { synced, unsynced }] of files) {
+        const left = choose(how, unsynced, chance).reduce(change, synced);
+        writeFileSync(join(folder, name.slice(name.lastIndexOf('/') + 1)), left);
+      }
+    },
+  };
+}
+
+function choose(how: Cut, unsynced: readonly Change[], chance: () => number): readonly Change[] {
+  switch (how) {
+    case 'nothing unsynced':
+      return [];
+    case 'everything, the last write torn':
+      return [...unsynced.slice(0, -1), ...unsynced.slice(-1).map((one) => tear(one, chance))];
+    case 'a random part of what was unsynced':
+      return unsynced.filter(() => chance() < 0.5);
+  }
+}
+
+/** Only whole sectors of a write arrive, and not all of them. */
+function tear(one: Change, chance: () => number): Change {
+  if (one.kind !== 'write') return one;
+  const sectors = Math.floor((chance() * one.bytes.length) / SECTOR);
+  return { ...one, bytes: one.bytes.subarray(0, sectors * SECTOR) };
+}
+
+function change(content: Buffer, one: Change): Buffer {
+  if (one.kind === 'truncate') {
+    const cut = Buffer.alloc(one.length);
+    content.copy(cut, 0, 0, one.length);
+    return cut;
+  }
+  const end = one.at + one.bytes.length;
+  // A copy, always: the synced content must not change under a cut that is only tried.
+  const grown = Buffer.alloc(Math.max(content.length, end));
+  content.copy(grown);
+  one.bytes.copy(grown, one.at);
+  return grown;
+}
