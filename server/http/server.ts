@@ -44,15 +44,23 @@ export function createServer(
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
+      // Judged below: by itself Node would answer without the headers and the body every answer has.
+      requireHostHeader: false,
     },
     (req, res) => {
       answering.set(req.socket, res);
+      if (req.httpVersion === '1.1' && req.headers.host === undefined) {
+        answerBroken(res, judgeBroken(undefined, limits), headers);
+        return;
+      }
       req.url = toOrigin(req);
       listener(req, res);
     },
   );
   server.maxConnections = limits.connectionsMax;
   server.timeout = STILL_MS;
+  // What else a caller expects is ignored, as HTTP allows; Node by itself would refuse it with a bare 417.
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const last = answering.get(socket);
     const isInAnswer = last?.headersSent === true && !last.writableFinished;
@@ -107,6 +115,21 @@ function describeBroken(problem: Problem, headers: Readonly<Record<string, strin
     'Content-Length': String(Buffer.byteLength(body)),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function answerBroken(
+  res: ServerResponse,
+  problem: Problem,
+  headers: Readonly<Record<string, string>>,
+): void {
+  const { status, body } = describeProblem(problem);
+  res.writeHead(status, {
+    ...headers,
+    Connection: 'close',
+    'Content-Type': 'application/problem+json',
+    'Content-Length': Buffer.byteLength(body),
+  });
+  res.end(body);
 }
 
 function judgeBroken(code: string | undefined, { headersMs, requestMs }: ServerLimits): Problem {

@@ -38,6 +38,7 @@ describe('what is no HTTP', () => {
       400,
       'malformed_request',
     ],
+    ['no host', 'GET /livez HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
     [
       'headers that are too large',
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
@@ -56,6 +57,16 @@ describe('what is no HTTP', () => {
     expect(text).toContain('Content-Type: application/problem+json');
     expect(text).toContain('Task-Gateway-Version: ');
     expect(bodyOf(text)).toMatchObject({ status, code });
+  });
+
+  test('an expectation nobody knows changes nothing in the answer', async () => {
+    const text = await exchange(
+      gate.port,
+      'GET /nowhere HTTP/1.1\r\nHost: a\r\nExpect: the unexpected\r\nConnection: close\r\n\r\n',
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 404 /);
+    expect(text).toContain('Task-Gateway-Version: ');
+    expect(bodyOf(text)).toMatchObject({ code: 'route_not_found' });
   });
 
   test('a request behind a stream on the same connection is not answered into it', async () => {
