@@ -272,9 +272,8 @@ describe.each(STORES)('on %s', (_name, open) => {
       });
       expect((await world.gateway.listTasks({ limit: 10 })).tasks).toHaveLength(1);
       // The key outlives the task: what was answered first is answered again, and nothing is submitted anew.
-      const { keepTasksMs, sessionEventsMax } = { keepTasksMs: 1_000, sessionEventsMax: 10 };
       await world.pass(5_000);
-      await world.store.trim({ keepTasksMs, sessionEventsMax }, 100);
+      await world.store.trim({ keepTasksMs: 1_000, sessionEventsMax: 10 }, 100);
       expect(await world.gateway.submitTask(buildSubmission(), 'key-1')).toEqual(one);
     });
 
