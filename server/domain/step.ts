@@ -5,7 +5,8 @@
  *             | pending                   | running                                        | success | failed
  * assign      | running                   | refuse task_not_pending                        | T | T
  * wait        | pending, waiting          | running, waiting                               | T | T
- * attempt     | refuse task_not_running   | attempts + 1, unknown until told otherwise     | T | T
+ * attempt     | refuse task_not_running   | attempts + 1, unknown until told otherwise; no
+ *             |                           | longer waiting                                 | T | T
  * untaken     | refuse task_not_running   | that attempt was not taken                     | T | T
  * acknowledge | refuse task_not_running   | acknowledged        (agent)                    | T | T
  * disown      | refuse task_not_running   | unacknowledged, to be pushed again (agent)     | T | T
@@ -196,12 +197,11 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
   if (state.status !== 'running' || !delivery) return { ok: false, refusal: 'task_not_running' };
   switch (trigger.type) {
     case 'attempt':
-      return withDelivery(state, {
-        ...delivery,
-        attempts: delivery.attempts + 1,
-        attemptMs: nowMs,
-        nextMs: trigger.nextMs,
-      });
+      // Its own agent is back and gets it again: it must not stand among the waiters before those that could move.
+      return withDelivery(
+        { ...state, waiting: false },
+        { ...delivery, attempts: delivery.attempts + 1, attemptMs: nowMs, nextMs: trigger.nextMs },
+      );
     case 'untaken':
       return untaken(state, delivery, trigger, nowMs);
     case 'acknowledge':

@@ -35,7 +35,7 @@ export function createAgents(
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
       const { standing, wasAway } = await putAgent(deps, registration);
-      await store.touch(agent_id, { by: 'call' });
+      await store.touch(agent_id, { by: 'register' });
       if (request_ids) {
         await acknowledgeNamed(deps, agent_id, request_ids);
         await disownOthers(deps, agent_id, request_ids);

@@ -11,6 +11,9 @@ import type { Contacts } from './contact.ts';
 import { readTask } from './tasks.ts';
 import { agentRef, batchFor, type Transitions } from './transition.ts';
 
+/** A waiting claim looks at most so often without a hint. */
+const LOOK_AGAIN_MS = 250;
+
 type Deps = {
   readonly store: Store;
   readonly clock: Clock;
@@ -62,12 +65,16 @@ function handOutMs(delivery: Held['delivery']): number {
 /** Counts as an unknown attempt, committed before the task is shown; null when another call was faster. */
 async function handOut(deps: Deps, agent_id: string, request_id: string): Promise<TaskInfo | null> {
   const { store } = deps;
+  // It may have unregistered, or registered a URL, since its call began to wait.
+  const standing = await deps.contacts.lookUp(agent_id);
+  if (standing?.record.endpoint !== PULL_ENDPOINT) return null;
   const before = await store.get('task', request_id);
   const nowMs = store.nowMs();
   if (!before || !isStillClaimable(before.value, agent_id, nowMs)) return null;
   const trigger = { type: 'attempt', nextMs: nowMs + HAND_OUT_AGAIN_MS } as const;
   const decided = step(before.value, trigger, nowMs);
   if (!decided.ok) return null;
+  await store.touch(agent_id, { by: 'push', taken: true, status: null, error: null });
   const outcome = await store.commit(batchFor({ request_id, before, after: decided.state, trigger }));
   return outcome.ok ? ((await readTask(store, request_id)) ?? null) : null;
 }
@@ -110,5 +117,7 @@ async function nextLookInMs(deps: Deps, agent_id: string, endMs: number): Promis
   const times = (await listHeld(deps.store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
     .map(({ delivery }) => handOutMs(delivery));
-  return Math.max(1, Math.min(endMs, ...times) - nowMs);
+  // What could have been handed out just now and was not is in other hands: looked at again, but not at every tick.
+  const lookMs = Math.max(nowMs + LOOK_AGAIN_MS, Math.min(endMs, ...times));
+  return Math.max(1, Math.min(endMs, lookMs) - nowMs);
 }

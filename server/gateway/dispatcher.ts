@@ -128,6 +128,11 @@ export function createDispatcher(deps: Deps): Dispatcher {
     if (delivery.acknowledged) return await lookAgainAt(held, state.deadlineMs);
     const record = (await store.standing(agent_id))?.record;
     const presence = presenceOf(record);
+    if (presence.pull && !mayBeTaken(delivery) && nowMs - delivery.assignedMs >= UNCLAIMED_MS) {
+      // As a push that was not taken: the agent comes last until it claims, else a dead one would be chosen each time.
+      const error = `nothing was claimed for ${UNCLAIMED_MS / 1_000} s`;
+      await store.touch(agent_id, { by: 'push', taken: false, status: null, error });
+    }
     if (wantsToMove(delivery, agent_id, presence, nowMs)) {
       const excluded = new Set([
         agent_id,

@@ -57,7 +57,7 @@ export function createPushes(deps: Deps): Pushes {
 
   async function run(push: UnderWay): Promise<void> {
     const { attempt, stop } = push;
-    const { request_id, agent_id, state } = attempt;
+    const { request_id, state } = attempt;
     const input = (await store.get('input', request_id))?.value;
     if (!input) return;
     const nowMs = store.nowMs();
@@ -73,8 +73,12 @@ export function createPushes(deps: Deps): Pushes {
     );
     patience.abort('over');
     if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
-    await noteContact(agent_id, outcome);
-    await settlePush(deps, push, outcome);
+    // What became of the task matters more than the agent's statistics: it is stored even where those cannot be.
+    try {
+      await noteContact(attempt, outcome);
+    } finally {
+      await settlePush(deps, push, outcome);
+    }
   }
 
   /** Whoever looks next finds the deadline over, or pushes again. */
@@ -86,11 +90,13 @@ export function createPushes(deps: Deps): Pushes {
     await store.commit({ writes: [], due: [{ ref, atMs: store.nowMs(), lease }] }).catch(() => undefined);
   }
 
-  async function noteContact(agent_id: string, outcome: PushOutcome): Promise<void> {
+  async function noteContact({ agent_id, state }: Attempt, outcome: PushOutcome): Promise<void> {
     const taken = outcome.kind === 'acknowledged';
     const error = taken ? null : outcome.error;
-    await store.touch(agent_id, { by: 'push', taken, status: outcome.status, error });
     const standing = await deps.contacts.lookUp(agent_id);
+    // Bad news of an attempt that is older than the registration says nothing of the agent as it is registered now.
+    if (!taken && standing && standing.record.registeredMs > (state.delivery?.attemptMs ?? 0)) return;
+    await store.touch(agent_id, { by: 'push', taken, status: outcome.status, error });
     if (!standing) return;
     if (taken) await deps.contacts.revive(standing, 'push');
     if (outcome.kind === 'untaken' && outcome.leave && !standing.record.left) {

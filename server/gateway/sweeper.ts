@@ -69,12 +69,17 @@ export function createSweeper(deps: {
     return outcome.ok;
   }
 
-  /** Fails the running tasks of an agent that asked for it and fell silent. */
+  /**
+   * Fails the running tasks of an agent that asked for it and fell silent. A task that it was given in its silence has
+   * the same time from its assignment, else all who wait would be given to the silent agent and fail within seconds.
+   */
   async function loseTasks({ record, contact }: Standing, nowMs: number): Promise<boolean> {
     const { lostAfterMs } = record;
     if (lostAfterMs === null || nowMs - contact.contactMs < lostAfterMs) return false;
     const seconds = Math.floor((nowMs - contact.contactMs) / 1_000);
-    const held = await listHeld(store, record.agent_id);
+    const held = (await listHeld(store, record.agent_id)).filter(
+      ({ delivery }) => nowMs - delivery.assignedMs >= lostAfterMs,
+    );
     await Promise.all(
       held.map(({ request_id }) => deps.transitions.advance(request_id, () => ({ type: 'lose', seconds }))),
     );

@@ -246,6 +246,8 @@ function nextContact(old: Contact, touch: Parameters<Store['touch']>[1], nowMs: 
       };
     case 'call':
       return { ...old, contactMs: nowMs };
+    case 'register':
+      return { ...old, contactMs: nowMs, push: null };
     case 'push': {
       const push = { taken: touch.taken, status: touch.status, error: touch.error };
       return { ...old, contactMs: touch.taken ? nowMs : old.contactMs, push };

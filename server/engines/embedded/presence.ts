@@ -50,6 +50,8 @@ function touchKnown(known: Known, touch: Touch, nowMs: number): Known {
   switch (touch.by) {
     case 'call':
       return { ...known, contactMs: nowMs };
+    case 'register':
+      return { ...known, contactMs: nowMs, push: null };
     case 'beat': {
       const beatGapMs = known.beatMs === null ? null : nowMs - known.beatMs;
       return { ...known, contactMs: nowMs, beatMs: nowMs, beatGapMs };
