@@ -3,6 +3,9 @@ import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Page } from './pages.ts';
 
+/** Every 503 says when to ask again; this one as soon as a call that finds the store out. */
+const RETRY_AFTER_SECONDS = '2';
+
 /** Serves a page; a caller that has it already is told so. */
 export function servePage(page: Page): Middleware {
   return (ctx) => {
@@ -29,7 +32,10 @@ export function createProbes(
     ready: (ctx) => {
       const health = draining.aborted ? { ok: false as const, reason: 'draining' } : gateway.health();
       if (health.ok) answerJson(ctx, 200, { status: 'ok' });
-      else answerJson(ctx, 503, { status: 'unavailable', reason: health.reason });
+      else {
+        ctx.set('Retry-After', RETRY_AFTER_SECONDS);
+        answerJson(ctx, 503, { status: 'unavailable', reason: health.reason });
+      }
     },
   };
 }

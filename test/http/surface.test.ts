@@ -96,6 +96,7 @@ describe('pages', () => {
       503,
       { status: 'unavailable', reason: 'the disk is full' },
     ]);
+    expect(ready.headers.get('Retry-After')).toBe('2');
     expect((await fetch(`${ill.url}/livez`)).status).toBe(200);
     expect((await fetch(`${gate.url}/readyz`)).status).toBe(200);
     await ill.stop();
