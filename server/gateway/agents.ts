@@ -119,7 +119,7 @@ async function putAgent(
     if (outcome.conflict === 'full') {
       throw new GatewayError(
         'busy',
-        `${agentsMax} agents are registered already. Unregister some, then send again.`,
+        `${agentsMax} agents are registered already. Unregister some; each makes room after 90 seconds.`,
       );
     }
     return undefined;
