@@ -5,8 +5,8 @@
  *             | pending                   | running                                        | success | failed
  * assign      | running                   | refuse task_not_pending                        | T | T
  * wait        | pending, waiting          | running, waiting                               | T | T
- * attempt     | refuse task_not_running   | attempts + 1, unknown until told otherwise; no
- *             |                           | longer waiting                                 | T | T
+ * stay        | refuse task_not_running   | no longer waiting                              | T | T
+ * attempt     | refuse task_not_running   | attempts + 1, unknown until told otherwise     | T | T
  * untaken     | refuse task_not_running   | that attempt was not taken                     | T | T
  * acknowledge | refuse task_not_running   | acknowledged        (agent)                    | T | T
  * disown      | refuse task_not_running   | unacknowledged, to be pushed again (agent)     | T | T
@@ -24,7 +24,7 @@
  * agent_id; anybody else is refused as agent_mismatch, and that is judged before T.
  *
  * `wait` joins those that are offered again whenever an agent becomes free: a pending task with a queue time, or
- * a running one whose agent is gone. `disown` is the agent's own word, given at registration, that it no longer has a task it had acknowledged.
+ * a running one whose agent is gone. `stay` ends that when its own agent is back. `disown` is the agent's own word, given at registration, that it no longer has a task it had acknowledged.
  */
 import type { Delivery, JsonObject, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
@@ -45,6 +45,7 @@ export type Trigger =
       readonly nextMs: number;
     }
   | { readonly type: 'wait' }
+  | { readonly type: 'stay' }
   | { readonly type: 'attempt'; readonly nextMs: number }
   | {
       readonly type: 'untaken';
@@ -105,6 +106,9 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
       return reassign(state, trigger, nowMs);
     case 'wait':
       return { ok: true, state: { ...state, waiting: true } };
+    case 'stay':
+      if (state.status !== 'running') return { ok: false, refusal: 'task_not_running' };
+      return { ok: true, state: { ...state, waiting: false } };
     case 'attempt':
     case 'untaken':
     case 'acknowledge':
@@ -197,11 +201,12 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
   if (state.status !== 'running' || !delivery) return { ok: false, refusal: 'task_not_running' };
   switch (trigger.type) {
     case 'attempt':
-      // Its own agent is back and gets it again: it must not stand among the waiters before those that could move.
-      return withDelivery(
-        { ...state, waiting: false },
-        { ...delivery, attempts: delivery.attempts + 1, attemptMs: nowMs, nextMs: trigger.nextMs },
-      );
+      return withDelivery(state, {
+        ...delivery,
+        attempts: delivery.attempts + 1,
+        attemptMs: nowMs,
+        nextMs: trigger.nextMs,
+      });
     case 'untaken':
       return untaken(state, delivery, trigger, nowMs);
     case 'acknowledge':

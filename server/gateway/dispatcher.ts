@@ -143,6 +143,8 @@ export function createDispatcher(deps: Deps): Dispatcher {
     }
     if (!record || record.unregisteredMs !== null)
       return await waitForAnother(held, state, delivery, presence);
+    // Its own agent is back: among the waiters it would stand before those that could go to a free agent.
+    if (state.waiting) return await commitStep(held, { type: 'stay' }, { dueAt: nowMs });
     if (presence.pull) return await lookAgainAt(held, Math.min(state.deadlineMs, nowMs + UNCLAIMED_MS));
     if (delivery.nextMs !== null && delivery.nextMs > nowMs)
       return await lookAgainAt(held, dueMs(state) ?? nowMs);

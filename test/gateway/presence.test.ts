@@ -48,6 +48,27 @@ describe.each(STORES)('on %s', (_name, open) => {
     expect(world.pusher.sent.length - pushes).toBeLessThan(10);
   });
 
+  test.each([
+    ['with its first push still open', A],
+    ['to claim its tasks', 'pull'],
+  ])('nor does it when its agent is back %s', async (_how, endpoint) => {
+    const world = await start();
+    world.pusher.script(A, 'hang');
+    await world.gateway.registerAgent(buildRegistration('A', { endpoint }));
+    const bound = await submit(world);
+    if (endpoint === 'pull') await world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
+    await world.gateway.unregisterAgent('A');
+    await world.pass(95_000);
+    await world.gateway.registerAgent(buildRegistration('A', { endpoint }));
+    await world.pass(2_000);
+    const waiter = await submit(world, { queue_timeout: 600 });
+    await world.gateway.registerAgent(buildRegistration('B'));
+    await world.pass(5_000);
+    expect(await read(world, waiter)).toMatchObject({ status: 'running', agent_id: 'B' });
+    expect(await read(world, bound)).toMatchObject({ status: 'running', agent_id: 'A' });
+    expect(world.pusher.sent.filter((push) => push.endpoint === A).length).toBeLessThanOrEqual(1);
+  });
+
   test('a silent agent loses what it had, not what it was given a moment ago', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));

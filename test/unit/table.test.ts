@@ -67,6 +67,7 @@ function tell(before: TaskState, trigger: Trigger): string {
 const TRIGGERS: Record<string, Trigger> = {
   'assign B': { type: 'assign', agent_id: 'B', attempted: true, nextMs: NOW },
   wait: { type: 'wait' },
+  stay: { type: 'stay' },
   attempt: { type: 'attempt', nextMs: NOW },
   'untaken A': { type: 'untaken', agent_id: 'A', attempt: 1, nextMs: NOW, busyUntilMs: null },
   'untaken E': { type: 'untaken', agent_id: 'E', attempt: 1, nextMs: NOW, busyUntilMs: null },
@@ -108,6 +109,7 @@ const TABLE: Record<keyof typeof TRIGGERS, readonly string[]> = {
     T,
     T,
   ],
+  stay: [NR, 'running A 1-0', 'running A 1-1', 'running A acknowledged', T, T],
   attempt: [NR, 'running A 2-0', 'running A 2-1', 'running A acknowledged', T, T],
   'untaken A': [NR, 'running A 1-1', 'running A 1-1', 'running A acknowledged', T, T],
   'untaken E': [NR, AM, AM, AM, T, T],
