@@ -6,12 +6,11 @@ import type { Page } from './pages.ts';
 /** Every 503 says when to ask again; this one as soon as a call that finds the store out. */
 const RETRY_AFTER_SECONDS = '2';
 
-/** Serves a page; a caller that has it already is told so. */
+/** Serves a page; a caller that kept it of its own accord and names it is told that it is still the same. */
 export function servePage(page: Page): Middleware {
   return (ctx) => {
     ctx.set({
       'Content-Type': page.contentType,
-      'Cache-Control': 'no-cache',
       'Access-Control-Allow-Origin': '*',
       ETag: page.etag,
     });

@@ -75,6 +75,7 @@ describe('pages', () => {
     expect(await response.text()).toBe(readFileSync(published, 'utf8'));
     expect(response.headers.get('content-type')).toBe(type);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.get('cache-control')).toBe('no-store');
     const etag = response.headers.get('etag') ?? '';
     const again = await fetch(gate.url + path, { headers: { 'if-none-match': `W/"other", ${etag}` } });
     expect([again.status, await again.text()]).toEqual([304, '']);
