@@ -1,16 +1,9 @@
 /** Agents: registration, load, liveness, reports and what they are told to drop. */
-import { afterEach, describe, expect, test } from 'vitest';
-import { createFakeClock } from '../fakes/clock.ts';
+import { describe, expect, test } from 'vitest';
 import { REFUSED } from '../fakes/pusher.ts';
 import { STORES } from '../fakes/stores.ts';
-import {
-  buildRegistration,
-  buildSubmission,
-  createWorld,
-  NEVER,
-  type World,
-  type WorldOptions,
-} from '../fakes/world.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../fakes/world.ts';
+import { useWorlds } from '../fakes/worlds.ts';
 
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 const agentOf = async (world: World, agent_id: string) =>
@@ -23,16 +16,7 @@ async function submit(world: World, more = {}): Promise<string> {
 }
 
 describe.each(STORES)('on %s', (_name, open) => {
-  const opened: World[] = [];
-  const start = async (options: Omit<WorldOptions, 'clock'> = {}): Promise<World> => {
-    const clock = createFakeClock();
-    const world = createWorld(await open(clock), { clock, ...options });
-    opened.push(world);
-    return world;
-  };
-  afterEach(async () => {
-    for (const { store } of opened.splice(0)) await store.close();
-  });
+  const start = useWorlds(open);
 
   describe('load', () => {
     test('external load counts against the capacity until the agent says otherwise', async () => {

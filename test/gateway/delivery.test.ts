@@ -1,16 +1,9 @@
 /** How an assignment reaches its agent: acknowledged, not taken, unknown; moves, retries, pull. */
-import { afterEach, describe, expect, test } from 'vitest';
-import { createFakeClock } from '../fakes/clock.ts';
+import { describe, expect, test } from 'vitest';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../fakes/pusher.ts';
 import { STORES } from '../fakes/stores.ts';
-import {
-  buildRegistration,
-  buildSubmission,
-  createWorld,
-  NEVER,
-  type World,
-  type WorldOptions,
-} from '../fakes/world.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../fakes/world.ts';
+import { useWorlds } from '../fakes/worlds.ts';
 
 async function submit(world: World, more = {}): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission(more));
@@ -21,16 +14,7 @@ async function submit(world: World, more = {}): Promise<string> {
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 
 describe.each(STORES)('on %s', (_name, open) => {
-  const opened: World[] = [];
-  const start = async (options: Omit<WorldOptions, 'clock'> = {}): Promise<World> => {
-    const clock = createFakeClock();
-    const world = createWorld(await open(clock), { clock, ...options });
-    opened.push(world);
-    return world;
-  };
-  afterEach(async () => {
-    for (const { store } of opened.splice(0)) await store.close();
-  });
+  const start = useWorlds(open);
 
   describe('a pushed task', () => {
     test('is running before the push starts and acknowledged by a 2xx', async () => {

@@ -1,10 +1,10 @@
 /** What an agent's coming, going and silence do to the tasks, its own and those that wait. */
-import { afterEach, describe, expect, test } from 'vitest';
-import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import { createFakeClock } from '../fakes/clock.ts';
+import { describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, GONE, REFUSED, TAKEN } from '../fakes/pusher.ts';
 import { STORES } from '../fakes/stores.ts';
-import { buildRegistration, buildSubmission, createWorld, NEVER, type World } from '../fakes/world.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../fakes/world.ts';
+import { useWorlds } from '../fakes/worlds.ts';
 
 const A = 'http://A.test/tasks';
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
@@ -18,16 +18,7 @@ async function submit(world: World, more = {}): Promise<string> {
 }
 
 describe.each(STORES)('on %s', (_name, open) => {
-  const opened: World[] = [];
-  const start = async (wrap: (store: Store) => Store = (store) => store): Promise<World> => {
-    const clock = createFakeClock();
-    const world = createWorld(wrap(await open(clock)), { clock });
-    opened.push(world);
-    return world;
-  };
-  afterEach(async () => {
-    for (const { store } of opened.splice(0)) await store.close();
-  });
+  const start = useWorlds(open);
 
   test('a task that is with its own agent again neither stands before other waiters nor is pushed faster', async () => {
     const world = await start();
@@ -113,13 +104,15 @@ describe.each(STORES)('on %s', (_name, open) => {
 
   test('a claim that waits is handed nothing once its agent is unregistered, and does not look all the time', async () => {
     let reads = 0;
-    const world = await start((store) => ({
-      ...store,
-      standing: (agentId) => {
-        reads += 1;
-        return store.standing(agentId);
-      },
-    }));
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        standing: (agentId) => {
+          reads += 1;
+          return store.standing(agentId);
+        },
+      }),
+    });
     await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
     await submit(world);
     expect(await world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER)).not.toBeNull();
@@ -152,13 +145,15 @@ describe.each(STORES)('on %s', (_name, open) => {
 
   test('an acknowledged push is stored even where its contact cannot be noted', async () => {
     let failing = false;
-    const world = await start((store) => ({
-      ...store,
-      touch: (agentId, touch) =>
-        failing && touch.by === 'push'
-          ? Promise.reject(new StoreUnavailable('planned outage'))
-          : store.touch(agentId, touch),
-    }));
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        touch: (agentId, touch) =>
+          failing && touch.by === 'push'
+            ? Promise.reject(new StoreUnavailable('planned outage'))
+            : store.touch(agentId, touch),
+      }),
+    });
     await world.gateway.registerAgent(buildRegistration('A'));
     failing = true;
     await submit(world);
