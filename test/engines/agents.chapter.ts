@@ -213,6 +213,16 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       return { reset, changed: changed.map(({ record }) => record.agent_id).sort(), gone, cursor };
     };
 
+    test('forget the last push when the agent registers: it says where the next one goes', async () => {
+      await register(store(), 'A');
+      await store().touch('A', { by: 'push', taken: false, status: 500, error: 'no' });
+      expect((await store().standing('A'))?.contact.push).toEqual({ taken: false, status: 500, error: 'no' });
+      await store().touch('A', { by: 'call' });
+      expect((await store().standing('A'))?.contact.push).not.toBeNull();
+      await store().touch('A', { by: 'register' });
+      expect((await store().standing('A'))?.contact.push).toBeNull();
+    });
+
     test('are complete at first, then only what changed', async () => {
       for (const id of ['A', 'B', 'C']) await register(store(), id);
       const first = await ids(null);
