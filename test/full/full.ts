@@ -35,6 +35,14 @@ const SUITES: readonly Suite[] = [
     times: 1,
   },
   {
+    name: 'power cut',
+    files: 'test/faults/power-cut.test.ts',
+    unit: 'cuts',
+    variable: 'CUT_POINTS',
+    each: 8_000,
+    times: 1,
+  },
+  {
     name: 'fuzz',
     files: 'test/http/fuzz.test.ts',
     unit: 'inputs a property',
