@@ -88,7 +88,7 @@ async function putAgent(
 ): Promise<{ standing: Pick<Standing, 'record' | 'held'>; wasAway: boolean }> {
   const { store, ids, agentsMax } = deps;
   const { agent_id } = registration;
-  return await deps.transitions.retry(async () => {
+  return await deps.transitions.retry(async (notAfterMs) => {
     const before = await store.standing(agent_id);
     const held = before?.held ?? (await listHeld(store, agent_id)).length;
     const nowMs = store.nowMs();
@@ -111,6 +111,7 @@ async function putAgent(
       writes: [{ kind: 'agent', id: agent_id, expect: before?.revision ?? 'absent', value: record }],
       due: [{ ref: agentRef(agent_id), atMs: nowMs }],
       atMost: { agents: agentsMax },
+      notAfterMs,
     });
     if (outcome.ok) {
       const wasAway = !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
@@ -150,7 +151,7 @@ async function offerAgain(deps: Deps, agent_id: string): Promise<void> {
  */
 async function putAway(deps: Deps, agent_id: string): Promise<void> {
   const { store } = deps;
-  await deps.transitions.retry(async () => {
+  await deps.transitions.retry(async (notAfterMs) => {
     const before = await store.standing(agent_id);
     if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
     const nowMs = store.nowMs();
@@ -164,6 +165,7 @@ async function putAway(deps: Deps, agent_id: string): Promise<void> {
         },
       ],
       due: [{ ref: agentRef(agent_id), atMs: nowMs + GONE_AFTER_MS }],
+      notAfterMs,
     });
     return outcome.ok ? true : undefined;
   });

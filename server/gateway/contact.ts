@@ -39,13 +39,14 @@ export function createContacts(deps: { store: Store; transitions: Transitions })
     agentId: string,
     decide: (record: AgentRecord, standing: Standing) => AgentFacts,
   ): Promise<Standing> {
-    return await transitions.retry(async () => {
+    return await transitions.retry(async (notAfterMs) => {
       const standing = await find(agentId);
       const record = completeAgent(decide(standing.record, standing));
       if (isSameRecord(record, standing.record)) return standing;
       const outcome = await store.commit({
         writes: [{ kind: 'agent', id: agentId, expect: standing.revision, value: record }],
         due: [{ ref: agentRef(agentId), atMs: store.nowMs() }],
+        notAfterMs,
       });
       return outcome.ok ? { ...standing, record, revision: outcome.revision } : undefined;
     });

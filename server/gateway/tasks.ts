@@ -11,7 +11,7 @@ import {
 import type { Clock, Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
 import type { Batch, Store, Write } from '../ports/store.ts';
-import { type Transitions, taskRef } from './transition.ts';
+import { commitDeadlineMs, type Transitions, taskRef } from './transition.ts';
 
 export type TaskLimits = {
   /** Longest time a task may stay open, whatever its `timeout` says. */
@@ -100,7 +100,10 @@ async function awaitTerminal(
 /** Accepts a submission: input, state and due entry in one commit. The answer is the fresh snapshot of §2.1. */
 async function submitOnce(deps: Deps, submission: Submission): Promise<TaskInfo> {
   const input = acceptInput(deps, submission);
-  const outcome = await deps.store.commit(submitBatch(deps, input, submission, []));
+  const outcome = await deps.store.commit({
+    ...submitBatch(deps, input, submission, []),
+    notAfterMs: commitDeadlineMs(deps.store),
+  });
   if (!outcome.ok) throw tooManyOpen(deps.limits.openTasksMax);
   return describeFreshTask(input);
 }
@@ -109,7 +112,7 @@ async function submitOnce(deps: Deps, submission: Submission): Promise<TaskInfo>
 async function submitUnderKey(deps: Deps, submission: Submission, key: string): Promise<TaskInfo> {
   const { store, limits } = deps;
   const fingerprint = fingerprintOf(submission);
-  return await deps.transitions.retry(async () => {
+  return await deps.transitions.retry(async (notAfterMs) => {
     const known = await store.get('key', key);
     if (known && known.value.fingerprint !== fingerprint) {
       throw new GatewayError(
@@ -128,7 +131,7 @@ async function submitUnderKey(deps: Deps, submission: Submission, key: string): 
       value: { request_id, fingerprint, create_time },
       keepMs: limits.keepKeysMs,
     };
-    const outcome = await store.commit(submitBatch(deps, input, submission, [write]));
+    const outcome = await store.commit({ ...submitBatch(deps, input, submission, [write]), notAfterMs });
     if (outcome.ok) return describeFreshTask(input);
     if (outcome.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
     return undefined;

@@ -105,19 +105,30 @@ export type Transitions = {
    * somebody else was faster, so the step is decided anew on what is stored now.
    */
   advance(request_id: string, trigger: (state: TaskState) => Trigger, terms?: Terms): Promise<Advance>;
-  /** Runs a decision again and again until its commit is taken: at most 8 tries, then `busy` (503). */
-  retry<T>(attempt: () => Promise<T | undefined>): Promise<T>;
+  /**
+   * Runs a decision again and again until its commit is taken: at most 8 tries, then `busy` (503). Every try is given
+   * the store time after which its commit must not be applied.
+   */
+  retry<T>(attempt: (notAfterMs: number) => Promise<T | undefined>): Promise<T>;
 };
 
 const TRIES_MAX = 8;
+/** A commit held up for longer is not applied: its caller is told 503 soon after. */
+const COMMIT_WITHIN_MS = 4_000;
+
+/** Until when a commit that is begun now may be applied, by the store's clock. */
+export function commitDeadlineMs(store: Pick<Store, 'nowMs'>): number {
+  return store.nowMs() + COMMIT_WITHIN_MS;
+}
 
 /** Creates the shared read-decide-commit loop. */
 export function createTransitions(deps: { store: Store; clock: Clock; chance: Chance }): Transitions {
   const { store, clock, chance } = deps;
 
-  async function retry<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  async function retry<T>(attempt: (notAfterMs: number) => Promise<T | undefined>): Promise<T> {
+    const notAfterMs = commitDeadlineMs(store);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const done = await attempt();
+      const done = await attempt(notAfterMs);
       if (done !== undefined) return done;
       await clock.sleep(Math.floor(chance() * 2 ** tries));
     }
@@ -127,16 +138,17 @@ export function createTransitions(deps: { store: Store; clock: Clock; chance: Ch
   return {
     retry,
     advance: (request_id, trigger, terms) =>
-      retry(async (): Promise<Advance | undefined> => {
+      retry(async (notAfterMs): Promise<Advance | undefined> => {
         const before = await store.get('task', request_id);
         if (!before) return { kind: 'absent' };
         const decided = step(before.value, trigger(before.value), store.nowMs());
         if (!decided.ok) return { kind: 'refused', refusal: decided.refusal, state: before.value };
         const after = decided.state;
         if (after === before.value) return { kind: 'unchanged', state: after };
-        const outcome: Outcome = await store.commit(
-          batchFor({ request_id, before, after, trigger: trigger(before.value) }, terms),
-        );
+        const outcome: Outcome = await store.commit({
+          ...batchFor({ request_id, before, after, trigger: trigger(before.value) }, terms),
+          notAfterMs,
+        });
         return outcome.ok ? { kind: 'moved', state: after } : undefined;
       }),
   };

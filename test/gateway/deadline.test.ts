@@ -1,0 +1,63 @@
+/** One deadline for a call: the caller is answered in time, and nothing is applied after it was told otherwise. */
+import { describe, expect, test } from 'vitest';
+import type { Batch, Store } from '../../server/ports/store.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
+import { STORES } from '../fakes/stores.ts';
+import { buildRegistration, buildSubmission, type World } from '../fakes/world.ts';
+import { useWorlds } from '../fakes/worlds.ts';
+
+describe.each(STORES)('on %s', (_name, open) => {
+  const start = useWorlds(open);
+
+  /** Every call that changes something, on a task that is pending. */
+  const calls = (world: World, request_id: string): readonly (() => Promise<unknown>)[] => [
+    () => world.gateway.registerAgent(buildRegistration('A')),
+    () => world.gateway.heartbeatAgent({ agent_id: 'A', draining: true }),
+    () => world.gateway.submitTask(buildSubmission()),
+    () => world.gateway.submitTask(buildSubmission(), 'key'),
+    () => world.gateway.cancelTask(request_id),
+    () => world.gateway.unregisterAgent('A'),
+  ];
+
+  test('a call’s commits must be applied within four seconds of its beginning', async () => {
+    const batches: Batch[] = [];
+    const wrap = (store: Store): Store => ({
+      ...store,
+      commit(batch) {
+        batches.push(batch);
+        return store.commit(batch);
+      },
+    });
+    const world = await start({ wrap });
+    const { request_id } = await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
+    for (const call of calls(world, request_id)) {
+      const beganMs = world.store.nowMs();
+      batches.length = 0;
+      await call();
+      expect(batches.length).toBeGreaterThan(0);
+      for (const { notAfterMs, writes } of batches) {
+        if (writes.length > 0) expect(notAfterMs).toBe(beganMs + 4_000);
+      }
+    }
+  });
+
+  test('a store that does not answer is an outage within five seconds', async () => {
+    let isStuck = false;
+    const wrap = (store: Store): Store => ({
+      ...store,
+      commit: (batch) => (isStuck ? new Promise(() => undefined) : store.commit(batch)),
+    });
+    const world = await start({ wrap });
+    const { request_id } = await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
+    await world.gateway.registerAgent(buildRegistration('A', { agent_tags: [] }));
+    isStuck = true;
+    for (const call of calls(world, request_id)) {
+      const answer = call().then(
+        () => 'done',
+        (error: unknown) => error,
+      );
+      await world.clock.advance(4_750);
+      expect(await answer).toBeInstanceOf(StoreUnavailable);
+    }
+  });
+});
