@@ -2,11 +2,15 @@
  * The server's one entry: reads the settings, starts the gateway, says where it is, and ends it on SIGTERM or SIGINT.
  * Settings that cannot be used are told all at once, and nothing is started.
  */
+import { setTimeout } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import { composeGateway } from './compose.ts';
 import { readConfig } from './config.ts';
 import { createLog } from './system/log.ts';
 import { describeStart } from './welcome.ts';
+
+/** For the last lines of the log to leave, or to fail to. */
+const LAST_LINES_MS = 50;
 
 const answer = readConfig(process.env);
 if (!answer.ok) {
@@ -34,6 +38,9 @@ try {
     else log.info({ signal }, 'shutting down');
     await running.stop();
     log.info({}, 'stopped');
+    // Lines are written in the background, and that is where it shows when nobody reads them any more. Flushing at
+    // once would try a broken pipe again and again for ever.
+    await setTimeout(LAST_LINES_MS);
     log.flush();
   });
 } catch (error) {

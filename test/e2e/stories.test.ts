@@ -110,6 +110,11 @@ describe('a restart', { timeout: 120_000 }, () => {
     });
   });
 
+  test('on SIGTERM ends also when nobody reads its log any more', async () => {
+    gateway.hangUp();
+    expect(await gateway.stop()).toBe(0);
+  });
+
   test('is refused while another gateway holds the file, and says which', async () => {
     await expect(start()).rejects.toThrow(/gateway\.db/);
   }, 30_000);

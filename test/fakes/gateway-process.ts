@@ -16,6 +16,8 @@ export type GatewayProcess = {
   readonly pid: number;
   /** Everything it has printed so far. */
   output(): string;
+  /** Stops reading what it prints, as a terminal that was closed. */
+  hangUp(): void;
   /** SIGKILL: nothing is said goodbye to. */
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. Twice is fine. */
@@ -47,6 +49,10 @@ export async function startGateway(
     baseUrl,
     pid: child.pid ?? 0,
     output: () => printed,
+    hangUp() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
     kill: async () => void (await end(child, 'SIGKILL')),
     stop: () => end(child, 'SIGTERM'),
   };
