@@ -108,8 +108,8 @@ describe('the tarball', () => {
     const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
     const names = Object.keys(lock.packages).filter((path) => path !== '');
     expect(names.map((path) => path.replace('node_modules/', '')).sort()).toEqual([
-      ...['@task-gateway/contract', '@task-gateway/sdk', 'eventsource-parser', 'openapi-fetch'],
-      'openapi-typescript-helpers',
+      ...['@task-gateway/contract', '@task-gateway/sdk', 'commander', 'eventsource-parser'],
+      ...['get-east-asian-width', 'openapi-fetch', 'openapi-typescript-helpers'],
     ]);
     expect(JSON.stringify(lock)).not.toContain('hasInstallScript');
   });
