@@ -1,23 +1,51 @@
-/** Any store with an outage in the test's hands: commits that fail before they are applied, or after. */
+/** Any store with an outage in the test's hands: commits that fail before they are applied or after, reads that fail. */
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 
-export type Fault = 'before' | 'after';
+export type Fault = 'before' | 'after' | 'read';
 
 export type FaultyStore = Store & {
-  /** The next commits meet these faults, in order. */
+  /** The next commits meet `before` and `after` in order, the next reads `read`; what was planned earlier is dropped. */
   plan(faults: readonly Fault[]): void;
+  /** Nothing fails while this runs; what is planned is kept for later. */
+  spare<T>(work: () => Promise<T>): Promise<T>;
 };
 
 /** Wraps a store; until something is planned it changes nothing. */
 export function createFaultyStore(store: Store): FaultyStore {
-  let planned: Fault[] = [];
+  let commits: Fault[] = [];
+  let reads: Fault[] = [];
+  let spared = false;
+
+  const meet = (planned: Fault[]): Fault | undefined => (spared ? undefined : planned.shift());
+  const failing =
+    <Args extends readonly unknown[], T>(read: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      if (meet(reads)) throw new StoreUnavailable('planned outage of a read');
+      return await read(...args);
+    };
+
+  const read = failing(store.get as (kind: string, id: string) => Promise<unknown>);
   return {
     ...store,
+    get: read as Store['get'],
+    list: failing(store.list as (...args: never) => Promise<unknown>) as Store['list'],
+    due: failing(store.due),
+    standing: failing(store.standing),
+    changes: failing(store.changes),
     plan(faults) {
-      planned = [...faults];
+      commits = faults.filter((fault) => fault !== 'read');
+      reads = faults.filter((fault) => fault === 'read');
+    },
+    async spare(work) {
+      spared = true;
+      try {
+        return await work();
+      } finally {
+        spared = false;
+      }
     },
     async commit(batch) {
-      const fault = planned.shift();
+      const fault = meet(commits);
       if (fault === 'before') throw new StoreUnavailable('planned outage, nothing was applied');
       const outcome = await store.commit(batch);
       if (fault === 'after') throw new StoreUnavailable('planned outage, the answer was lost');

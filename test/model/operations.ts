@@ -133,7 +133,10 @@ const around: readonly fc.WeightedArbitrary<Operation>[] = [
     weight: 1,
     arbitrary: fc.record({
       op: fc.constant('fault' as const),
-      faults: fc.array(fc.constantFrom('before' as const, 'after' as const), { minLength: 1, maxLength: 4 }),
+      faults: fc.array(fc.constantFrom('before' as const, 'after' as const, 'read' as const), {
+        minLength: 1,
+        maxLength: 4,
+      }),
     }),
   },
   {
