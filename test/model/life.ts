@@ -76,6 +76,7 @@ export async function live(lifetimes: Lifetimes, plan: readonly Operation[]): Pr
 
   async function carryOut(operation: Operation): Promise<void> {
     if (operation.op === 'crash') return await crash();
+    if (operation.op === 'die') return await die(operation);
     if (operation.op === 'fault') return faulty.plan(operation.faults);
     if (operation.op === 'pass') return await passTime(operation.ms);
     if (operation.op === 'freeze') {
@@ -94,6 +95,16 @@ export async function live(lifetimes: Lifetimes, plan: readonly Operation[]): Pr
     await settleMicrotasks();
     ({ world, faulty } = start(await lifetimes.reopen(clock)));
     await settle();
+  }
+
+  /** Whatever was under way is never answered; what follows is a crash. */
+  async function die({ during, afterCommits }: Extract<Operation, { op: 'die' }>): Promise<void> {
+    faulty.die(afterCommits);
+    void call(world, past, during).catch(() => undefined);
+    await clock.advance(1_000);
+    void world.settle().catch(() => undefined);
+    await settleMicrotasks();
+    await crash();
   }
 
   /** The duties meet planned outages as the running gateway does: they come back to what they left. */
