@@ -1,5 +1,5 @@
 /** Opens the stream of a session's events (§4.2): one attempt; whoever follows the feed makes the next. */
-import type { Api, CallsDeps } from './calls.ts';
+import type { CallsDeps } from './calls.ts';
 import type { SessionId } from './contract.ts';
 import { ConnectionError } from './errors.ts';
 import { bearer, withSecret } from './secrets.ts';
@@ -12,16 +12,25 @@ export type OpenSession = (
   options: { readonly signal: AbortSignal } & Pick<CallOptions, 'timeoutMs' | 'headers'>,
 ) => Promise<ReadableStream<Uint8Array>>;
 
+/** Sends the request with the `fetch` it is given. */
+type AskForStream = (request: {
+  readonly session: SessionId;
+  readonly lastEventId: string | undefined;
+  readonly headers: Record<string, string>;
+  fetch(request: Request): Promise<Response>;
+}) => Promise<{
+  readonly data?: ReadableStream<Uint8Array> | null | undefined;
+  readonly error?: unknown;
+  readonly response: Response;
+}>;
+
 /** Creates the way to open sessions. Throws as the calls do, and `not_an_event_stream`. */
-export function createOpenSession(deps: CallsDeps, api: Api): OpenSession {
+export function createOpenSession(deps: CallsDeps, ask: AskForStream): OpenSession {
   return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) => {
-    // An id that no header can carry is none of the gateway's; without one everything is sent again.
-    const header = lastEventId && /^[\x20-\x7e]+$/.test(lastEventId) ? { 'Last-Event-ID': lastEventId } : {};
     return withSecret(deps.auth, async (auth) => {
-      const answer = await api.GET('/api/cli/events', {
-        params: { query: { cli_session_id: session }, header },
+      const answer = await ask({
+        ...{ session, lastEventId },
         headers: { ...bearer({ headers }, auth), accept: 'text/event-stream' },
-        parseAs: 'stream',
         fetch: (request) => openOnce(deps, { signal, timeoutMs }, request),
       });
       if (!answer.response.ok) throw refuse(deps, answer, 1);
