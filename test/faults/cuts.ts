@@ -79,13 +79,30 @@ function refuseEndless(endMs: number): void {
   if (performance.now() > endMs) throw new Error('the recorded life took longer than a minute');
 }
 
-/**
- * Goes through the operations and cuts at about so many points, in all ways. `lost` holds what was missing after the
- * first cut that lost something, with the place.
- */
+/** So many places spread over the whole life. */
+export function spread(operations: readonly Operation[], count: number): ReadonlySet<number> {
+  return new Set(
+    Array.from({ length: count }, (_, n) => Math.floor(((n + 1) * operations.length) / count) - 1),
+  );
+}
+
+/** So many places spread over what came shortly behind each failed fsync: `reach` operations. */
+export function spreadBehindFailures(
+  operations: readonly Operation[],
+  count: number,
+  reach: number,
+): ReadonlySet<number> {
+  const near = operations.flatMap(({ kind }, at) =>
+    kind === 'failed sync' ? Array.from({ length: reach }, (_, n) => at + n) : [],
+  );
+  const places = [...new Set(near)].filter((at) => at < operations.length);
+  return new Set(places.filter((_, n) => (n * count) % places.length < count));
+}
+
+/** Goes through the operations and cuts behind those at the given places, in all ways; stops at the first loss. */
 export async function tryCuts(
   operations: readonly Operation[],
-  points: number,
+  places: ReadonlySet<number>,
   findLost: FindLost,
 ): Promise<{ readonly tried: number; readonly promises: number; readonly lost: readonly string[] }> {
   // In memory if there is such a folder: nothing here depends on a disk.
@@ -93,27 +110,28 @@ export async function tryCuts(
   const disk = createDisk();
   const submitted = new Set<string>();
   const succeeded = new Set<string>();
-  const every = Math.max(1, Math.floor((operations.length * CUTS.length) / points));
-  let point = 0;
   let tried = 0;
   let lost: readonly string[] = [];
   try {
-    for (const operation of operations) {
+    for (const [at, operation] of operations.entries()) {
       disk.follow(operation);
       if (operation.kind === 'answer') noteAnswer(operation.text, submitted, succeeded);
       for (const how of CUTS) {
-        point += 1;
-        if (point % every !== 0 || submitted.size === 0 || lost.length > 0) continue;
+        if (!places.has(at) || submitted.size === 0 || lost.length > 0) continue;
         tried += 1;
         disk.cut(how, folder, Math.random);
-        const found = await findLost(join(folder, 'gateway.db'), { submitted, succeeded });
-        lost = found.map((one) => `cut after operation ${Math.floor(point / CUTS.length)} (${how}): ${one}`);
+        const found = await findLost(join(folder, 'gateway.db'), { submitted, succeeded }).catch(tellError);
+        lost = found.map((one) => `cut after operation ${at} (${how}): ${one}`);
       }
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   return { tried, promises: submitted.size + succeeded.size, lost };
+}
+
+function tellError(error: unknown): readonly string[] {
+  return [error instanceof Error ? error.message : String(error)];
 }
 
 /** What a caller was told: a task that was accepted, a report that was. */

@@ -7,13 +7,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findLostByEngine, findLostByGateway, findTracingObstacle, recordLife, tryCuts } from './cuts.ts';
+import {
+  findLostByEngine,
+  findLostByGateway,
+  findTracingObstacle,
+  recordLife,
+  spread,
+  spreadBehindFailures,
+  tryCuts,
+} from './cuts.ts';
+import { CUTS } from './disk.ts';
 
-/** How many cuts are tried; `CUT_POINTS` asks for more. A hundredth of them is opened by the real gateway. */
+/** How many cuts are tried; `CUT_POINTS` asks for more. A hundredth of them, and a few more, are opened by the real gateway. */
 const POINTS = Number(process.env.CUT_POINTS ?? 2_000);
+const GATEWAY_POINTS = 9 + POINTS / 100;
 const TASKS = 150;
-/** The first fsync of each writer that fails; a writer that comes back has another behind it. */
-const FAILING_SYNC = 25;
+/** The fsyncs of each writer that fail; the writer that follows it, a thread of its own, counts anew. */
+const FAILING_SYNCS = '25..27';
+/** Cuts behind a failed fsync are tried until the file was opened anew and written to, about. */
+const REACH = 150;
 
 const obstacle = findTracingObstacle();
 if (obstacle !== undefined) console.warn(`NOT TRIED: power cuts. ${obstacle}.`);
@@ -31,10 +43,14 @@ test('where the tests must be complete, power cuts are tried', () => {
 describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINTS * 250 }, () => {
   test(`lose nothing that was answered, at ${POINTS} points`, async () => {
     const operations = await recordLife(folder, TASKS);
-    const byEngine = await tryCuts(operations, POINTS, findLostByEngine);
+    const byEngine = await tryCuts(operations, spread(operations, POINTS / CUTS.length), findLostByEngine);
     expect(byEngine.lost).toEqual([]);
     expect(byEngine.promises).toBeGreaterThanOrEqual(TASKS * 2);
-    const byGateway = await tryCuts(operations, Math.ceil(POINTS / 100), findLostByGateway);
+    const byGateway = await tryCuts(
+      operations,
+      spread(operations, GATEWAY_POINTS / CUTS.length),
+      findLostByGateway,
+    );
     expect(byGateway.lost).toEqual([]);
     expect(byGateway.tried).toBeGreaterThan(0);
     console.log(`figure: power-cuts ${byEngine.tried} cuts`);
@@ -42,11 +58,15 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
   });
 
   test('lose nothing that was answered after an fsync had failed: nothing rests on what it was for', async () => {
-    const inject = `inject=fsync,fdatasync:error=EIO:when=${FAILING_SYNC}`;
+    const inject = `inject=fsync,fdatasync:error=EIO:when=${FAILING_SYNCS}`;
     const operations = await recordLife(folder, TASKS, ['-e', inject]);
     const failed = operations.filter(({ kind }) => kind === 'failed sync').length;
     expect(failed).toBeGreaterThan(0);
-    const { tried, promises, lost } = await tryCuts(operations, POINTS / 4, findLostByEngine);
+    const { tried, promises, lost } = await tryCuts(
+      operations,
+      spreadBehindFailures(operations, POINTS / 8, REACH),
+      findLostByEngine,
+    );
     expect(lost).toEqual([]);
     expect(promises).toBeGreaterThan(TASKS);
     console.log(`figure: power-cuts-after-failed-fsync ${tried} cuts`);
