@@ -64,7 +64,7 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
     expect(failed).toBeGreaterThan(0);
     const { tried, promises, lost } = await tryCuts(
       operations,
-      spreadBehindFailures(operations, POINTS / 8, REACH),
+      spreadBehindFailures(operations, POINTS / 20, REACH),
       findLostByEngine,
     );
     expect(lost).toEqual([]);
