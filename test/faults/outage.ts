@@ -54,10 +54,10 @@ export async function endure(
     await gateway.kill();
     gateway = await startGateway({ STORE: `sqlite:${file}`, PORT: new URL(baseUrl).port });
     expect(await history.check(baseUrl)).toEqual([]);
-    const { submitted, cancelled, reported, shown } = history.count();
-    expect(Math.min(submitted, cancelled, reported, shown)).toBeGreaterThan(0);
+    const counts = history.count();
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
     console.log(`figure: ${name}:back-after ${Math.round(Math.max(...figures))} ms`);
-    console.log(`figure: ${name}:acknowledged ${submitted} tasks`);
+    console.log(`figure: ${name}:acknowledged ${counts.submitted} tasks`);
   } finally {
     await load.close();
     await gateway.stop();
