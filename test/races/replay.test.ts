@@ -49,10 +49,10 @@ async function countEqual(record: (seed: number) => Promise<readonly string[]>):
 
 test('a life is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
   const equal = await countEqual(recordLife);
-  console.log(`figure: replay.lives ${equal} of ${SEEDS.length} seeds`);
+  console.log(`figure: replay.lives ${equal}/${SEEDS.length} seeds`);
 });
 
 test('a race is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
   const equal = await countEqual(recordRace);
-  console.log(`figure: replay.races ${equal} of ${SEEDS.length} seeds`);
+  console.log(`figure: replay.races ${equal}/${SEEDS.length} seeds`);
 });
