@@ -34,7 +34,7 @@ const STALL_MS = 30_000;
 /** So many streams are written to before anything else gets a turn. */
 const STREAMS_PER_TURN = 500;
 /** Bytes of a frame handed over at a time; a reader shows progress at this grain. */
-const SLICE_CHARS = 16_384;
+const SLICE_BYTES = 16_384;
 const RETRY_MS = 2_000;
 
 const STREAM_HEADERS = {
@@ -65,6 +65,7 @@ type Deps = {
 export function createStreams({ clock, chance, log, limits, pingIntervalMs }: Deps): Streams {
   const streams = new Set<Stream>();
   const perSession = new Map<string, number>();
+  const frames = new WeakMap<StreamItem, Buffer>();
   const tickMs = Math.min(TICK_MS, pingIntervalMs);
   const ticksPerPing = Math.round(pingIntervalMs / tickMs);
   let ticking: AbortController | null = null;
@@ -140,11 +141,18 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
     });
   }
 
-  async function write(stream: Stream, frame: string): Promise<void> {
-    for (let from = 0; from < frame.length && !stream.leave.signal.aborted; from += SLICE_CHARS) {
-      const slice = frame.length <= SLICE_CHARS ? frame : sliceWell(frame, from, SLICE_CHARS);
+  async function write(stream: Stream, frame: Buffer): Promise<void> {
+    for (let from = 0; from < frame.length && !stream.leave.signal.aborted; from += SLICE_BYTES) {
+      const slice = frame.length <= SLICE_BYTES ? frame : frame.subarray(from, from + SLICE_BYTES);
       if (!stream.response.write(slice)) await drained(stream);
     }
+  }
+
+  /** Readers that are given the same item are written the same bytes. */
+  function frameOf(item: StreamItem): Buffer {
+    const frame = frames.get(item) ?? Buffer.from(describeItem(item));
+    frames.set(item, frame);
+    return frame;
   }
 
   /** Writes items until the feed ends, which it does when the reader leaves. Never throws. */
@@ -155,7 +163,7 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
   ): Promise<void> {
     try {
       for (let next = await first; !next.done; next = await items.next()) {
-        await write(stream, describeItem(next.value));
+        await write(stream, frameOf(next.value));
         if (stream.leave.signal.aborted) break;
       }
       await items.return?.();
@@ -214,17 +222,4 @@ function describeItem(item: StreamItem): string {
   if (item.gap) return ': gap\n\n';
   const { event, request_id, status, result, error_info } = item.event;
   return `id: ${item.cursor}\ndata: ${JSON.stringify({ event, request_id, status, result, error_info })}\n\n`;
-}
-
-/** A slice of a text that cuts no character in two. */
-function sliceWell(text: string, from: number, chars: number): string {
-  const start = isSecondHalf(text, from) ? from + 1 : from;
-  const end = from + chars;
-  return text.slice(start, isSecondHalf(text, end) ? end + 1 : end);
-}
-
-/** JSON.stringify leaves no half alone, so a second half always has its first before it. */
-function isSecondHalf(text: string, index: number): boolean {
-  const code = text.charCodeAt(index);
-  return code >= 0xdc00 && code <= 0xdfff;
 }
