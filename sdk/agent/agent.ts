@@ -4,9 +4,10 @@
  * `created` until `start()`. `working`: tasks come. `draining` from `stop()` on: no more come, those in hand are
  * finished and the agent goes on beating. `stopped`: nothing is open any more. It never goes back.
  */
-import { type ClientOptions, createClient } from '../client.ts';
+import { createClient } from '../client.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { InvalidOptionError, TaskGatewayError } from '../errors.ts';
+import type { ClientOptions } from '../settings.ts';
 import { createInbox, type ListenOptions } from './inbox.ts';
 import type { AgentNotice } from './notice.ts';
 import { createPresence } from './presence.ts';
