@@ -1,6 +1,7 @@
 /**
  * The open event streams (§4.2, §6): a cursor each, never a queue. A stream's feed is read only as fast as its reader
- * takes the bytes, so what a slow reader costs is one event. Frames go straight to the socket, in slices.
+ * takes the bytes, so what a slow reader costs is one event. Frames go straight to the socket, in slices, and a long
+ * replay in turns with everything else.
  *
  * One timer serves all: it pings, and looks for readers that took nothing for thirty seconds. Streams end when the reader leaves, stalls or falls behind what is kept, and when the server drains.
  */
@@ -10,6 +11,7 @@ import type { StreamItem } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { EventSource } from './handlers.ts';
 import { Problem } from './problems.ts';
+import { createTurns, type Share } from './turns.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
@@ -47,6 +49,7 @@ const STREAM_HEADERS = {
 type Stream = {
   readonly response: ServerResponse;
   readonly leave: AbortController;
+  readonly share: Share;
   /** Goes on with a frame that waits for the reader to take what was written. */
   release: (() => void) | null;
   /** Since when the reader was seen to take nothing of what lies there for it, and how much it had by then. */
@@ -68,6 +71,7 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
   const frames = new WeakMap<StreamItem, Buffer>();
   const tickMs = Math.min(TICK_MS, pingIntervalMs);
   const ticksPerPing = Math.round(pingIntervalMs / tickMs);
+  const turns = createTurns();
   let ticking: AbortController | null = null;
 
   function admit(session: string): void {
@@ -144,8 +148,12 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
   async function write(stream: Stream, frame: Buffer): Promise<void> {
     for (let from = 0; from < frame.length && !stream.leave.signal.aborted; from += SLICE_BYTES) {
       const slice = frame.length <= SLICE_BYTES ? frame : frame.subarray(from, from + SLICE_BYTES);
-      if (!stream.response.write(slice)) await drained(stream);
+      if (stream.response.write(slice)) continue;
+      await drained(stream);
+      // A quick reader's socket drains at once: that must not be the way to write on and on.
+      if (!stream.leave.signal.aborted) await turns.next(stream.share);
     }
+    if (turns.spend(stream.share)) await turns.next(stream.share);
   }
 
   /** Readers that are given the same item are written the same bytes. */
@@ -177,7 +185,13 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
   return {
     async serve({ session, open }, response) {
       admit(session);
-      const stream: Stream = { response, leave: new AbortController(), release: null, stalled: null };
+      const stream: Stream = {
+        response,
+        leave: new AbortController(),
+        share: { turn: 0, events: 0 },
+        release: null,
+        stalled: null,
+      };
       enter(session, stream);
       response.once('close', () => {
         leave(session, stream);

@@ -9,8 +9,8 @@ import { type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-proc
 import { countDescriptors, percentile, printFigure, readRssKiB } from './measure.ts';
 import { SCALE } from './soak.ts';
 
-const SENDERS = Math.round(200 * SCALE);
-const READERS = Math.round(100 * SCALE);
+const SENDERS = Math.min(1_000, Math.round(200 * SCALE));
+const READERS = Math.min(1_000, Math.round(100 * SCALE));
 /** What is promised, and how much later than promised it may be seen here. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
