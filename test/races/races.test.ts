@@ -5,7 +5,7 @@ import { STORES } from '../fakes/stores.ts';
 import { describeRace, RACES } from './races.ts';
 
 /** How many interleavings of each race; `RACE_RUNS` asks for more. */
-const RUNS = Number(process.env.RACE_RUNS ?? 300);
+const RUNS = Number(process.env.RACE_RUNS ?? 2_000);
 
 describe.each(STORES)('on %s', (_name, open) => {
   for (const [name, race] of Object.entries(RACES)) {
