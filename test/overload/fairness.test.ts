@@ -56,12 +56,15 @@ async function sample(): Promise<Times> {
 
 let alone: Times | null = null;
 
-/** Prints the 99th percentiles, and how many times those of the session alone they are. */
+/** Prints what is usual and what is rare, and how many times those of the session alone they are. */
 function printTimes(beside: string, times: Times): void {
   for (const what of ['submit', 'get', 'event'] as const) {
-    const ms = percentile(times[what], 0.99);
-    printFigure(`${what}_p99_${beside}`, ms, 'ms');
-    if (alone) printFigure(`${what}_p99_${beside}_ratio`, ms / percentile(alone[what], 0.99), 'x');
+    for (const share of [0.5, 0.99]) {
+      const ms = percentile(times[what], share);
+      const name = `${what}_p${share * 100}_${beside}`;
+      printFigure(name, ms, 'ms');
+      if (alone) printFigure(`${name}_ratio`, ms / percentile(alone[what], share), 'x');
+    }
   }
 }
 
