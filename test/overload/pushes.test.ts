@@ -3,7 +3,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { countDescriptors, percentile, printFigure } from './measure.ts';
+import { tellFigure } from '../full/figure.ts';
+import { countDescriptors, percentile } from './measure.ts';
 import { createCaller } from './submitting.ts';
 
 const PUSHES_MAX = 5_000;
@@ -73,7 +74,7 @@ test(`of ${PUSHES_MAX + MORE} tasks for an agent that does not answer ${PUSHES_M
     await caller.call('GET', `/api/cli/tasks/${id}?auth=${SECRET}`);
     took.push(performance.now() - startMs);
   }
-  printFigure(`submit_get_beside_${PUSHES_MAX}_pushes_p99`, percentile(took, 0.99), 'ms');
+  tellFigure(`submit_get_beside_${PUSHES_MAX}_pushes_p99`, percentile(took, 0.99), 'ms');
   expect(percentile(took, 0.99)).toBeLessThan(ANSWER_WITHIN_MS);
   expect(agent.held()).toBe(PUSHES_MAX);
 

@@ -6,7 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { get, post, submit } from '../e2e/wire.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { countDescriptors, percentile, printFigure, readRssKiB } from './measure.ts';
+import { tellFigure } from '../full/figure.ts';
+import { countDescriptors, percentile, readRssKiB } from './measure.ts';
 import { SCALE } from './soak.ts';
 
 const SENDERS = Math.min(1_000, Math.round(200 * SCALE));
@@ -134,8 +135,8 @@ describe('while hundreds are slow', () => {
       { timeout: STALL_MS + LATE_MS, interval: 250 },
     );
     const afterMs = performance.now() - startMs;
-    printFigure('stalled_reader_memory', (mostKiB - beforeKiB) / READERS, 'KiB');
-    printFigure('stalled_reader_cut', afterMs / 1_000, 's');
+    tellFigure('stalled-reader-memory', (mostKiB - beforeKiB) / READERS, 'KiB');
+    tellFigure('stalled-reader-cut', afterMs / 1_000, 's');
     expect(afterMs).toBeGreaterThan(STALL_MS - 500);
     for (const socket of sockets) socket.destroy();
   });
@@ -156,7 +157,7 @@ describe('while hundreds are slow', () => {
       // A caller every now and then; the machine is not to be kept busy by those who measure.
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    printFigure(`submit_get_cancel_beside_slow_${kind}_p99`, percentile(took, 0.99), 'ms');
+    tellFigure(`submit_get_cancel_beside_slow_${kind}_p99`, percentile(took, 0.99), 'ms');
     expect(percentile(took, 0.99)).toBeLessThan(ANSWER_WITHIN_MS);
   });
 });

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Stream, subscribe } from '../e2e/wire.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure } from '../full/figure.ts';
 import { startCrowd } from './crowd.ts';
-import { printFigure, readRssKiB } from './measure.ts';
+import { readRssKiB } from './measure.ts';
 import { SCALE } from './soak.ts';
 import { createCaller } from './submitting.ts';
 
@@ -41,7 +42,7 @@ test(`${STREAMS} streams at once each get every event of their session once, in 
   try {
     const beforeKiB = readRssKiB(gateway.pid);
     await crowd.open(Array.from({ length: STREAMS }, (_, place) => names[place % SESSIONS] ?? ''));
-    printFigure(`stream_memory_of_${STREAMS}`, (readRssKiB(gateway.pid) - beforeKiB) / STREAMS, 'KiB');
+    tellFigure(`stream_memory_of_${STREAMS}`, (readRssKiB(gateway.pid) - beforeKiB) / STREAMS, 'KiB');
     await Promise.all(names.map((cli_session_id) => caller.submitMany(EVENTS_EACH, { cli_session_id })));
     await crowd.awaitEvents(EVENTS_EACH);
     for (const session of names) {

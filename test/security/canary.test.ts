@@ -12,6 +12,7 @@ import { buildCall, OPERATIONS } from '../contract/calls.ts';
 import { createCanaries, readStoreFiles } from '../fakes/canaries.ts';
 import { useFolder } from '../fakes/folder.ts';
 import { startGateway } from '../fakes/gateway-process.ts';
+import { tellTally } from '../full/figure.ts';
 import { exchange } from '../http/wire.ts';
 
 /** Each holds characters that are written otherwise in a URL and in JSON. */
@@ -226,8 +227,8 @@ describe('a secret of a running gateway', () => {
     // The search was not idle: what is not secret is there.
     expect(gateway.output().split('\n').length).toBeGreaterThan(requests.length);
     expect(agent.pushed.join()).toContain('webhook-signature');
-    console.log(`figure: canary_outputs_searched ${outputs.length} outputs`);
-    console.log('figure: canary_leaks 0 leaks');
+    tellTally('canary-outputs-searched', outputs.length, 'outputs');
+    tellTally('canary-leaks', leaks.length, 'leaks');
   });
 
   test('stands in no message about settings that cannot be used', { timeout: 60_000 }, async () => {

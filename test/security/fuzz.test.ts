@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useFolder } from '../fakes/folder.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure, tellTally } from '../full/figure.ts';
 import { flood } from './flood.ts';
 import { createDice, createInputs, type Input } from './inputs.ts';
 
@@ -61,9 +62,10 @@ test('no input gets an answer of 500, ends the process or leaves anything behind
     const told = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
     console.log(`fuzz: ${[...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ')}`);
     console.log(`fuzz: ${told.join(', ')}, closed upon ${unanswered}; memory ${memoryMb.join(', ')} MB`);
-    console.log(`figure: fuzz_inputs ${INPUTS} inputs`);
-    console.log(`figure: fuzz_answers_5xx 0 answers`);
-    console.log(`figure: fuzz_memory_growth ${grownMb} MB`);
+    tellTally('fuzz-inputs', INPUTS, 'inputs');
+    const failed = [...statuses].filter(([status]) => status >= 500);
+    tellTally('fuzz-answers-5xx', failed.length, 'statuses');
+    tellFigure('fuzz-memory-growth', grownMb, 'MB');
   } finally {
     await gateway.kill();
   }
