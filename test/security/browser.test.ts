@@ -18,8 +18,8 @@ if (executable === undefined) {
 
 /** What a script says of its request. */
 type Init = {
-  readonly method?: 'POST';
-  readonly mode?: 'no-cors';
+  readonly method?: string;
+  readonly mode?: 'no-cors' | 'cors';
   readonly headers?: Record<string, string>;
   readonly body?: string;
 };
