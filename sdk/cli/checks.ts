@@ -50,9 +50,9 @@ export async function checkGateway(
     response = await fetch(new Request(address, { redirect: 'manual' }), {
       signal: AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)]),
     });
-  } catch {
+  } catch (error) {
     const advice = 'Start it, or say with --url or TASK_GATEWAY_URL where it is.';
-    return [wrong('gateway', `Nothing answers at ${url}.`, advice)];
+    return [wrong('gateway', `Nothing answers at ${url}${describeCause(error)}.`, advice)];
   }
   const version = response.headers.get('task-gateway-version');
   const tookMs = systemClock.nowMs() - startMs;
@@ -68,6 +68,15 @@ export async function checkGateway(
         'Look into its log.',
       );
   return [ready, judgeVersion(version)];
+}
+
+/** The platform's code of a failure, like ECONNREFUSED or that of a certificate nobody trusts. */
+function describeCause(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && typeof cause.code === 'string') return ` (${cause.code})`;
+    if (cause.name === 'TimeoutError') return ` within ${REACH_MS / 1_000} s`;
+  }
+  return '';
 }
 
 async function readReason(response: Response): Promise<string> {

@@ -48,7 +48,7 @@ function layOut(
       const width = widths[index] ?? 0;
       const text = truncate(cell, width);
       const space = index === last ? '' : padEnd('', width - measureWidth(text));
-      return paint(text, index) + space;
+      return (text === '' ? '' : paint(text, index)) + space;
     })
     .join(GAP)
     .trimEnd();
