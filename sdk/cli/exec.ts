@@ -8,11 +8,13 @@ import {
   type Handler,
   type ListenOptions,
 } from '../agent/index.ts';
+import type { TaskGatewayClient } from '../client.ts';
 import type { Task } from '../contract.ts';
 import { type ChildEnd, canRun, runChild } from './child.ts';
 import { connectFor, type Desk, gather, parseCount, parseSecondsOrNone } from './desk.ts';
 import { createUsageError } from './exits.ts';
 import type { Screen } from './screen.ts';
+import { waitForEnd } from './wait.ts';
 import { cleanText } from './width.ts';
 
 type ExecOptions = {
@@ -92,10 +94,10 @@ async function serve(
   if (!canRun(words[0] ?? '', env)) {
     throw createUsageError(`"${words[0]}" is no program that can be run: check its name and PATH.`);
   }
-  const { url, auth, fetch } = connectFor(desk, command);
+  const { url, auth, fetch, client } = connectFor(desk, command);
   const pushSecret = env.TASK_GATEWAY_PUSH_SECRET;
   if (pushSecret) screen.hide([pushSecret]);
-  const work = createHandler(desk, words, options);
+  const work = createHandler(desk, client, words, options);
   const agent = createAgent({
     ...{ baseUrl: url, auth, fetch, agentId, tags, endpoint },
     maxConcurrent: max,
@@ -129,6 +131,7 @@ async function runUntilInterrupted(
 /** The handler that runs the program, and a way to await that no run is left. */
 function createHandler(
   { env, screen, interrupts }: Desk,
+  client: TaskGatewayClient,
   words: readonly string[],
   options: ExecOptions,
 ): { handler: Handler; untilQuiet(): Promise<void> } {
@@ -136,10 +139,11 @@ function createHandler(
   const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET_NAMES.includes(name)));
   return {
     async handler(task, { signal, progress }) {
+      const watch = watchEnd(client, task.request_id, signal);
       const run = runChild(words, {
         input: JSON.stringify(task.payload),
         env: { ...inherited, ...describeTask(task) },
-        signal: AbortSignal.any([signal, interrupts.second]),
+        signal: AbortSignal.any([signal, watch.ended, interrupts.second]),
         killAfterMs: options.killAfter * 1_000,
         outputBytesMax: options.outputMax,
         onProgress: progress,
@@ -152,12 +156,25 @@ function createHandler(
         return judgeRun(end, words[0] ?? '', options.result);
       } finally {
         running.delete(run);
+        watch.leave();
       }
     },
     async untilQuiet() {
       await Promise.allSettled(running);
     },
   };
+}
+
+/** Fires as soon as the task has ended without its program; the next heartbeat would tell as well, but later. */
+function watchEnd(client: TaskGatewayClient, request_id: string, signal: AbortSignal) {
+  const ended = new AbortController();
+  const leaving = new AbortController();
+  waitForEnd(client, request_id, { signal: AbortSignal.any([signal, leaving.signal]) }).then(
+    () => ended.abort(),
+    // Whoever can't ask is told by the heartbeat.
+    () => undefined,
+  );
+  return { ended: ended.signal, leave: (): void => leaving.abort() };
 }
 
 function describeTask(task: Task): Record<string, string> {
