@@ -90,13 +90,9 @@ export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession
     ...createTaskCalls(api, send),
     ...createAgentCalls(api, send),
     ...createAdminCalls(deps, api),
-    openSession: createOpenSession(deps, ({ session, lastEventId, headers: own, fetch }) => {
-      // An id that no header can carry is none of the gateway's; without one everything is sent again.
-      const isId = lastEventId && /^[\x20-\x7e]+$/.test(lastEventId);
-      const header = isId ? { 'Last-Event-ID': lastEventId } : {};
-      const params = { query: { cli_session_id: session }, header };
-      return api.GET('/api/cli/events', { params, headers: own, parseAs: 'stream', fetch });
-    }),
+    openSession: createOpenSession(deps, (request) =>
+      api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
+    ),
   };
 }
 

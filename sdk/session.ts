@@ -3,7 +3,7 @@ import type { CallsDeps } from './calls.ts';
 import type { SessionId } from './contract.ts';
 import { ConnectionError } from './errors.ts';
 import { bearer, withSecret } from './secrets.ts';
-import { type CallOptions, openOnce, refuse } from './transport.ts';
+import { type Answer, type CallOptions, openOnce, refuse } from './transport.ts';
 
 /** Opens a session's stream once; the signal is this connection's own. */
 export type OpenSession = (
@@ -12,24 +12,24 @@ export type OpenSession = (
   options: { readonly signal: AbortSignal } & Pick<CallOptions, 'timeoutMs' | 'headers'>,
 ) => Promise<ReadableStream<Uint8Array>>;
 
-/** Sends the request with the `fetch` it is given. */
-type AskForStream = (request: {
-  readonly session: SessionId;
-  readonly lastEventId: string | undefined;
+/** Sends the request that subscribes, with the `fetch` it is given; a success is answered as it streams. */
+export type Subscribe = (request: {
+  readonly params: {
+    readonly query: { readonly cli_session_id: string };
+    readonly header: { readonly 'Last-Event-ID'?: string };
+  };
   readonly headers: Record<string, string>;
-  fetch(request: Request): Promise<Response>;
-}) => Promise<{
-  readonly data?: ReadableStream<Uint8Array> | null | undefined;
-  readonly error?: unknown;
-  readonly response: Response;
-}>;
+  readonly fetch: (request: Request) => Promise<Response>;
+}) => Promise<Answer<ReadableStream<Uint8Array> | null>>;
 
 /** Creates the way to open sessions. Throws as the calls do, and `not_an_event_stream`. */
-export function createOpenSession(deps: CallsDeps, ask: AskForStream): OpenSession {
+export function createOpenSession(deps: CallsDeps, subscribe: Subscribe): OpenSession {
   return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) => {
+    // An id that no header can carry is none of the gateway's; without one everything is sent again.
+    const header = lastEventId && /^[\x20-\x7e]+$/.test(lastEventId) ? { 'Last-Event-ID': lastEventId } : {};
     return withSecret(deps.auth, async (auth) => {
-      const answer = await ask({
-        ...{ session, lastEventId },
+      const answer = await subscribe({
+        params: { query: { cli_session_id: session }, header },
         headers: { ...bearer({ headers }, auth), accept: 'text/event-stream' },
         fetch: (request) => openOnce(deps, { signal, timeoutMs }, request),
       });

@@ -38,7 +38,7 @@ export type Network = {
 };
 
 /** What openapi-fetch answers. */
-type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
+export type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
 
 const BACKOFF_FIRST_MS = 500;
 const BACKOFF_MAX_MS = 8_000;
