@@ -80,8 +80,10 @@ test('On SIGTERM it says that it drains, finishes, reports, unregisters, and end
   expect(printed).toMatch(/end\n$/);
   expect(code).toBe(0);
   expect(taskOf(request_id)).toMatchObject({ status: 'success', result: { output: 'lasted' } });
+  // A claim may still have been on its way when the signal came.
   const told = gateway.calls
     .slice(before)
+    .filter(({ operation }) => operation !== 'claim')
     .map(({ operation, body }) => [operation, body.draining ?? body.status]);
   expect(told[0]).toEqual(['heartbeat', true]);
   expect(told.at(-2)).toEqual(['result', 'success']);
