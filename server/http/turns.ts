@@ -5,7 +5,7 @@
  */
 
 /** So many streams go on at a time. */
-const STREAMS_PER_TURN = 8;
+const STREAMS_PER_TURN = 2;
 /** So many events a stream writes before it queues up. */
 const EVENTS_PER_TURN = 8;
 

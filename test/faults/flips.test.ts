@@ -20,6 +20,7 @@ import { createChance, drawSeed } from '../engines/subject.ts';
 import { createFakeClock } from '../fakes/clock.ts';
 import { startGateway } from '../fakes/gateway-process.ts';
 import { SILENT } from '../fakes/stores.ts';
+import { tellTally } from '../full/figure.ts';
 import { type Contents, readEverything, type Said } from './everything.ts';
 import { liveIn } from './lived-in.ts';
 
@@ -186,7 +187,7 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
       rmSync(join(file, '..'), { recursive: true });
     }
     for (const [name, count] of Object.entries(outcomes)) {
-      console.log(`figure: flips-in-database:${name.replaceAll(' ', '-')} ${count} flips`);
+      tellTally(`flips-in-database:${name.replaceAll(' ', '-')}`, count, 'flips');
     }
     expect(outcomes.named).toBeGreaterThan(0);
   });
@@ -216,8 +217,8 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
       named += 1;
       expect(now, where).toMatch(/the log .*gateway\.db-wal is damaged at byte \d+/);
     }
-    console.log(`figure: flips-in-log:named ${named} flips`);
-    console.log(`figure: flips-in-log:last-transaction-unmade ${FLIPS - named} flips`);
+    tellTally('flips-in-log:named', named, 'flips');
+    tellTally('flips-in-log:last-transaction-unmade', FLIPS - named, 'flips');
     expect(named).toBeGreaterThan(0);
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { get, subscribe } from '../e2e/wire.ts';
 import { startGateway } from '../fakes/gateway-process.ts';
+import { tellTally } from '../full/figure.ts';
 import { createHistory } from './history.ts';
 import { createLoad, SESSION } from './load.ts';
 
@@ -52,8 +53,8 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
     expect(new Set(told).size).toBe(told.length);
     expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
     const counts = history.count();
-    for (const [what, count] of Object.entries(counts)) console.log(`figure: kill:${what} ${count} answers`);
-    console.log(`figure: kill:kills ${CYCLES} kills`);
+    for (const [what, count] of Object.entries(counts)) tellTally(`kill:${what}`, count, 'answers');
+    tellTally('kill:kills', CYCLES, 'kills');
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
   } finally {
     await load.close();

@@ -5,6 +5,7 @@
  */
 import { expect, vi } from 'vitest';
 import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure, tellTally } from '../full/figure.ts';
 import { createHistory } from './history.ts';
 import { createLoad } from './load.ts';
 import { createWitness, type Witness } from './witness.ts';
@@ -56,8 +57,8 @@ export async function endure(
     expect(await history.check(baseUrl)).toEqual([]);
     const counts = history.count();
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
-    console.log(`figure: ${name}:back-after ${Math.round(Math.max(...figures))} ms`);
-    console.log(`figure: ${name}:acknowledged ${counts.submitted} tasks`);
+    tellFigure(`${name}:back-after`, Math.round(Math.max(...figures)), 'ms');
+    tellTally(`${name}:acknowledged`, counts.submitted, 'tasks');
   } finally {
     await load.close();
     await gateway.stop();

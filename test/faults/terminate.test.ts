@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure, tellTally } from '../full/figure.ts';
 import { createHistory } from './history.ts';
 import { createLoad } from './load.ts';
 import { createWitness } from './witness.ts';
@@ -45,8 +46,8 @@ test(`${CYCLES} times SIGTERM under load drops nothing and takes no longer than 
     expect(longestMs).toBeLessThan(ENDS_WITHIN_MS + SLACK_MS);
     const counts = history.count();
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
-    console.log(`figure: terminate:longest ${Math.round(longestMs)} ms`);
-    console.log(`figure: terminate:acknowledged ${counts.submitted} tasks`);
+    tellFigure('terminate:longest', Math.round(longestMs), 'ms');
+    tellTally('terminate:acknowledged', counts.submitted, 'tasks');
   } finally {
     await load.close();
     await gateway.stop();

@@ -44,11 +44,12 @@ async function openStream(session: string): Promise<Wire> {
   return wire;
 }
 
-/** A submission whose body may become as long as is allowed and never ends; says when it is being read. */
+/** A submission whose body may become as long as is allowed, has grown large already, and never ends. */
 async function openBody(): Promise<Wire> {
   const wire = await openWire(port);
+  const start = `{${' '.repeat(99_999)}`;
   wire.write(
-    `POST /api/cli/tasks ${HEAD}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+    `POST /api/cli/tasks ${HEAD}Transfer-Encoding: chunked\r\n\r\n${start.length.toString(16)}\r\n${start}\r\n`,
   );
   return wire;
 }
@@ -122,11 +123,11 @@ const bounds: readonly Bound[] = [
   {
     title: 'bytes of the bodies being read',
     ...{ status: 503, code: 'busy', again: true },
-    // Two bytes over what eight endless bodies leave.
+    // Eight such bodies leave no room at all.
     beyond: submitWith({ payload: { text: 'x' } }),
     async fill() {
       const wires = await Promise.all(Array.from({ length: 8 }, openBody));
-      // It is being read once a small one is refused.
+      // They are being read once a small one is refused.
       await expect.poll(async () => (await askNow(submitWith({}))).status).toBe(503);
       return () => closeAll(wires);
     },

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { get, submit } from '../e2e/wire.ts';
 import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure } from '../full/figure.ts';
 import { startBeating } from './agents.ts';
 
 /** Seconds: the largest number, what 32 bits of milliseconds hold and one more, a week and more. */
@@ -60,7 +61,7 @@ test('timeouts of any size wait without ending early and without a busy loop', {
     await vi.waitFor(look, WAIT);
     const share = await readCpuShare(gateway);
     await look();
-    console.log(`figure: large-timeouts:cpu ${(share * 100).toFixed(1)} %`);
+    tellFigure('large-timeouts:cpu', share * 100, '%');
     expect(share).toBeLessThan(CPU_SHARE_MAX);
   } finally {
     stop();

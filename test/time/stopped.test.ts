@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { get, getAdmin, post, submit, subscribe } from '../e2e/wire.ts';
 import { SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure } from '../full/figure.ts';
 import { startBeating } from './agents.ts';
 
 /** How long it stands still; `STOP_SECONDS` asks for longer. */
@@ -73,7 +74,7 @@ test(`stopped for ${STOP_S} s and continued: nothing ends early, what is late en
     expect(agents.map(({ state }) => state)).not.toContain('offline');
     for (const id of open) expect(await statusOf(id)).toBe('running');
     stream.leave();
-    console.log(`figure: stopped:late-tasks-ended-after ${Math.round(lateMs)} ms`);
+    tellFigure('stopped:late-tasks-ended-after', Math.round(lateMs), 'ms');
   } finally {
     for (const stop of beating) stop();
     process.kill(pid, 'SIGCONT');
