@@ -1,63 +1,17 @@
-/** Every command against a real gateway, each as a process of its own: what it prints, and its exit code. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+/** Running tasks, looking at them and at their events: what each command prints, and its exit code. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Agent, createAgent } from '../../sdk/agent/index.ts';
-import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { type CommandOptions, type Ended, envFor, runCommand, startCommand } from './command.ts';
+import { describe, expect, test } from 'vitest';
+import { startCommand } from './command.ts';
+import { useStand } from './stand.ts';
 
-let gateway: GatewayProcess;
-let agent: Agent;
-let client: TaskGatewayClient;
-let folder: string;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
-  gateway = await startGateway();
-  env = envFor(gateway);
-  const reach = { baseUrl: gateway.baseUrl, auth: SECRET };
-  client = createClient({ ...reach, adminAuth: ADMIN_SECRET });
-  agent = createAgent({
-    ...{ ...reach, agentId: '执行者', tags: ['echo'], maxConcurrent: 50 },
-    handler: ({ payload, task_type }, { signal }) => {
-      if (task_type === 'fail') throw new Error('the disk is full');
-      if (task_type === 'hang') {
-        return new Promise((_resolve, reject) =>
-          signal.addEventListener('abort', () => reject(signal.reason)),
-        );
-      }
-      if (task_type === 'parts') return { reply: 'first', output: 'last', parts: [1] };
-      return { output: JSON.stringify(payload) };
-    },
-  });
-  await agent.start();
-});
-
-afterAll(async () => {
-  await agent?.stop({ drainMs: 0 });
-  await gateway?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function run(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
-  return runCommand(words, { ...options, env: { ...env, ...options.env } });
-}
-
-/** Hands in a task nobody finishes. */
-async function hang(): Promise<string> {
-  const { request_id } = await client.submitTask({ task_type: 'hang', task_tags: ['echo'], payload: {} });
-  return request_id;
-}
+const stand = useStand();
+const { run, hang } = stand;
 
 describe('run', () => {
   test('prints what the agent wrote, from pairs, a file and standard input together', async () => {
-    writeFileSync(join(folder, '文件.json'), '\ufeff{"file":"文件","n":1}');
-    const words = ['run', 'echo', 'n:=2', `@${folder}/文件.json`, '-', 'text=两 行', '--tag', 'echo'];
+    writeFileSync(join(stand.folder, '文件.json'), '\ufeff{"file":"文件","n":1}');
+    const words = ['run', 'echo', 'n:=2', `@${stand.folder}/文件.json`, '-', 'text=两 行', '--tag', 'echo'];
     const { code, stdout, stderr } = await run(words, { input: '\ufeff{"stdin":true}' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({ file: '文件', n: 2, stdin: true, text: '两 行' });
@@ -111,8 +65,8 @@ describe('run', () => {
     const { code, stderr } = await run(['run', 'hang', '-t', 'echo', '--wait', '0.7']);
     expect(code).toBe(3);
     const [, request_id = ''] = /task wait (\S+)"/.exec(stderr) ?? [];
-    expect(await client.getTask(request_id)).toMatchObject({ status: 'running' });
-    await client.cancelTask(request_id);
+    expect(await stand.client.getTask(request_id)).toMatchObject({ status: 'running' });
+    await stand.client.cancelTask(request_id);
   });
 
   test('Ctrl-C cancels the task and says so: exit 130, SIGTERM 143', async () => {
@@ -120,14 +74,14 @@ describe('run', () => {
     await Promise.all(
       signals.map(async ([signal, exit]) => {
         const session = `stopped by ${signal}`;
-        const running = startCommand(['run', 'hang', '-t', 'echo', '-s', session], { env });
+        const running = startCommand(['run', 'hang', '-t', 'echo', '-s', session], { env: stand.env });
         const task = await untilRunning(session);
         running.child.kill(signal);
         const { code, stdout, stderr } = await running.ended();
         expect({ code, stdout, stderr }).toEqual({
           ...{ code: exit, stdout: '', stderr: `task-gateway: Cancelled task ${task}.\n` },
         });
-        expect(await client.getTask(task)).toMatchObject({ error_info: 'cancelled by user' });
+        expect(await stand.client.getTask(task)).toMatchObject({ error_info: 'cancelled by user' });
       }),
     );
   });
@@ -136,11 +90,11 @@ describe('run', () => {
 /** The task of a session, once an agent has it. */
 async function untilRunning(session: string): Promise<string> {
   return expect
-    .poll(async () => (await client.listTasks({ session, status: 'running' })).tasks[0]?.request_id, {
+    .poll(async () => (await stand.client.listTasks({ session, status: 'running' })).tasks[0]?.request_id, {
       timeout: 15_000,
     })
     .toBeTruthy()
-    .then(async () => (await client.listTasks({ session })).tasks[0]?.request_id ?? '');
+    .then(async () => (await stand.client.listTasks({ session })).tasks[0]?.request_id ?? '');
 }
 
 describe('task', () => {
@@ -174,7 +128,7 @@ describe('task', () => {
     ]);
     for (const { code, stdout } of [short, none]) expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(short.stderr).toMatch(/after 0\.3 s/);
-    await client.cancelTask(id);
+    await stand.client.cancelTask(id);
   });
 
   test('an unknown task is exit 7 for each of them', async () => {
@@ -191,7 +145,12 @@ describe('task', () => {
     const session = 'many';
     const tasks = await Promise.all(
       Array.from({ length: 120 }, () =>
-        client.submitTask({ task_type: '很多', task_tags: ['nobody'], payload: {}, cli_session_id: session }),
+        stand.client.submitTask({
+          task_type: '很多',
+          task_tags: ['nobody'],
+          payload: {},
+          cli_session_id: session,
+        }),
       ),
     );
     const [lines, json, table, none] = await Promise.all([
@@ -230,10 +189,10 @@ describe('task', () => {
 describe('events', () => {
   test('prints the stored events, those that come, and goes on behind a cursor', async () => {
     const submission = { task_type: 'echo', task_tags: ['echo'], payload: { n: '一' }, cli_session_id: '流' };
-    const first = await client.runTask(submission);
-    const following = startCommand(['events', '流', '--count', '2'], { env });
+    const first = await stand.client.runTask(submission);
+    const following = startCommand(['events', '流', '--count', '2'], { env: stand.env });
     await expect.poll(() => following.stdout(), { timeout: 15_000 }).toContain('\n');
-    const second = await client.runTask(submission);
+    const second = await stand.client.runTask(submission);
     const { code, stdout, stderr } = await following.ended();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const events = stdout
@@ -256,147 +215,19 @@ describe('events', () => {
   test('ends quietly when nobody reads any more, and on Ctrl-C with exit 130', async () => {
     const session = '断';
     const submission = { task_type: 'echo', task_tags: ['echo'], payload: {}, cli_session_id: session };
-    await client.runTask(submission);
-    const cut = startCommand(['events', session], { env });
-    const interrupted = startCommand(['events', session], { env });
+    await stand.client.runTask(submission);
+    const cut = startCommand(['events', session], { env: stand.env });
+    const interrupted = startCommand(['events', session], { env: stand.env });
     for (const one of [cut, interrupted]) {
       await expect.poll(() => one.stdout(), { timeout: 15_000 }).toContain('\n');
     }
     cut.child.stdout?.destroy();
     interrupted.child.kill('SIGINT');
-    await client.runTask(submission);
+    await stand.client.runTask(submission);
     expect(await cut.ended()).toMatchObject({ code: 0, stderr: '' });
     expect(await interrupted.ended()).toMatchObject({
       code: 130,
       stderr: expect.stringContaining('--after '),
     });
   });
-});
-
-describe('agent list', () => {
-  test('shows who is there', async () => {
-    const [table, json, lines] = await Promise.all([
-      run(['agent', 'list']),
-      run(['agent', 'list', '-o', 'json']),
-      run(['agent', 'list', '-o', 'jsonl']),
-    ]);
-    expect(table.stdout).toMatch(/^AGENT ID {2}STATE .*\n执行者 {4}(ready|processing) .* pull {6}–\n$/);
-    expect(JSON.parse(json.stdout)).toEqual([expect.objectContaining({ agent_id: '执行者' })]);
-    expect(JSON.parse(lines.stdout)).toMatchObject({ agent_id: '执行者', eligible: true });
-  });
-});
-
-describe('secrets', () => {
-  test('a wrong one is exit 4, and is not repeated, not even with --debug', async () => {
-    const wrong = 'a-wrong-secret-nobody-may-see';
-    const all = await Promise.all([
-      run(['task', 'get', 'x', '--auth', wrong, '--debug']),
-      run(['task', 'submit', 'x', '-t', 'y', '--auth', wrong, '--debug']),
-      run(['task', 'list', '--debug'], { env: { TASK_GATEWAY_ADMIN_AUTH: wrong } }),
-      run(['agent', 'list'], { env: { TASK_GATEWAY_ADMIN_AUTH: '' } }),
-      run(['events', 's'], { env: { TASK_GATEWAY_AUTH: wrong } }),
-      run(['agent', 'exec', '-t', 'x', '--', 'true'], { env: { TASK_GATEWAY_AUTH: wrong } }),
-    ]);
-    for (const { code, stdout, stderr } of all) {
-      expect(code, stderr).toBe(4);
-      expect(stdout + stderr).not.toContain(wrong);
-      expect(stderr).toMatch(/TASK_GATEWAY_(ADMIN_)?AUTH/);
-    }
-    expect(all[0]?.stderr).toContain('> GET http://');
-  });
-
-  test('those of a file are taken', async () => {
-    const path = join(folder, 'secrets');
-    writeFileSync(path, `TASK_GATEWAY_AUTH=${SECRET}\nTASK_GATEWAY_ADMIN_AUTH=${ADMIN_SECRET}\n`);
-    const bare = { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
-    expect(await run(['agent', 'list', '--auth-file', path], { env: bare })).toMatchObject({ code: 0 });
-  });
-});
-
-test('wrong usage is exit 2 and one line on standard error, found here or by the gateway', async () => {
-  const [here, there, session] = await Promise.all([
-    run(['run', 'x', '--tagg=y']),
-    run(['run', 'x', '-t', '']),
-    run(['events', '']),
-  ]);
-  const text = "task-gateway: unknown option '--tagg=…' (Did you mean --tag?) See --help.\n";
-  expect(here).toEqual({ code: 2, stdout: '', stderr: text });
-  expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining('/task_tags') });
-  expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining('cli_session_id') });
-});
-
-test('help and version go to standard output: exit 0', async () => {
-  const [help, version, inner] = await Promise.all([
-    run(['--help']),
-    run(['--version']),
-    run(['agent', 'exec', '--help']),
-  ]);
-  expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:'), stderr: '' });
-  expect(version).toMatchObject({ code: 0, stdout: '1.0.0\n' });
-  expect(inner.stdout).toMatch(/Examples:[\s\S]*task-gateway agent exec/);
-});
-
-describe('doctor', () => {
-  test('finds all well, line by line', async () => {
-    const { code, stdout, stderr } = await run(['doctor']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^✓ http:\S+ answers and is ready \(\d+ ms\)\.$/),
-      '✓ The gateway speaks version 1.0.0, this command 1.0.0.',
-      '✓ The gateway secret is right.',
-      '✓ The administrator’s secret is right.',
-      '✓ 1 agent is registered, 1 can take a task now.',
-      '✓ The clocks of the gateway and of this machine agree.',
-      expect.stringMatching(/^✓ A task went to an agent and its event came back by the stream \(\d+ ms\)\.$/),
-    ]);
-    expect((await client.listAgents()).total).toBe(1);
-  });
-
-  test('says which secret is wrong or missing, and what to do: exit 4', async () => {
-    const [wrong, missing] = await Promise.all([
-      run(['doctor', '-o', 'json'], {
-        env: { TASK_GATEWAY_AUTH: 'wrong-one', TASK_GATEWAY_ADMIN_AUTH: 'wrong-two' },
-      }),
-      run(['doctor'], { env: { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' } }),
-    ]);
-    expect(wrong.code).toBe(4);
-    const states = JSON.parse(wrong.stdout).map(({ check, state }: Record<string, string>) => [check, state]);
-    expect(states).toEqual([
-      ...[
-        ['gateway', 'right'],
-        ['version', 'right'],
-      ],
-      ...[
-        ['gateway secret', 'wrong'],
-        ['admin secret', 'wrong'],
-      ],
-    ]);
-    expect(missing.code).toBe(4);
-    expect(missing.stdout).toMatch(
-      /✗ No secret was given, and the default one is wrong\. Set TASK_GATEWAY_AUTH/,
-    );
-    expect(missing.stdout).toMatch(/– No administrator’s secret was given/);
-  });
-
-  test('says that nothing, or somebody else, answers: exit 1', async () => {
-    const stranger = createServer((_request, response) => response.end('hello'));
-    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-    const { port } = stranger.address() as AddressInfo;
-    const [nothing, somebody] = await Promise.all([
-      run(['doctor', '--url', 'http://127.0.0.1:1']),
-      run(['doctor', '-o', 'jsonl', '--url', `http://127.0.0.1:${port}`]),
-    ]);
-    stranger.close();
-    expect(nothing).toMatchObject({ code: 1, stdout: expect.stringMatching(/^✗ Nothing answers .*--url/) });
-    expect(somebody.code).toBe(1);
-    expect(JSON.parse(somebody.stdout)).toMatchObject({ check: 'gateway', state: 'wrong' });
-  });
-});
-
-test('a gateway that is away is exit 1 and says what to do', async () => {
-  const { code, stderr } = await run(['task', 'get', 'x', '--url', 'http://127.0.0.1:1']);
-  expect(code).toBe(1);
-  expect(stderr).toMatch(
-    /^task-gateway: No answer .*Start it, or say with --url or TASK_GATEWAY_URL where it is\.\n$/,
-  );
 });

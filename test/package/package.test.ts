@@ -84,9 +84,13 @@ function listFiles(within: string): readonly string[] {
 }
 
 describe('the tarball', () => {
-  test('holds what is built, the README, the license and the manifest, and nothing else', () => {
+  test('holds what is built, the examples, the README, the license and the manifest, and nothing else', () => {
     const others = (packed.get('sdk') ?? []).filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path));
-    expect([...others].sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
+    expect([...others].sort()).toEqual([
+      ...['LICENSE', 'README.md', 'examples/browser/index.html', 'examples/browser/page.js'],
+      ...['examples/client.js', 'examples/pull-agent.js', 'examples/push-agent.js'],
+      ...['examples/shell-agent.js', 'package.json'],
+    ]);
     expect(packed.get('sdk')).toEqual(
       expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js']),
     );
