@@ -11,7 +11,7 @@ export const MAIN = join(ROOT, 'sdk/cli/main.ts');
 /** What Node has compiled once it need not again: half the time of a command. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/task-gateway-cli');
 /** No command of these tests takes longer, also on a busy machine. */
-const ENDED_MS = 30_000;
+const ENDED_MS = 15_000;
 
 /** How a command ended and what it wrote. */
 export type Ended = {

@@ -75,7 +75,7 @@ test('every command and option it names is there', () => {
       ).toContain(option);
     }
   }
-  const everywhere = ['run', 'task wait', 'agent exec'].flatMap((path) =>
+  const everywhere = ['run', 'task wait', 'events', 'agent exec'].flatMap((path) =>
     suggest(program, [...path.split(' '), '--']).map(({ word }) => word),
   );
   for (const [, option = ''] of section.matchAll(/`(--[a-z-]+)/g)) {
