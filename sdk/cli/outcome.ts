@@ -57,7 +57,7 @@ export async function printTask(screen: Screen, task: Task, format: OutputFormat
  */
 export async function printOutcome(screen: Screen, task: Task, format: OutputFormat): Promise<void> {
   if (format !== 'table') await screen.print(renderJson(task, format));
-  if (task.status !== 'success') throw createTaskError(task);
+  if (task.status === 'failed') throw createTaskError(task);
   if (format === 'table') await screen.print(renderResult(task.result ?? {}, screen.out.isTerminal));
 }
 

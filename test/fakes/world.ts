@@ -25,22 +25,31 @@ export type WorldOptions = {
   readonly openTasksMax?: number;
   readonly agentsMax?: number;
   readonly pusher?: FakePusher;
+  /** Where ids come from; a world that goes on after a crash hands in the first one's, or ids would come twice. */
+  readonly ids?: Ids;
 };
 
-/** Puts a gateway over the store; ids count up, chance is always one half. */
-export function createWorld(store: Store, options: WorldOptions): World {
-  const { clock } = options;
-  const pusher = options.pusher ?? createFakePusher();
+export type Ids = { newRequestId(): string; newRegistration(): string };
+
+/** Ids that count up. */
+export function countIds(): Ids {
   let ids = 0;
   const newId = (kind: string): string => {
     ids += 1;
     return `${kind}-${String(ids).padStart(6, '0')}`;
   };
+  return { newRequestId: () => newId('task'), newRegistration: () => newId('registration') };
+}
+
+/** Puts a gateway over the store; chance is always one half. */
+export function createWorld(store: Store, options: WorldOptions): World {
+  const { clock } = options;
+  const pusher = options.pusher ?? createFakePusher();
   const { gateway, duties } = createGateway({
     store,
     clock,
     pusher,
-    ids: { newRequestId: () => newId('task'), newRegistration: () => newId('registration') },
+    ids: options.ids ?? countIds(),
     chance: () => 0.5,
     log: { debug() {}, info() {}, warn() {}, error: (facts, message) => console.error(message, facts) },
     limits: {

@@ -3,7 +3,7 @@ import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT, tellWallMs } from '../fakes/stores.ts';
 import type { Lifetimes } from './life.ts';
 
 /** A fresh embedded store in this thread, and what is left of it after a crash. */
@@ -11,7 +11,12 @@ export function createLifetimes(): Lifetimes {
   const kept = keepInMemory();
   let store: Store | null = null;
   const open = async (clock: FakeClock): Promise<Store> => {
-    store = await createEmbeddedStore({ openStorage: kept.open, clock, log: SILENT });
+    store = await createEmbeddedStore({
+      openStorage: kept.open,
+      clock,
+      log: SILENT,
+      wallMs: tellWallMs(clock),
+    });
     return store;
   };
   return {

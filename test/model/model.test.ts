@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { createPlainStore } from '../fakes/plain-store.ts';
+import { tellTally } from '../full/figure.ts';
 import { type Lifetimes, live } from './life.ts';
 import { createLifetimes } from './lifetimes.ts';
 import { operations } from './operations.ts';
@@ -21,6 +22,7 @@ async function tryLives(lifetimes: () => Lifetimes, crash: boolean): Promise<voi
     endOnFailure: false,
     ...(seed !== undefined && { seed: Number(seed) }),
   });
+  tellTally('model:lives', RUNS, 'lives');
 }
 
 describe('the eight invariants hold after every operation', () => {

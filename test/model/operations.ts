@@ -33,7 +33,9 @@ export type Operation =
   | { op: 'freeze'; ms: number }
   | { op: 'fault'; faults: Fault[] }
   | { op: 'together'; operations: Operation[] }
-  | { op: 'crash' };
+  | { op: 'crash' }
+  /** The process dies in the middle of an operation, after so many commits of it. */
+  | { op: 'die'; during: Operation; afterCommits: number };
 
 export const AGENTS = 3;
 
@@ -130,10 +132,19 @@ const around: readonly fc.WeightedArbitrary<Operation>[] = [
     arbitrary: fc.record({ op: fc.constant('freeze' as const), ms: fc.constantFrom(1_000, 30_000) }),
   },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({
       op: fc.constant('fault' as const),
-      faults: fc.array(fc.constantFrom('before' as const, 'after' as const), { minLength: 1, maxLength: 4 }),
+      faults: fc.array(
+        fc.constantFrom(
+          'none' as const,
+          'none' as const,
+          'before' as const,
+          'after' as const,
+          'read' as const,
+        ),
+        { minLength: 1, maxLength: 6 },
+      ),
     }),
   },
   {
@@ -145,13 +156,24 @@ const around: readonly fc.WeightedArbitrary<Operation>[] = [
   },
 ];
 
+const deaths: readonly fc.WeightedArbitrary<Operation>[] = [
+  { weight: 1, arbitrary: fc.constant<Operation>({ op: 'crash' }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('die' as const),
+      during: fc.oneof(...simple),
+      afterCommits: fc.integer({ min: 0, max: 4 }),
+    }),
+  },
+];
+
 /** A life of a gateway; with `crash` it may die and come back in between. */
 export function operations(options: {
   readonly crash: boolean;
   readonly maxLength: number;
 }): fc.Arbitrary<Operation[]> {
-  const crash = { weight: 1, arbitrary: fc.constant<Operation>({ op: 'crash' }) };
-  return fc.array(fc.oneof(...simple, ...around, ...(options.crash ? [crash] : [])), {
+  return fc.array(fc.oneof(...simple, ...around, ...(options.crash ? deaths : [])), {
     maxLength: options.maxLength,
   });
 }

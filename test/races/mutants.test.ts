@@ -7,6 +7,7 @@ import type { FakeClock } from '../fakes/clock.ts';
 import { createLyingStorage } from '../fakes/lying-storage.ts';
 import { createPlainStore } from '../fakes/plain-store.ts';
 import { SILENT } from '../fakes/stores.ts';
+import { tellFigure } from '../full/figure.ts';
 import { live } from '../model/life.ts';
 import { createLifetimes } from '../model/lifetimes.ts';
 import { operations } from '../model/operations.ts';
@@ -14,7 +15,7 @@ import { MUTANTS } from './mutants.ts';
 import { describeRace, RACES } from './races.ts';
 
 /** Enough that missing a mutant by chance is out of the question. */
-const RUNS = 3_000;
+const RUNS = 10_000;
 
 /** Which suite finds which design: the race of that name, or the model. */
 const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'model')[]> = {
@@ -26,25 +27,27 @@ const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'mod
   'pushing without a lease': ['two dispatchers'],
 };
 
-async function isFound(property: fc.IAsyncProperty<unknown>, numRuns = RUNS): Promise<boolean> {
-  const { failed } = await fc.check(property, { numRuns, endOnFailure: true });
+async function isFound(property: fc.IAsyncProperty<unknown>, name: string, numRuns = RUNS): Promise<boolean> {
+  const { failed, numRuns: tried } = await fc.check(property, { numRuns, endOnFailure: true });
+  if (failed) tellFigure(`found/${name}`, tried, 'runs');
   return failed;
 }
 
 describe('a wrong design is found', { timeout: 300_000 }, () => {
   for (const [name, { fault, mutate }] of Object.entries(MUTANTS)) {
     for (const suite of FOUND_BY[name as keyof typeof MUTANTS]) {
-      test(`${name} (${fault}) by ${suite}`, async () => {
+      const title = `${name} by ${suite}`;
+      test(`${title} (${fault})`, async () => {
         const race = RACES[suite];
         if (race) {
           const open = async (clock: FakeClock): Promise<Store> => mutate(createPlainStore(clock));
-          expect(await isFound(describeRace(open, race))).toBe(true);
+          expect(await isFound(describeRace(open, race), title)).toBe(true);
           return;
         }
         const lives = fc.asyncProperty(operations({ crash: true, maxLength: 40 }), (plan) =>
           live({ ...createLifetimes(), mutate }, plan),
         );
-        expect(await isFound(lives)).toBe(true);
+        expect(await isFound(lives, title)).toBe(true);
       });
     }
   }
@@ -69,10 +72,10 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
   }
 
   test('answers from memory ahead of the disk (a 2xx is told before it is written) by the model', async () => {
-    expect(await isFound(describeLies(3))).toBe(true);
+    expect(await isFound(describeLies(3), 'answers ahead of the disk by model')).toBe(true);
   });
 
   test('and nothing is found on the same disk when it tells the truth', async () => {
-    expect(await isFound(describeLies(Number.POSITIVE_INFINITY), 500)).toBe(false);
+    expect(await isFound(describeLies(Number.POSITIVE_INFINITY), 'a truthful disk', 500)).toBe(false);
   });
 });

@@ -5,12 +5,16 @@
  * value carries a CRC-32 over key and value; a damaged one is an error that names the key, never a wrong value.
  * `apply` is one transaction, on disk (WAL, synchronous FULL) when it returns.
  */
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Row } from './ordered-storage.ts';
+import { settleLog } from './write-ahead-log.ts';
 
 /** Tells our files from other SQLite files: "TGW1" in ASCII. */
 const APPLICATION_ID = 0x54475731;
+/** Where SQLite keeps it in the head of a file. */
+const APPLICATION_ID_AT = 68;
 /** Rises when an older gateway could no longer read what this one writes. */
 export const FORMAT_VERSION = 1;
 /** How long a read waits for the writer's rare exclusive moments (recovery of the log, its last checkpoint). */
@@ -28,10 +32,13 @@ export type Database = {
 /** Opens a file for reading and writing, creating it if it is not there; `:memory:` keeps everything in memory. */
 export function openDatabase(path: string): Database {
   return openChecked(path, () => {
+    if (isOurs(path)) settleLog(path);
     const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
-      sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
+      sqlite.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
       prepareFormat(sqlite, path);
+      // Only now: it changes the file, and one that is not ours stays as it is.
+      sqlite.exec('PRAGMA journal_mode = WAL');
       return readWrite(sqlite, path);
     } catch (error) {
       sqlite.close();
@@ -60,6 +67,19 @@ function openChecked(path: string, open: () => Database): Database {
         'written; to start empty, name another file.',
       { cause: error },
     );
+  }
+}
+
+/** Whether the file itself says so, whoever may have it open: nothing of another program's is touched. */
+function isOurs(path: string): boolean {
+  if (path === ':memory:' || !existsSync(path)) return false;
+  const head = Buffer.alloc(APPLICATION_ID_AT + 4);
+  const descriptor = openSync(path, 'r');
+  try {
+    const length = readSync(descriptor, head, 0, head.length, 0);
+    return length === head.length && head.readUInt32BE(APPLICATION_ID_AT) === APPLICATION_ID;
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -117,17 +137,33 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
     return [key, check(key, row)];
   }
 
+  /** SQLite's own words for damage say neither which file nor what was looked for. */
+  function read<T>(what: string, select: () => T): T {
+    try {
+      return select();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`what stands under "${what}" in ${path} can't be read (${reason})`, { cause: error });
+    }
+  }
+
   return {
     get(key) {
-      const row = one.get(key);
+      const row = read(key, () => one.get(key));
       return row && check(key, row);
     },
     scan(from, to, limit, reverse) {
       const select = reverse ? falling : rising;
-      if (limit > 1) return select.all(from, to, limit).map(readRow);
       // For one row, or to see that there is none, this costs half.
-      const row = select.get(from, to, limit);
-      return row ? [readRow(row)] : [];
+      const found =
+        limit > 1
+          ? read(from, () => select.all(from, to, limit))
+          : [read(from, () => select.get(from, to, limit))].filter((row) => row !== undefined);
+      const rows = found.map(readRow);
+      if (!areInOrder(rows, from, to, reverse)) {
+        throw new Error(`the rows from "${from}" to "${to}" in ${path} are damaged: they are out of order`);
+      }
+      return rows;
     },
     apply(sets, deletes) {
       sqlite.exec('BEGIN IMMEDIATE');
@@ -137,13 +173,32 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
         sqlite.exec('COMMIT');
       } catch (error) {
         if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
-        throw error;
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`${path} can't be written (${reason})`, { cause: error });
       }
     },
     close() {
       if (sqlite.isOpen) sqlite.close();
     },
   };
+}
+
+/** A damaged tree can lead to the same rows twice, or to others. */
+function areInOrder(rows: readonly Row[], from: string, to: string, reverse: boolean): boolean {
+  const keys = rows.map(([key]) => key);
+  const rising = reverse ? keys.reverse() : keys;
+  const [first, last] = [rising[0], rising.at(-1)];
+  if (first === undefined || last === undefined) return true;
+  return (
+    !isBefore(first, from) &&
+    isBefore(last, to) &&
+    rising.every((key, at) => at === 0 || isBefore(rising[at - 1] ?? '', key))
+  );
+}
+
+/** The order of the file is that of UTF-8, which is another than that of JavaScript behind U+FFFF. */
+function isBefore(one: string, other: string): boolean {
+  return one !== other && (one < other || Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0);
 }
 
 function checksum(key: string, value: string): number {

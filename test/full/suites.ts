@@ -1,0 +1,37 @@
+/** What `npm run test:full` goes through, round after round, and how much of each a round tries. */
+export type Suite = {
+  readonly name: string;
+  /** What vitest is told to run. */
+  readonly files: readonly string[];
+  /** How much is tried: what the suites read from their environment. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+export const SUITES: readonly Suite[] = [
+  { name: 'model', files: ['test/model'], env: { MODEL_RUNS: '5000' } },
+  { name: 'races', files: ['test/races/races.test.ts'], env: { RACE_RUNS: '5000' } },
+  {
+    name: 'wrong designs',
+    files: ['test/races/mutants.test.ts', 'test/races/replay.test.ts', 'test/unit'],
+    env: {},
+  },
+  {
+    name: 'kill',
+    files: ['test/faults/kill.test.ts', 'test/faults/terminate.test.ts'],
+    env: { KILL_CYCLES: '50' },
+  },
+  { name: 'power cut', files: ['test/faults/power-cut.test.ts'], env: { CUT_POINTS: '8000' } },
+  {
+    name: 'disk',
+    files: ['test/faults/disk-full.test.ts', 'test/faults/io-errors.test.ts', 'test/faults/flips.test.ts'],
+    env: { OUTAGE_TIMES: '3', FLIP_RUNS: '1000' },
+  },
+  { name: 'time', files: ['test/time'], env: {} },
+  { name: 'overload', files: ['test/overload'], env: { OVERLOAD_SCALE: '3' } },
+  {
+    name: 'fuzz',
+    files: ['test/http/fuzz.test.ts', 'test/security/fuzz.test.ts'],
+    env: { FUZZ_RUNS: '300000', PROPERTY_RUNS: '5000' },
+  },
+  { name: 'security', files: ['test/security', 'test/push'], env: {} },
+];
