@@ -1,17 +1,61 @@
-/** Running tasks, looking at them and at their events: what each command prints, and its exit code. */
-import { writeFileSync } from 'node:fs';
+/** Every command against a real gateway, each as a process of its own: what it prints, and its exit code. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { startCommand } from './command.ts';
-import { useStand } from './stand.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Agent, createAgent } from '../../sdk/agent/index.ts';
+import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { type CommandOptions, type Ended, envFor, runCommand, startCommand } from './command.ts';
 
-const stand = useStand();
-const { run, hang } = stand;
+let gateway: GatewayProcess;
+let agent: Agent;
+let client: TaskGatewayClient;
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
+  gateway = await startGateway();
+  env = envFor(gateway);
+  const reach = { baseUrl: gateway.baseUrl, auth: SECRET };
+  client = createClient({ ...reach, adminAuth: ADMIN_SECRET });
+  agent = createAgent({
+    ...{ ...reach, agentId: '执行者', tags: ['echo'], maxConcurrent: 50 },
+    handler: ({ payload, task_type }, { signal }) => {
+      if (task_type === 'fail') throw new Error('the disk is full');
+      if (task_type === 'hang') {
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        );
+      }
+      if (task_type === 'parts') return { reply: 'first', output: 'last', parts: [1] };
+      return { output: JSON.stringify(payload) };
+    },
+  });
+  await agent.start();
+});
+
+afterAll(async () => {
+  await agent?.stop({ drainMs: 0 });
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return runCommand(words, { ...options, env: { ...env, ...options.env } });
+}
+
+/** Hands in a task nobody finishes. */
+async function hang(): Promise<string> {
+  const { request_id } = await client.submitTask({ task_type: 'hang', task_tags: ['echo'], payload: {} });
+  return request_id;
+}
 
 describe('run', () => {
   test('prints what the agent wrote, from pairs, a file and standard input together', async () => {
-    writeFileSync(join(stand.folder, '文件.json'), '\ufeff{"file":"文件","n":1}');
-    const words = ['run', 'echo', 'n:=2', `@${stand.folder}/文件.json`, '-', 'text=两 行', '--tag', 'echo'];
+    writeFileSync(join(folder, '文件.json'), '\ufeff{"file":"文件","n":1}');
+    const words = ['run', 'echo', 'n:=2', `@${folder}/文件.json`, '-', 'text=两 行', '--tag', 'echo'];
     const { code, stdout, stderr } = await run(words, { input: '\ufeff{"stdin":true}' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({ file: '文件', n: 2, stdin: true, text: '两 行' });
@@ -65,8 +109,8 @@ describe('run', () => {
     const { code, stderr } = await run(['run', 'hang', '-t', 'echo', '--wait', '0.7']);
     expect(code).toBe(3);
     const [, request_id = ''] = /task wait (\S+)"/.exec(stderr) ?? [];
-    expect(await stand.client.getTask(request_id)).toMatchObject({ status: 'running' });
-    await stand.client.cancelTask(request_id);
+    expect(await client.getTask(request_id)).toMatchObject({ status: 'running' });
+    await client.cancelTask(request_id);
   });
 
   test('Ctrl-C cancels the task and says so: exit 130, SIGTERM 143', async () => {
@@ -74,14 +118,14 @@ describe('run', () => {
     await Promise.all(
       signals.map(async ([signal, exit]) => {
         const session = `stopped by ${signal}`;
-        const running = startCommand(['run', 'hang', '-t', 'echo', '-s', session], { env: stand.env });
+        const running = startCommand(['run', 'hang', '-t', 'echo', '-s', session], { env });
         const task = await untilRunning(session);
         running.child.kill(signal);
         const { code, stdout, stderr } = await running.ended();
         expect({ code, stdout, stderr }).toEqual({
           ...{ code: exit, stdout: '', stderr: `task-gateway: Cancelled task ${task}.\n` },
         });
-        expect(await stand.client.getTask(task)).toMatchObject({ error_info: 'cancelled by user' });
+        expect(await client.getTask(task)).toMatchObject({ error_info: 'cancelled by user' });
       }),
     );
   });
@@ -90,11 +134,11 @@ describe('run', () => {
 /** The task of a session, once an agent has it. */
 async function untilRunning(session: string): Promise<string> {
   return expect
-    .poll(async () => (await stand.client.listTasks({ session, status: 'running' })).tasks[0]?.request_id, {
+    .poll(async () => (await client.listTasks({ session, status: 'running' })).tasks[0]?.request_id, {
       timeout: 15_000,
     })
     .toBeTruthy()
-    .then(async () => (await stand.client.listTasks({ session })).tasks[0]?.request_id ?? '');
+    .then(async () => (await client.listTasks({ session })).tasks[0]?.request_id ?? '');
 }
 
 describe('task', () => {
@@ -128,7 +172,7 @@ describe('task', () => {
     ]);
     for (const { code, stdout } of [short, none]) expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(short.stderr).toMatch(/after 0\.3 s/);
-    await stand.client.cancelTask(id);
+    await client.cancelTask(id);
   });
 
   test('an unknown task is exit 7 for each of them', async () => {
@@ -145,12 +189,7 @@ describe('task', () => {
     const session = 'many';
     const tasks = await Promise.all(
       Array.from({ length: 120 }, () =>
-        stand.client.submitTask({
-          task_type: '很多',
-          task_tags: ['nobody'],
-          payload: {},
-          cli_session_id: session,
-        }),
+        client.submitTask({ task_type: '很多', task_tags: ['nobody'], payload: {}, cli_session_id: session }),
       ),
     );
     const [lines, json, table, none] = await Promise.all([
@@ -189,10 +228,10 @@ describe('task', () => {
 describe('events', () => {
   test('prints the stored events, those that come, and goes on behind a cursor', async () => {
     const submission = { task_type: 'echo', task_tags: ['echo'], payload: { n: '一' }, cli_session_id: '流' };
-    const first = await stand.client.runTask(submission);
-    const following = startCommand(['events', '流', '--count', '2'], { env: stand.env });
+    const first = await client.runTask(submission);
+    const following = startCommand(['events', '流', '--count', '2'], { env });
     await expect.poll(() => following.stdout(), { timeout: 15_000 }).toContain('\n');
-    const second = await stand.client.runTask(submission);
+    const second = await client.runTask(submission);
     const { code, stdout, stderr } = await following.ended();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const events = stdout
@@ -215,19 +254,32 @@ describe('events', () => {
   test('ends quietly when nobody reads any more, and on Ctrl-C with exit 130', async () => {
     const session = '断';
     const submission = { task_type: 'echo', task_tags: ['echo'], payload: {}, cli_session_id: session };
-    await stand.client.runTask(submission);
-    const cut = startCommand(['events', session], { env: stand.env });
-    const interrupted = startCommand(['events', session], { env: stand.env });
+    await client.runTask(submission);
+    const cut = startCommand(['events', session], { env });
+    const interrupted = startCommand(['events', session], { env });
     for (const one of [cut, interrupted]) {
       await expect.poll(() => one.stdout(), { timeout: 15_000 }).toContain('\n');
     }
     cut.child.stdout?.destroy();
     interrupted.child.kill('SIGINT');
-    await stand.client.runTask(submission);
+    await client.runTask(submission);
     expect(await cut.ended()).toMatchObject({ code: 0, stderr: '' });
     expect(await interrupted.ended()).toMatchObject({
       code: 130,
       stderr: expect.stringContaining('--after '),
     });
+  });
+});
+
+describe('agent list', () => {
+  test('shows who is there', async () => {
+    const [table, json, lines] = await Promise.all([
+      run(['agent', 'list']),
+      run(['agent', 'list', '-o', 'json']),
+      run(['agent', 'list', '-o', 'jsonl']),
+    ]);
+    expect(table.stdout).toMatch(/^AGENT ID {2}STATE .*\n执行者 {4}(ready|processing) .* pull {6}–\n$/);
+    expect(JSON.parse(json.stdout)).toEqual([expect.objectContaining({ agent_id: '执行者' })]);
+    expect(JSON.parse(lines.stdout)).toMatchObject({ agent_id: '执行者', eligible: true });
   });
 });

@@ -2,7 +2,8 @@
  * What is published, as its users get it: the contract and the kit are packed, installed from their tarballs into an
  * empty project, compiled against, and run, on this Node and on the host's where that is another one the kit supports.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -92,7 +93,7 @@ describe('the tarball', () => {
       ...['examples/shell-agent.js', 'package.json'],
     ]);
     expect(packed.get('sdk')).toEqual(
-      expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js']),
+      expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js', 'dist/cli/main.js']),
     );
   });
 
@@ -164,6 +165,48 @@ describe('installed in an empty project', () => {
     },
     40_000,
   );
+
+  test.each(listNodes())(
+    'its command runs a task through an agent of its own and a program: %s',
+    async (node) => {
+      const command = join(project, 'node_modules/.bin/task-gateway');
+      const env = { PATH: process.env.PATH, TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: AUTH };
+      const call = (...words: readonly string[]) => run(node, [command, ...words], { env, timeout: 30_000 });
+      expect((await run(command, ['--version'], { env })).stdout).toBe('1.0.0\n');
+      expect((await call('doctor')).stdout).toMatch(/✓ A task went to an agent/);
+      const tag = `command on ${node}`;
+      const agent = spawn(node, [command, 'agent', 'exec', '--tag', tag, '--', 'cat'], {
+        env,
+        stdio: 'ignore',
+      });
+      const ended = once(agent, 'exit');
+      const { stdout } = await call('run', 'echo', 'text=你好', '--tag', tag, '--queue-timeout', '20');
+      expect(stdout).toBe('{"text":"你好"}\n');
+      agent.kill('SIGTERM');
+      expect(await ended).toEqual([0, null]);
+    },
+    60_000,
+  );
+
+  test('a Node that is too old for its command is told so in one sentence', async () => {
+    const source = readFileSync(join(installed('@task-gateway/sdk'), 'dist/cli/main.js'), 'utf8');
+    expect(source).toMatch(/^#!\/usr\/bin\/env node\n/);
+    for (const [version, exit] of [
+      ['18.20.8', 1],
+      ['20.18.3', 1],
+      ['20.19.0', 0],
+      ['22.0.0', 0],
+    ] as const) {
+      // The same file, believing to be on that Node.
+      const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
+      const args = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
+      const main = join(project, 'node_modules/.bin/task-gateway');
+      const answer = await run(process.execPath, [...args, main, '--version']).catch((error) => error);
+      expect(answer.code ?? 0, version).toBe(exit);
+      const sentence = `task-gateway needs Node 20.19 or newer and this is Node ${version}: install a newer one (https://nodejs.org).\n`;
+      expect(answer.stderr, version).toBe(exit === 0 ? '' : sentence);
+    }
+  });
 
   test.each(listNodes())(
     'the README’s first lines do what they say: %s',

@@ -1,27 +1,40 @@
-/** What a person meets around the tasks: who is there, secrets, usage, help, the doctor, a gateway that is away. */
-import { writeFileSync } from 'node:fs';
+/** What the command line says when something is wrong, against a real gateway: secrets, usage, and `doctor`. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { ADMIN_SECRET, SECRET } from '../fakes/gateway-process.ts';
-import { useStand } from './stand.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Agent, createAgent } from '../../sdk/agent/index.ts';
+import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { type CommandOptions, type Ended, envFor, runCommand } from './command.ts';
 
-const stand = useStand();
-const { run } = stand;
+let gateway: GatewayProcess;
+let agent: Agent;
+let client: TaskGatewayClient;
+let folder: string;
+let env: Record<string, string>;
 
-describe('agent list', () => {
-  test('shows who is there', async () => {
-    const [table, json, lines] = await Promise.all([
-      run(['agent', 'list']),
-      run(['agent', 'list', '-o', 'json']),
-      run(['agent', 'list', '-o', 'jsonl']),
-    ]);
-    expect(table.stdout).toMatch(/^AGENT ID {2}STATE .*\n执行者 {4}(ready|processing) .* pull {6}–\n$/);
-    expect(JSON.parse(json.stdout)).toEqual([expect.objectContaining({ agent_id: '执行者' })]);
-    expect(JSON.parse(lines.stdout)).toMatchObject({ agent_id: '执行者', eligible: true });
-  });
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
+  gateway = await startGateway();
+  env = envFor(gateway);
+  const reach = { baseUrl: gateway.baseUrl, auth: SECRET };
+  client = createClient({ ...reach, adminAuth: ADMIN_SECRET });
+  agent = createAgent({ ...reach, agentId: '执行者', tags: ['echo'], handler: () => null });
+  await agent.start();
 });
+
+afterAll(async () => {
+  await agent?.stop({ drainMs: 0 });
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return runCommand(words, { ...options, env: { ...env, ...options.env } });
+}
 
 describe('secrets', () => {
   test('a wrong one is exit 4, and is not repeated, not even with --debug', async () => {
@@ -43,7 +56,7 @@ describe('secrets', () => {
   });
 
   test('those of a file are taken', async () => {
-    const path = join(stand.folder, 'secrets');
+    const path = join(folder, 'secrets');
     writeFileSync(path, `TASK_GATEWAY_AUTH=${SECRET}\nTASK_GATEWAY_ADMIN_AUTH=${ADMIN_SECRET}\n`);
     const bare = { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
     expect(await run(['agent', 'list', '--auth-file', path], { env: bare })).toMatchObject({ code: 0 });
@@ -86,7 +99,7 @@ describe('doctor', () => {
       '✓ The clocks of the gateway and of this machine agree.',
       expect.stringMatching(/^✓ A task went to an agent and its event came back by the stream \(\d+ ms\)\.$/),
     ]);
-    expect((await stand.client.listAgents()).total).toBe(1);
+    expect((await client.listAgents()).total).toBe(1);
   });
 
   test('says which secret is wrong or missing, and what to do: exit 4', async () => {
