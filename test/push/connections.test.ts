@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
 import { settleMicrotasks } from '../fakes/clock.ts';
+import { tellTally } from '../full/figure.ts';
 import { HOSTILE } from './addresses.ts';
 import { openAgent, openPusher } from './opened.ts';
 import { answer, type Script, type ScriptedAgent } from './scripted-agent.ts';
@@ -76,7 +77,7 @@ describe('denied addresses', () => {
       }
     }
     expect(refused.length).toBeGreaterThanOrEqual(120);
-    console.log(`figure: hostile_addresses_refused ${refused.length} addresses`);
+    tellTally('hostile-addresses-refused', refused.length, 'addresses');
   });
 
   test('of several addresses of a name only the allowed ones are tried', async () => {

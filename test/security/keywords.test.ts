@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildCall, type Call, type OperationId } from '../contract/calls.ts';
+import { tellFigure } from '../full/figure.ts';
 import { ask, pointersOf } from '../http/ask.ts';
 import { createFakeGateway } from '../http/fake-gateway.ts';
 import { ADMIN_SECRET, type Gate, openGate, SECRET } from '../http/gate.ts';
@@ -158,7 +159,7 @@ test('every keyword of every schema of a request is broken once, and answered wi
   expect(gateway.asked).toEqual([]);
   expect(new Set(done).size).toBe(done.length);
   expect(done.length).toBeGreaterThanOrEqual(100);
-  console.log(`figure: schema_keywords_broken ${done.length} keywords`);
+  tellFigure('schema-keywords-broken', done.length, 'keywords');
 });
 
 /** Values of a schema, within all its bounds. */
