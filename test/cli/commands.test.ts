@@ -131,6 +131,22 @@ describe('run', () => {
   });
 });
 
+test('Ctrl-C during an outage says that the task may go on: exit 130', async () => {
+  const doomed = await startGateway();
+  const running = startCommand(['run', 'x', '-t', 'nobody', '--queue-timeout', '60'], {
+    env: envFor(doomed),
+  });
+  const own = createClient({ baseUrl: doomed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 15_000 }).toBe(1);
+  await doomed.kill();
+  running.child.kill('SIGINT');
+  const { code, stderr } = await running.ended();
+  expect(code).toBe(130);
+  expect(stderr).toMatch(
+    /could not be told: task \S+ may go on\. Cancel it with "task-gateway task cancel \S+"/,
+  );
+});
+
 /** The task of a session, once an agent has it. */
 async function untilRunning(session: string): Promise<string> {
   return expect

@@ -1,14 +1,16 @@
 /** What the command line says when something is wrong, against a real gateway: secrets, usage, and `doctor`. */
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { type CommandOptions, type Ended, envFor, runCommand } from './command.ts';
+import { type CommandOptions, type Ended, envFor, runCommand, writeLauncher } from './command.ts';
 
 let gateway: GatewayProcess;
 let agent: Agent;
@@ -149,4 +151,15 @@ test('a gateway that is away is exit 1 and says what to do', async () => {
   expect(stderr).toMatch(
     /^task-gateway: No answer .*Start it, or say with --url or TASK_GATEWAY_URL where it is\.\n$/,
   );
+});
+
+test('a reader that leaves early is no failure, and the kit’s log is kept off standard output', async () => {
+  writeLauncher(folder);
+  for (let count = 0; count < 40; count += 1) {
+    await client.submitTask({ task_type: 'x', task_tags: ['nobody'], payload: { text: 'x'.repeat(4_000) } });
+  }
+  const script = `task-gateway task list -n 40 -o jsonl | head -1 | cut -c 1-15; echo "\${PIPESTATUS[*]}"`;
+  const logged = { ...env, TASK_GATEWAY_LOG: 'debug', PATH: `${folder}:${process.env.PATH}` };
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], { env: logged });
+  expect({ stdout, stderr }).toEqual({ stdout: '{"request_id":"\n0 0 0\n', stderr: '' });
 });

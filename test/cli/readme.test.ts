@@ -38,7 +38,7 @@ test('its first lines do what they say', async () => {
     ...{ PATH: `${folder}:${process.env.PATH}`, LANG: 'C.UTF-8' },
     TASK_GATEWAY_ADMIN_AUTH: ADMIN_SECRET,
   };
-  const { stdout } = await promisify(execFile)('bash', ['-c', script], { env });
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], { env });
   const [, promised] = /The last line prints `([^`]*)`/.exec(section) ?? [];
   expect(stdout.trimEnd().split('\n').at(-1)).toBe(promised);
   expect(stdout).toMatch(/^✓ .* answers and is ready/);
