@@ -75,6 +75,7 @@ export function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } 
   let held = 0;
 
   return {
+    isOneLine: false,
     hold() {
       gate ??= Promise.withResolvers();
     },

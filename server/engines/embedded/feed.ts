@@ -7,7 +7,7 @@
  * reading. In an outage the reader waits; the life after it hints everybody.
  */
 import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
-import type { Hints } from './hints.ts';
+import type { Hints } from '../hints.ts';
 import type { Life } from './life.ts';
 import type { Lives } from './lives.ts';
 import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './rows.ts';

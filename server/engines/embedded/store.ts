@@ -20,11 +20,11 @@ import {
   type Stored,
   StoreUnavailable,
 } from '../../ports/store.ts';
-import { type Alarm, createAlarm } from './alarm.ts';
+import { type Alarm, createAlarm } from '../alarm.ts';
+import { createHints, type Hints } from '../hints.ts';
 import { applyBatch } from './apply.ts';
 import { LEASE_MS } from './due-list.ts';
 import { readFeed } from './feed.ts';
-import { createHints, type Hints } from './hints.ts';
 import { judgeBatch } from './judge.ts';
 import { type Brought, decideWith, lookUp, openEnvelope, rowKeyOf, wantsOf } from './known.ts';
 import type { Life } from './life.ts';
