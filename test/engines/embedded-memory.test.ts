@@ -6,7 +6,7 @@ import { createHints } from '../../server/engines/hints.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { createDisk, makeFolder } from './embedded-subject.ts';
 import {
   agentRef,

@@ -7,7 +7,7 @@ import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../fakes/clock.ts';
 import type { RedisProcess } from '../fakes/redis-process.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { startTcpProxy, type TcpProxy } from '../fakes/tcp-proxy.ts';
 import type { Disk, Subject } from './subject.ts';
 

@@ -18,6 +18,8 @@ export type RedisDeps = {
   readonly log: Log;
   /** What all keys begin with. */
   readonly name?: string;
+  /** How a connection is had; tests stand in between. */
+  readonly connect?: typeof connectPrimary;
   /** For tests: the store's time, in place of that of Redis. */
   readonly testMs?: () => number;
 };
@@ -27,7 +29,7 @@ const NAME = '{task-gateway}';
 
 /** Opens the store; rejects with one sentence when it can't be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
-  const { clock, log, testMs, name = NAME } = deps;
+  const { clock, log, testMs, name = NAME, connect = connectPrimary } = deps;
   const learned = createStoreTime(clock);
   const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : learned;
   const tellTime = (): string => (testMs ? String(testMs()) : '');
@@ -44,7 +46,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   }
 
   async function open(epoch: string, options: ConnectOptions) {
-    const connection = await connectPrimary(deps.address, options);
+    const connection = await connect(deps.address, options);
     const giveUp = (): void => connection.destroy();
     options.signal.addEventListener('abort', giveUp, { once: true });
     try {
