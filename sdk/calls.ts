@@ -2,7 +2,7 @@
  * The operations of the contract, one function each under the operation's own name. Each fills in the secret where the
  * contract wants it: in the body where there is one, in a header otherwise, never in a URL.
  */
-import type { paths } from '@task-gateway/contract';
+import type { components, paths } from '@task-gateway/contract';
 import createFetchClient from 'openapi-fetch';
 import type {
   AgentDeparture,
@@ -14,29 +14,18 @@ import type {
   HeartbeatReceipt,
   RegistrationReceipt,
   ReportReceipt,
+  RequestId,
   Task,
   TaskClaim,
   TaskPage,
   TaskReport,
   TaskSubmission,
 } from './contract.ts';
-import {
-  BadRequestError,
-  CANCELLED_TEXT,
-  ConnectionError,
-  InvalidOptionError,
-  NotFoundError,
-} from './errors.ts';
+import { BadRequestError, CANCELLED_TEXT, InvalidOptionError, NotFoundError } from './errors.ts';
 import { createId } from './ids.ts';
-import {
-  type CallOptions,
-  createStrangerError,
-  exchange,
-  type Network,
-  openOnce,
-  refuse,
-  type Settings,
-} from './transport.ts';
+import { bearer, withSecret } from './secrets.ts';
+import { createOpenSession, type OpenSession } from './session.ts';
+import { type CallOptions, createStrangerError, exchange, type Network, type Settings } from './transport.ts';
 
 /** Which tasks the administrator wants to see; `cursor` is a page's `next_cursor`. */
 export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters']['query']>;
@@ -52,9 +41,12 @@ export type Calls = {
     options?: CallOptions & { readonly idempotencyKey?: string | undefined },
   ): Promise<Task>;
   /** Answers a task (§4.3); with `wait` (seconds, at most 60) as soon as it has ended or the wait is over. */
-  getTask(request_id: string, options?: CallOptions & { readonly wait?: number | undefined }): Promise<Task>;
+  getTask(
+    request_id: RequestId,
+    options?: CallOptions & { readonly wait?: number | undefined },
+  ): Promise<Task>;
   /** Cancels a task that has not ended (§4.4); one that has ended is a `BadRequestError`, `task_terminal`. */
-  cancelTask(request_id: string, options?: CallOptions): Promise<CancelReceipt>;
+  cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
   /** Registers an agent, or writes its registration anew (§4.5). */
   registerAgent(registration: AgentRegistration, options?: CallOptions): Promise<RegistrationReceipt>;
   /** Says that an agent lives (§4.6); one that is not registered is a `NotFoundError`, `agent_not_found`. */
@@ -71,50 +63,49 @@ export type Calls = {
   listTasks(query?: TaskQuery, options?: CallOptions): Promise<TaskPage>;
 };
 
-/** Opens a session's stream once; the signal is this connection's own. */
-export type OpenSession = (
-  session: string,
-  lastEventId: string | undefined,
-  options: { readonly signal: AbortSignal } & Pick<CallOptions, 'timeoutMs' | 'headers'>,
-) => Promise<ReadableStream<Uint8Array>>;
-
-export type CallsDeps = {
-  readonly baseUrl: string;
-  readonly auth: string;
-  readonly adminAuth: string | undefined;
-  readonly network: Network;
-  readonly settings: Settings;
-  readonly headers: Readonly<Record<string, string>>;
-};
+export type CallsDeps = Network &
+  Settings & {
+    readonly baseUrl: string;
+    /** Answer the secret of the moment. */
+    readonly auth: () => Promise<string>;
+    readonly adminAuth: (() => Promise<string>) | undefined;
+    readonly headers: Readonly<Record<string, string>>;
+  };
 
 type Options = CallOptions | undefined;
 type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
+/** Builds a request with the secret it is given and sends it with that `fetch`. */
+type SendWork<Data> = (
+  fetch: (request: Request) => Promise<Response>,
+  secret: string,
+) => ReturnType<Parameters<typeof exchange<Data>>[2]>;
 
 /** Creates the calls. */
 export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession } {
   const { baseUrl, headers } = deps;
   const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual' });
-  const send = createSend(deps);
+  const send = createSend(deps, deps.auth);
   return {
-    ...createTaskCalls(deps, api, send),
-    ...createAgentCalls(deps, api, send),
-    ...createAdminCalls(deps, api, send),
-    openSession: createOpenSession(deps, api),
+    ...createTaskCalls(api, send),
+    ...createAgentCalls(api, send),
+    ...createAdminCalls(deps, api),
+    openSession: createOpenSession(deps, (request) =>
+      api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
+    ),
   };
 }
 
 /** Fills in what a call leaves open. */
-function createSend({ network, settings }: CallsDeps) {
-  return <Data>(options: Options, work: Parameters<typeof exchange<Data>>[2], extraMs = 0) => {
-    const timeoutMs = (options?.timeoutMs ?? settings.timeoutMs) + extraMs;
-    const maxRetries = options?.maxRetries ?? settings.maxRetries;
-    return exchange<Data>(network, { signal: options?.signal, timeoutMs, maxRetries }, work);
+function createSend(deps: CallsDeps, askSecret: () => Promise<string>) {
+  return <Data>(options: Options, work: SendWork<Data>, extraMs = 0): Promise<Data | undefined> => {
+    const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + extraMs;
+    const maxRetries = options?.maxRetries ?? deps.maxRetries;
+    const { signal, onResponse } = options ?? {};
+    return withSecret(askSecret, (secret) =>
+      exchange<Data>(deps, { signal, timeoutMs, maxRetries, onResponse }, (fetch) => work(fetch, secret)),
+    );
   };
-}
-
-function bearer(auth: string): { authorization: string } {
-  return { authorization: `Bearer ${auth}` };
 }
 
 /** A success that must have a body and has none comes from somebody else. */
@@ -123,18 +114,19 @@ function demand<Data>(data: Data | undefined): Data {
   return data;
 }
 
-function createTaskCalls(
-  { auth }: CallsDeps,
-  api: Api,
-  send: Send,
-): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
+/** A task as the contract promises it; its types say less than its words. */
+function demandTask(data: components['schemas']['TaskInfo'] | undefined): Task {
+  return demand(data) as Task;
+}
+
+function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
   const calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> = {
     async submitTask(submission, options) {
-      const body = { ...submission, auth };
       const header = { 'Idempotency-Key': options?.idempotencyKey ?? createId() };
-      return demand(
-        await send(options, (fetch) =>
-          api.POST('/api/cli/tasks', { params: { header }, body, headers: options?.headers ?? {}, fetch }),
+      const headers = options?.headers ?? {};
+      return demandTask(
+        await send(options, (fetch, auth) =>
+          api.POST('/api/cli/tasks', { params: { header }, body: { ...submission, auth }, headers, fetch }),
         ),
       );
     },
@@ -142,11 +134,11 @@ function createTaskCalls(
     async getTask(request_id, options) {
       const wait = options?.wait;
       const params = { path: { request_id }, query: wait === undefined ? {} : { wait } };
-      const headers = { ...options?.headers, ...bearer(auth) };
-      return demand(
+      return demandTask(
         await send(
           options,
-          (fetch) => api.GET('/api/cli/tasks/{request_id}', { params, headers, fetch }),
+          (fetch, auth) =>
+            api.GET('/api/cli/tasks/{request_id}', { params, headers: bearer(options, auth), fetch }),
           (wait ?? 0) * 1_000,
         ),
       );
@@ -154,11 +146,10 @@ function createTaskCalls(
 
     async cancelTask(request_id, options) {
       const params = { path: { request_id } };
-      const headers = { ...options?.headers, ...bearer(auth) };
       try {
         return demand(
-          await send(options, (fetch) =>
-            api.POST('/api/cli/tasks/{request_id}/cancel', { params, headers, fetch }),
+          await send(options, (fetch, auth) =>
+            api.POST('/api/cli/tasks/{request_id}/cancel', { params, headers: bearer(options, auth), fetch }),
           ),
         );
       } catch (error) {
@@ -179,51 +170,55 @@ function isRepeat(error: unknown, code: string): boolean {
 }
 
 function createAgentCalls(
-  { auth }: CallsDeps,
   api: Api,
   send: Send,
 ): Pick<Calls, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
   const headersOf = (options: Options) => options?.headers ?? {};
   return {
     async registerAgent(registration, options) {
-      const body = { ...registration, auth };
       const headers = headersOf(options);
       return demand(
-        await send(options, (fetch) => api.POST('/api/agent/register', { body, headers, fetch })),
+        await send(options, (fetch, auth) =>
+          api.POST('/api/agent/register', { body: { ...registration, auth }, headers, fetch }),
+        ),
       );
     },
 
     async heartbeatAgent(heartbeat, options) {
-      const body = { ...heartbeat, auth };
       const headers = headersOf(options);
       return demand(
-        await send(options, (fetch) => api.POST('/api/agent/heartbeat', { body, headers, fetch })),
+        await send(options, (fetch, auth) =>
+          api.POST('/api/agent/heartbeat', { body: { ...heartbeat, auth }, headers, fetch }),
+        ),
       );
     },
 
     async claimTask(claim, options) {
-      const body = { ...claim, auth };
       const headers = headersOf(options);
       const task = await send(
         options,
-        (fetch) => api.POST('/api/agent/claim', { body, headers, fetch }),
+        (fetch, auth) => api.POST('/api/agent/claim', { body: { ...claim, auth }, headers, fetch }),
         (claim.wait ?? 0) * 1_000,
       );
-      return task ?? null;
+      return task ? demandTask(task) : null;
     },
 
     async reportResult(report, options) {
-      const body = { ...report, auth };
       const headers = headersOf(options);
-      return demand(await send(options, (fetch) => api.POST('/api/agent/result', { body, headers, fetch })));
+      return demand(
+        await send(options, (fetch, auth) =>
+          api.POST('/api/agent/result', { body: { ...report, auth }, headers, fetch }),
+        ),
+      );
     },
 
     async unregisterAgent(departure, options) {
-      const body = { ...departure, auth };
       const headers = headersOf(options);
       try {
         return demand(
-          await send(options, (fetch) => api.POST('/api/agent/unregister', { body, headers, fetch })),
+          await send(options, (fetch, auth) =>
+            api.POST('/api/agent/unregister', { body: { ...departure, auth }, headers, fetch }),
+          ),
         );
       } catch (error) {
         if (!isRepeat(error, 'agent_not_found')) throw error;
@@ -233,49 +228,29 @@ function createAgentCalls(
   };
 }
 
-function createAdminCalls(
-  { adminAuth }: CallsDeps,
-  api: Api,
-  send: Send,
-): Pick<Calls, 'listAgents' | 'listTasks'> {
-  const headersOf = (options: Options) => {
-    if (adminAuth === undefined) {
-      throw new InvalidOptionError('Listings need the administrator’s secret: give createClient adminAuth.');
-    }
-    return { ...options?.headers, 'X-Admin-Auth': adminAuth };
-  };
+function createAdminCalls(deps: CallsDeps, api: Api): Pick<Calls, 'listAgents' | 'listTasks'> {
+  const send = createSend(deps, deps.adminAuth ?? refuseListing);
+  const headersOf = (options: Options, secret: string) => ({ ...options?.headers, 'X-Admin-Auth': secret });
   return {
     async listAgents(options) {
-      const headers = headersOf(options);
-      return demand(await send(options, (fetch) => api.GET('/api/admin/agents', { headers, fetch })));
+      return demand(
+        await send(options, (fetch, secret) =>
+          api.GET('/api/admin/agents', { headers: headersOf(options, secret), fetch }),
+        ),
+      );
     },
 
     async listTasks(query = {}, options) {
-      const headers = headersOf(options);
-      return demand(
-        await send(options, (fetch) => api.GET('/api/admin/tasks', { params: { query }, headers, fetch })),
+      const page = await send(options, (fetch, secret) =>
+        api.GET('/api/admin/tasks', { params: { query }, headers: headersOf(options, secret), fetch }),
       );
+      return demand(page) as TaskPage;
     },
   };
 }
 
-function createOpenSession({ auth, network, settings }: CallsDeps, api: Api): OpenSession {
-  return async (session, lastEventId, { signal, timeoutMs = settings.timeoutMs, headers }) => {
-    // An id that no header can carry is none of the gateway's; without one everything is sent again.
-    const header = lastEventId && /^[\x20-\x7e]+$/.test(lastEventId) ? { 'Last-Event-ID': lastEventId } : {};
-    const answer = await api.GET('/api/cli/events', {
-      params: { query: { cli_session_id: session }, header },
-      headers: { ...headers, accept: 'text/event-stream', ...bearer(auth) },
-      parseAs: 'stream',
-      fetch: (request) => openOnce(network, { signal, timeoutMs }, request),
-    });
-    if (!answer.response.ok) throw refuse(network, answer, 1);
-    const isStream = answer.response.headers.get('content-type')?.startsWith('text/event-stream');
-    if (answer.data && isStream) return answer.data;
-    await answer.data?.cancel();
-    throw new ConnectionError(
-      'not_an_event_stream',
-      'What answers at this address is not an event stream. Check baseUrl.',
-    );
-  };
+async function refuseListing(): Promise<never> {
+  throw new InvalidOptionError(
+    'Listings need the administrator’s secret: give createClient adminAuth, or set TASK_GATEWAY_ADMIN_AUTH.',
+  );
 }

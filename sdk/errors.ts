@@ -3,7 +3,7 @@
  * `TaskGatewayError` is the root of all of them. A task that failed is an error of `runTask` alone; the plain calls
  * answer it as data. No text here ever contains a secret.
  */
-import type { FieldError, Problem, Task } from './contract.ts';
+import type { FailedTask, FieldError, Problem } from './contract.ts';
 
 /** The root of everything the kit throws on purpose. */
 export class TaskGatewayError extends Error {
@@ -21,8 +21,8 @@ export class TaskGatewayError extends Error {
 export class InvalidOptionError extends TaskGatewayError {
   override readonly name: string = 'InvalidOptionError';
 
-  constructor(message: string) {
-    super('invalid_option', message);
+  constructor(message: string, options?: ErrorOptions) {
+    super('invalid_option', message, options);
   }
 }
 
@@ -67,6 +67,8 @@ export type Refusal = {
   readonly retryAfterMs?: number | undefined;
   /** How often the request was sent. */
   readonly attempts: number;
+  /** The answer's headers. */
+  readonly headers: Headers;
 };
 
 /** The gateway answered with an error status (§7). `code` is the problem's, or `http_` and the status. */
@@ -76,9 +78,10 @@ export class ApiError extends TaskGatewayError {
   readonly problem: Problem | undefined;
   readonly retryAfterMs: number | undefined;
   readonly attempts: number;
+  readonly headers: Headers;
 
   constructor(refusal: Refusal) {
-    const { status, problem, retryAfterMs, attempts } = refusal;
+    const { status, problem, retryAfterMs, attempts, headers } = refusal;
     super(
       problem?.code ?? `http_${status}`,
       problem ? `${status} ${problem.title}: ${problem.detail}` : `The gateway answered ${status}.`,
@@ -87,6 +90,7 @@ export class ApiError extends TaskGatewayError {
     this.problem = problem;
     this.retryAfterMs = retryAfterMs;
     this.attempts = attempts;
+    this.headers = headers;
   }
 }
 
@@ -174,9 +178,9 @@ export function createApiError(refusal: Refusal): ApiError {
 /** A task ended as `failed`: `task_failed`. `task` is the task as it ended. Thrown by `runTask`. */
 export class TaskFailedError extends TaskGatewayError {
   override readonly name: string = 'TaskFailedError';
-  readonly task: Task;
+  readonly task: FailedTask;
 
-  constructor(task: Task, code = 'task_failed') {
+  constructor(task: FailedTask, code = 'task_failed') {
     super(code, `Task ${task.request_id} failed: ${task.error_info ?? 'no reason given'}`);
     this.task = task;
   }
@@ -186,7 +190,7 @@ export class TaskFailedError extends TaskGatewayError {
 export class TaskCancelledError extends TaskFailedError {
   override readonly name: string = 'TaskCancelledError';
 
-  constructor(task: Task) {
+  constructor(task: FailedTask) {
     super(task, 'task_cancelled');
   }
 }
@@ -195,7 +199,7 @@ export class TaskCancelledError extends TaskFailedError {
 export class TaskTimeoutError extends TaskFailedError {
   override readonly name: string = 'TaskTimeoutError';
 
-  constructor(task: Task) {
+  constructor(task: FailedTask) {
     super(task, 'task_timeout');
   }
 }
@@ -204,7 +208,7 @@ export class TaskTimeoutError extends TaskFailedError {
 export class NoAgentAvailableError extends TaskFailedError {
   override readonly name: string = 'NoAgentAvailableError';
 
-  constructor(task: Task) {
+  constructor(task: FailedTask) {
     super(task, 'no_agent_available');
   }
 }
@@ -213,7 +217,7 @@ export class NoAgentAvailableError extends TaskFailedError {
 export const CANCELLED_TEXT = 'cancelled by user';
 
 /** The error for a task that ended as `failed`, told by its `error_info` (§2.3). */
-export function createTaskError(task: Task): TaskFailedError {
+export function createTaskError(task: FailedTask): TaskFailedError {
   switch (task.error_info) {
     case CANCELLED_TEXT:
       return new TaskCancelledError(task);

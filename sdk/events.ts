@@ -1,15 +1,15 @@
 /** A subscription to the events of one session, as a loop reads it (§4.2). */
-import { type Clock, linkSignals } from './clock.ts';
-import type { TaskDone } from './contract.ts';
+import { linkSignals } from './clock.ts';
+import type { EventId, TaskDone } from './contract.ts';
 import { AbortError, InvalidOptionError } from './errors.ts';
-import { type FeedNotice, followFeed, IDLE_MS, type OpenStream, type Place } from './feed.ts';
+import { type FeedDeps, type FeedNotice, followFeed, IDLE_MS, type Place } from './feed.ts';
 
 /** What may be set for a subscription. */
 export type SubscribeOptions = {
   /** Ends the subscription: the loop throws an `AbortError`. */
   readonly signal?: AbortSignal | undefined;
   /** Go on behind this event; absent: everything that is stored comes first. */
-  readonly lastEventId?: string | undefined;
+  readonly lastEventId?: EventId | undefined;
   /** Told when the connection opens, breaks, or skipped events that were trimmed away. */
   readonly onNotice?: ((notice: FeedNotice) => void) | undefined;
   /** Milliseconds without a byte after which the connection counts as lost; 60,000 unless told otherwise. */
@@ -27,7 +27,7 @@ export type SubscribeOptions = {
  */
 export type EventSubscription = AsyncIterable<TaskDone> & {
   /** The id of the last event read, for a later subscription to go on from. */
-  readonly lastEventId: string | undefined;
+  readonly lastEventId: EventId | undefined;
   /** Ends the loop quietly, wherever it waits. Twice is fine. */
   close(): void;
 };
@@ -37,7 +37,7 @@ const SEEN_MAX = 10_000;
 
 /** Creates a subscription. Its loop throws the typed error of a final refusal (401, 422 …) or `AbortError`. */
 export function createSubscription(
-  deps: { readonly openStream: OpenStream; readonly clock: Clock },
+  deps: Pick<FeedDeps, 'openStream' | 'clock' | 'log'>,
   options: SubscribeOptions = {},
 ): EventSubscription {
   const { signal, onNotice } = options;

@@ -10,6 +10,7 @@ import { type Clock, linkSignals } from './clock.ts';
 import type { TaskDone } from './contract.ts';
 import { ApiError, ConnectionError, TaskGatewayError } from './errors.ts';
 import { createFrameReader, type Frame } from './frames.ts';
+import type { Log } from './log.ts';
 import { isTransient } from './transport.ts';
 
 /** What a feed says: an event, or what became of the connection. */
@@ -39,6 +40,7 @@ export type Place = { lastEventId: string | undefined };
 export type FeedDeps = {
   readonly openStream: OpenStream;
   readonly clock: Clock;
+  readonly log: Log;
   readonly place: Place;
   /** Milliseconds without a byte after which the connection counts as lost; the gateway pings every 15 s. */
   readonly idleMs: number;
@@ -54,7 +56,7 @@ const RETRY_MAX_MS = 30_000;
 
 /** Follows the feed until the signal fires (it then ends quietly) or a final error is thrown. */
 export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void, undefined> {
-  const { clock, place, signal } = deps;
+  const { clock, log, place, signal } = deps;
   let baseMs = RETRY_FIRST_MS;
   let failures = 0;
   while (!signal.aborted) {
@@ -63,17 +65,22 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
       for await (const frame of readConnection(deps)) {
         failures = 0;
         if (frame.kind === 'retry') baseMs = Math.max(frame.retryMs, RETRY_MIN_MS);
+        if (frame.kind === 'open') log('debug', 'the event stream is open');
         const item = readItem(frame, place);
         if (item) yield item;
       }
     } catch (cause) {
       if (signal.aborted) return;
-      if (!isBreak(cause)) throw cause;
+      if (!isBreak(cause)) {
+        log('error', `the event stream ended: ${describeError(cause)}`);
+        throw cause;
+      }
       error = cause;
     }
     if (signal.aborted) return;
     const retryInMs = chooseDelay(error, baseMs, failures, clock);
     failures += 1;
+    log('warn', `the event stream is down: ${error.message}`, { retryInMs: Math.round(retryInMs) });
     yield { kind: 'down', error, retryInMs };
     await clock.sleep(retryInMs, signal);
   }
@@ -85,6 +92,9 @@ function readItem(frame: Frame | { kind: 'open' }, place: Place): FeedItem | und
     case 'open':
       return frame;
     case 'retry':
+      return undefined;
+    case 'id':
+      place.lastEventId = frame.id;
       return undefined;
     case 'comment':
       return frame.text.trim() === 'gap' ? { kind: 'gap' } : undefined;
@@ -147,6 +157,10 @@ async function watchSilence(
 function describeBreak(cause: unknown, silentMs: number | undefined): ConnectionError {
   const why = silentMs === undefined ? 'was cut' : `was silent for ${silentMs} ms`;
   return new ConnectionError('connection_failed', `The event stream ${why}.`, { cause });
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Whether another attempt may mend it. */

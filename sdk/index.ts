@@ -1,6 +1,6 @@
 /** What users of the kit import. Runs on Node 20.19 or newer and in browsers: nothing here leans on either. */
 export type { Calls, TaskQuery } from './calls.ts';
-export { type ClientOptions, createClient, type TaskGatewayClient } from './client.ts';
+export { createClient, type TaskGatewayClient } from './client.ts';
 export type { Clock } from './clock.ts';
 export type * from './contract.ts';
 export {
@@ -26,5 +26,8 @@ export {
 } from './errors.ts';
 export type { EventSubscription, SubscribeOptions } from './events.ts';
 export type { FeedNotice } from './feed.ts';
+export type { Logger, LogLevel } from './log.ts';
 export type { RunOptions } from './run.ts';
+export type { Secret } from './secrets.ts';
+export type { ClientOptions } from './settings.ts';
 export type { CallOptions, Fetch } from './transport.ts';

@@ -7,7 +7,7 @@
  * out until the task must have ended by its own timeout.
  */
 import { type Clock, linkSignals } from './clock.ts';
-import type { SuccessfulTask, Task, TaskSubmission } from './contract.ts';
+import type { FailedTask, RequestId, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
 import {
   AbortError,
   ApiError,
@@ -35,8 +35,11 @@ export type RunCalls = {
     submission: TaskSubmission,
     options: CallOptions & { readonly idempotencyKey?: string | undefined },
   ): Promise<Task>;
-  getTask(request_id: string, options: CallOptions & { readonly wait?: number | undefined }): Promise<Task>;
-  cancelTask(request_id: string, options: CallOptions): Promise<unknown>;
+  getTask(
+    request_id: RequestId,
+    options: CallOptions & { readonly wait?: number | undefined },
+  ): Promise<Task>;
+  cancelTask(request_id: RequestId, options: CallOptions): Promise<unknown>;
 };
 
 export type RunDeps = {
@@ -66,7 +69,7 @@ export async function runTask(
   submission: TaskSubmission,
   options: RunOptions = {},
 ): Promise<SuccessfulTask> {
-  const { signal, cancelOnAbort, idempotencyKey, timeoutMs, maxRetries, headers } = options;
+  const { signal, cancelOnAbort, idempotencyKey, timeoutMs, maxRetries, headers, onResponse } = options;
   if (signal?.aborted) throw new AbortError(signal.reason);
   const session = submission.cli_session_id || deps.ownSession;
   const watch = createWatch(deps.clock, signal);
@@ -76,7 +79,14 @@ export async function runTask(
     if (signal?.aborted) throw new AbortError(signal.reason);
     const submitted = await deps.calls.submitTask(
       { ...submission, cli_session_id: session },
-      { timeoutMs, maxRetries, headers, idempotencyKey, signal: cancelOnAbort ? undefined : signal },
+      {
+        timeoutMs,
+        maxRetries,
+        headers,
+        onResponse,
+        idempotencyKey,
+        signal: cancelOnAbort ? undefined : signal,
+      },
     );
     watch.name(submitted.request_id);
     return await followTask(deps, submitted, watch, options);
@@ -93,8 +103,8 @@ async function followTask(
   options: RunOptions,
 ): Promise<SuccessfulTask> {
   const { calls, clock } = deps;
-  const { signal, onProgress, cancelOnAbort, timeoutMs, maxRetries, headers } = options;
-  const call: CallOptions = { signal, timeoutMs, maxRetries, headers };
+  const { signal, onProgress, cancelOnAbort, timeoutMs, maxRetries, headers, onResponse } = options;
+  const call: CallOptions = { signal, timeoutMs, maxRetries, headers, onResponse };
   const giveUpMs = clock.nowMs() + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
   onProgress?.(task);
@@ -119,12 +129,12 @@ async function followTask(
   }
 }
 
-function isSettled(task: Task): boolean {
+function isSettled(task: Task): task is SuccessfulTask | FailedTask {
   return task.status === 'success' || task.status === 'failed';
 }
 
-function judgeEnd(task: Task): SuccessfulTask {
-  if (task.status === 'success' && task.result) return { ...task, status: task.status, result: task.result };
+function judgeEnd(task: SuccessfulTask | FailedTask): SuccessfulTask {
+  if (task.status === 'success') return task;
   throw createTaskError(task);
 }
 

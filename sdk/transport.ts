@@ -6,6 +6,8 @@
 import { type Clock, linkSignals } from './clock.ts';
 import type { Problem } from './contract.ts';
 import { AbortError, ConnectionError, createApiError, TaskGatewayError, TimeoutError } from './errors.ts';
+import type { Log } from './log.ts';
+import type { Redactor } from './secrets.ts';
 
 /** What may be set for one call; what isn't comes from the client's options. */
 export type CallOptions = {
@@ -17,6 +19,8 @@ export type CallOptions = {
   readonly maxRetries?: number | undefined;
   /** Sent along with the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Told each answer as it came, also those that are repeated: its status, headers and body, which is its own copy. */
+  readonly onResponse?: ((response: Response) => void) | undefined;
 };
 
 /** The platform's `fetch`, or one that behaves like it. */
@@ -25,25 +29,21 @@ export type Fetch = (request: Request, init?: RequestInit) => Promise<Response>;
 /** The call options with nothing left open. */
 export type Settings = { readonly timeoutMs: number; readonly maxRetries: number };
 
-/** Milliseconds and retries of a call nobody said anything about. */
-export const DEFAULT_SETTINGS: Settings = { timeoutMs: 30_000, maxRetries: 4 };
-
 export type Network = {
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** What must not stand in an error's text. */
-  readonly secrets: readonly string[];
+  /** Knows what must not stand in an error's text. */
+  readonly redactor: Redactor;
+  readonly log: Log;
 };
 
 /** What openapi-fetch answers. */
-type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
+export type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
 
 const BACKOFF_FIRST_MS = 500;
 const BACKOFF_MAX_MS = 8_000;
 /** Who asks for more is not waited for: the error says how long it asked for. */
 const RETRY_AFTER_MAX_MS = 60_000;
-/** Below this length a secret can't be told from ordinary text. */
-const SECRET_CHARS_MIN = 8;
 
 /**
  * Runs one call: `work` builds the request and sends it with the `fetch` it is given. Answers the body, or undefined
@@ -81,15 +81,16 @@ export function createStrangerError(): ConnectionError {
 
 /** The error for an answer that says no. */
 export function refuse(
-  { clock, secrets }: Network,
+  { clock, redactor }: Network,
   { response, error }: Answer<unknown>,
   attempts: number,
 ): TaskGatewayError {
   return createApiError({
     status: response.status,
-    problem: readProblem(error, secrets),
+    problem: readProblem(error, redactor),
     retryAfterMs: readRetryAfter(response, clock.nowMs()),
     attempts,
+    headers: response.headers,
   });
 }
 
@@ -99,16 +100,23 @@ async function sendPatiently(
   request: Request,
   sent: { attempts: number },
 ): Promise<Response> {
-  const { clock } = network;
+  const { clock, log } = network;
   const { signal } = options;
+  const what = `${request.method} ${new URL(request.url).pathname}`;
   for (;;) {
+    const startMs = clock.nowMs();
     const outcome = await sendOnce(network, options, request.clone());
     sent.attempts += 1;
+    const answer = outcome instanceof Response ? String(outcome.status) : outcome.code;
+    log('debug', `${what}: ${answer}`, { attempt: sent.attempts, afterMs: clock.nowMs() - startMs });
     const waitMs = sent.attempts > options.maxRetries ? undefined : judgeRetry(outcome, sent.attempts, clock);
     if (waitMs === undefined) {
+      if (outcome instanceof Response && outcome.ok) return outcome;
+      log(signal?.aborted ? 'debug' : 'warn', `${what} failed: ${answer}`, { attempts: sent.attempts });
       if (outcome instanceof Response) return outcome;
       throw outcome;
     }
+    log('info', `${what}: ${answer}, again in ${Math.round(waitMs)} ms`, { attempt: sent.attempts });
     await clock.sleep(waitMs, signal);
     if (signal?.aborted) throw new AbortError(signal.reason);
   }
@@ -117,9 +125,10 @@ async function sendPatiently(
 /** One attempt, its body read to the end, within its time. An error is an answer here: the caller may try again. */
 async function sendOnce(
   { fetch, clock }: Network,
-  { signal, timeoutMs }: CallOptions & Settings,
+  { signal, timeoutMs, onResponse }: CallOptions & Settings,
   request: Request,
 ): Promise<Response | TaskGatewayError> {
+  let received: Response;
   const linked = linkSignals(signal);
   const timeout = new TimeoutError(timeoutMs);
   void clock.sleep(timeoutMs, linked.signal).then(() => linked.abort(timeout));
@@ -129,7 +138,7 @@ async function sendOnce(
     if (redirected) return redirected;
     const body = await response.arrayBuffer();
     const { status, statusText, headers } = response;
-    return new Response(body.byteLength > 0 ? body : null, { status, statusText, headers });
+    received = new Response(body.byteLength > 0 ? body : null, { status, statusText, headers });
   } catch (cause) {
     if (signal?.aborted) return new AbortError(signal.reason);
     if (linked.signal.reason === timeout) return timeout;
@@ -137,6 +146,8 @@ async function sendOnce(
   } finally {
     linked.abort();
   }
+  onResponse?.(received.clone());
+  return received;
 }
 
 /**
@@ -239,13 +250,8 @@ function readRetryAfter(response: Response, nowMs: number): number | undefined {
 }
 
 /** The problem details of an error body; a secret that was echoed is struck out. */
-function readProblem(error: unknown, secrets: readonly string[]): Problem | undefined {
-  if (!isProblem(error)) return undefined;
-  let text = JSON.stringify(error);
-  for (const secret of secrets) {
-    if (secret.length >= SECRET_CHARS_MIN) text = text.replaceAll(JSON.stringify(secret).slice(1, -1), '***');
-  }
-  return JSON.parse(text);
+function readProblem(error: unknown, redactor: Redactor): Problem | undefined {
+  return isProblem(error) ? JSON.parse(redactor.strike(JSON.stringify(error))) : undefined;
 }
 
 function isProblem(error: unknown): error is Problem {

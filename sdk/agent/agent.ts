@@ -4,88 +4,91 @@
  * `created` until `start()`. `working`: tasks come. `draining` from `stop()` on: no more come, those in hand are
  * finished and the agent goes on beating. `stopped`: nothing is open any more. It never goes back.
  */
-import { type ClientOptions, createClient } from '../client.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createClient } from '../client.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import type { AgentId } from '../contract.ts';
 import { InvalidOptionError, TaskGatewayError } from '../errors.ts';
-import { createInbox, type ListenOptions } from './inbox.ts';
-import type { AgentNotice } from './notice.ts';
+import { readSettings } from '../settings.ts';
+import { createInbox } from './inbox.ts';
+import type { AgentDuty, AgentNotice } from './notice.ts';
+import { type AgentOptions, type AgentSettings, readAgentSettings } from './options.ts';
+import { createOutbox } from './outbox.ts';
 import { createPresence } from './presence.ts';
 import { pullTasks } from './pull.ts';
+import { createPulse } from './pulse.ts';
 import { createReports } from './reports.ts';
-import { createWork, type Handler } from './work.ts';
-
-/** What an agent is and where it works. */
-export type AgentOptions = Pick<ClientOptions, 'baseUrl' | 'auth' | 'headers' | 'fetch' | 'clock'> & {
-  /** The agent's name: of two processes with one name the gateway would make one agent. */
-  readonly agentId: string;
-  /** It gets tasks that have at least one of these tags. */
-  readonly tags: readonly string[];
-  /** How many tasks it works on at once; 1 unless told otherwise. */
-  readonly maxConcurrent?: number | undefined;
-  /** Does the work. */
-  readonly handler: Handler;
-  /** Receive pushes here. Absent: the agent claims its tasks and needs no port. */
-  readonly listen?: ListenOptions | undefined;
-  /** The URL the gateway pushes to, where that isn't the address listened on (a proxy, a container). */
-  readonly endpoint?: string | undefined;
-  /** Refuse pushes that are not signed with (one of) these: the gateway's push secret. */
-  readonly pushSecret?: string | readonly string[] | undefined;
-  /** Seconds of silence after which the gateway fails this agent's tasks; 120 unless told otherwise, null for never. */
-  readonly lostAfterSeconds?: number | null | undefined;
-  /** Told what happens, for logs. */
-  readonly onNotice?: ((notice: AgentNotice) => void) | undefined;
-};
+import { createInboxServer } from './server.ts';
+import { createWork } from './work.ts';
 
 export type Agent = {
+  readonly agentId: AgentId;
   readonly state: 'created' | 'working' | 'draining' | 'stopped';
   /**
    * Resolves once registered; waits for a gateway that is not there yet. Throws what waiting can't mend: a wrong
-   * secret (`AuthenticationError`), wrong fields (`ValidationError`), a port in use.
+   * secret (`AuthenticationError`), wrong fields (`ValidationError`), a port in use, an outbox that can't be opened.
    */
   start(): Promise<void>;
   /**
-   * Takes no more tasks, finishes those in hand, unregisters. What is not finished after `drainMs` (30,000 unless
-   * told otherwise) is stopped and reported as failed. Twice is fine.
+   * Stops in two stages. First it takes no more tasks and finishes those in hand, beating on, for `drainMs`. Then it
+   * fires the handlers' signals, and what still runs after `graceMs` is reported as failed. Then it unregisters.
+   * Called again it may only hurry: with less time the stages are cut short.
    */
-  stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
+  stop(options?: StopOptions): Promise<void>;
+  /** Answers a push as a web-standard handler does: for servers of your own, with `endpoint` set to where they are. */
+  fetch(request: Request): Promise<Response>;
+  /** Answers a push as a listener of `node:http` does. The request's body must not have been read yet. */
+  listener(request: IncomingMessage, response: ServerResponse): void;
 };
 
-const LOST_AFTER_SECONDS = 120;
+/** How long a stop may take. */
+export type StopOptions = {
+  /** Milliseconds for the tasks in hand to end by themselves; 30,000 unless told otherwise. */
+  readonly drainMs?: number | undefined;
+  /** Milliseconds for handlers to heed their signal; 2,000 unless told otherwise. */
+  readonly graceMs?: number | undefined;
+};
+
 const DRAIN_MS = 30_000;
+const GRACE_MS = 2_000;
 /** For the last words of an agent, each. */
 const FAREWELL_MS = 5_000;
-const ABANDONED = 'the agent was stopped before the task was done';
-const WILDCARD_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Creates an agent. Throws `InvalidOptionError` for options that can't work. */
 export function createAgent(options: AgentOptions): Agent {
-  judgeOptions(options);
-  const parts = assemble(options);
-  const { presence, work, inbox, clock } = parts;
+  const settings = readAgentSettings(options);
+  const parts = assemble(options, settings);
+  const { presence, work, server, outbox, pulse, clock } = parts;
   const lifetime = new AbortController();
   const taking = new AbortController();
   const loops: Promise<void>[] = [];
   let state: Agent['state'] = 'created';
   let stopping: Promise<void> | undefined;
+  const draining = createPeriod(clock);
+  const grace = createPeriod(clock);
 
   async function start(): Promise<void> {
     if (state !== 'created') throw new InvalidOptionError('An agent starts once. Create another one.');
     state = 'working';
     try {
-      parts.reachAt(await inbox?.open());
+      work.restore(await outbox.open());
+      await pulse?.start();
+      parts.reachAt(await server?.open());
       await presence.register(taking.signal);
     } catch (error) {
       state = 'stopped';
       work.close();
-      await inbox?.close();
+      await close();
       throw error;
     }
+    work.tellRestored();
     if (taking.signal.aborted) return;
     loops.push(presence.keepBeating(lifetime.signal));
-    if (!inbox) loops.push(pullTasks(parts, taking.signal));
+    if (settings.endpoint === 'pull') loops.push(pullTasks(parts, taking.signal));
   }
 
-  async function stop(drainMs: number): Promise<void> {
+  /** The order matters: say that it leaves, finish, tell, and only then unregister and fall silent. */
+  async function stop(): Promise<void> {
     const before = state;
     if (before === 'stopped') return;
     state = 'draining';
@@ -94,53 +97,88 @@ export function createAgent(options: AgentOptions): Agent {
     taking.abort();
     if (before === 'working') {
       await within(clock, FAREWELL_MS, (signal) => presence.beat(signal));
-      await within(clock, drainMs, (signal) => work.untilDone(signal));
-      await within(clock, FAREWELL_MS, (signal) => work.abandon(ABANDONED, signal));
+      await draining.run((signal) => work.untilDone(signal));
+      work.interrupt();
+      await grace.run((signal) => work.untilDone(signal));
+      await within(clock, FAREWELL_MS, (signal) => work.abandon(signal));
       await within(clock, FAREWELL_MS, (signal) => parts.unregister(signal));
     }
     lifetime.abort();
     await Promise.all(loops);
-    await inbox?.close();
+    await close();
     state = 'stopped';
   }
 
+  async function close(): Promise<void> {
+    await server?.close();
+    await pulse?.stop();
+    await outbox.close();
+  }
+
   return {
+    agentId: settings.agentId,
     get state() {
       return state;
     },
     start,
-    stop(stopOptions) {
-      stopping ??= stop(stopOptions?.drainMs ?? DRAIN_MS);
+    stop({ drainMs = DRAIN_MS, graceMs = GRACE_MS } = {}) {
+      draining.limit(drainMs);
+      grace.limit(graceMs);
+      stopping ??= stop();
       return stopping;
     },
+    fetch: parts.inbox.fetch,
+    listener: parts.inbox.listener,
   };
 }
 
 /** Puts the duties of an agent together; each is told only of those it needs. */
-function assemble(options: AgentOptions) {
-  const { agentId: agent_id, maxConcurrent = 1, listen, handler, clock = systemClock } = options;
-  const { baseUrl, auth, headers, fetch } = options;
-  const calls = createClient({ baseUrl, auth, headers, fetch, clock });
+function assemble(options: AgentOptions, settings: AgentSettings) {
+  const { agentId: agent_id, maxConcurrent, pushSecrets, hasThread } = settings;
+  const { clock = systemClock, listen, handler } = options;
+  const { auth: askSecret, baseUrl, headers } = readSettings(options);
+  const calls = createClient(options);
   const notify = createNotify(options.onNotice);
-  let endpoint = 'pull';
+  const failed = (during: AgentDuty) => (error: unknown) => notify({ kind: 'failure', during, error });
+  let endpoint = settings.endpoint ?? 'pull';
+  let auth: string | undefined;
   const presence = createPresence({
-    calls,
-    clock,
-    notify,
+    ...{ calls, clock, notify },
     work: () => work,
-    registration: () => describeAgent(options, endpoint),
+    registration: () => describeAgent(options, settings, endpoint),
+    onContact: () => void renewPulse(),
   });
   const { registerAgain } = presence;
   const reports = createReports({ calls, clock, agent_id, notify, registerAgain });
-  const work = createWork({ handler, maxConcurrent, reports, clock, notify });
-  const pushSecrets = [options.pushSecret ?? []].flat();
-  const onError = (error: unknown): void => notify({ kind: 'failure', during: 'push', error });
+  const outbox = createOutbox(options.outbox, failed('outbox'));
+  const onChange = () => tellPulse();
+  const work = createWork({ agent_id, handler, maxConcurrent, reports, outbox, clock, notify, onChange });
+  const inbox = createInbox({ agent_id, pushSecrets, work, clock, onError: failed('push') });
+  const pulse = hasThread
+    ? createPulse({ target: { baseUrl, headers }, onCancelled: work.drop, onError: failed('heartbeat') })
+    : undefined;
+
+  /** At once: the handler may block the thread the next moment. */
+  function tellPulse(): void {
+    const known = presence.describe();
+    if (known && auth !== undefined) pulse?.tell({ ...known, auth });
+  }
+
+  async function renewPulse(): Promise<void> {
+    try {
+      if (pulse) auth = await askSecret();
+      tellPulse();
+    } catch (error) {
+      failed('heartbeat')(error);
+    }
+  }
+
   return {
-    ...{ agent_id, calls, clock, notify, presence, work },
-    inbox: listen && createInbox({ listen, agent_id, pushSecrets, work, clock, onError }),
+    ...{ agent_id, calls, clock, notify, presence, work, outbox, pulse, inbox },
+    server: listen && createInboxServer(listen, { inbox, onError: failed('push') }),
     /** Says where pushes arrive, once that is known. */
     reachAt(address: string | undefined): void {
-      endpoint = options.endpoint ?? address ?? 'pull';
+      endpoint = settings.endpoint ?? address ?? 'pull';
     },
     /** Failures are told: the agent leaves in any case. */
     async unregister(signal: AbortSignal): Promise<void> {
@@ -148,7 +186,7 @@ function assemble(options: AgentOptions) {
         await calls.unregisterAgent({ agent_id }, { signal, maxRetries: 1 });
       } catch (error) {
         if (!(error instanceof TaskGatewayError)) throw error;
-        notify({ kind: 'failure', during: 'unregister', error });
+        failed('unregister')(error);
       }
     },
   };
@@ -156,14 +194,36 @@ function assemble(options: AgentOptions) {
 
 /** Runs something that ends when its signal fires, and fires it after the time. */
 async function within(clock: Clock, ms: number, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const ending = new AbortController();
-  const ended = new AbortController();
-  void clock.sleep(ms, ended.signal).then(() => ending.abort());
-  await run(ending.signal).finally(() => ended.abort());
+  const period = createPeriod(clock);
+  period.limit(ms);
+  await period.run(run);
 }
 
-function describeAgent(options: AgentOptions, endpoint: string) {
-  const { agentId, tags, maxConcurrent = 1, lostAfterSeconds = LOST_AFTER_SECONDS } = options;
+/** A stretch of time that may be cut short while it runs, never made longer. */
+function createPeriod(clock: Clock) {
+  let leastMs = Number.POSITIVE_INFINITY;
+  let cut: (() => void) | undefined;
+  return {
+    limit(ms: number): void {
+      leastMs = Math.min(leastMs, ms);
+      cut?.();
+    },
+    async run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+      const ending = new AbortController();
+      const startMs = clock.nowMs();
+      const ended = new AbortController();
+      cut = () => {
+        const leftMs = startMs + leastMs - clock.nowMs();
+        void clock.sleep(leftMs, ended.signal).then(() => ending.abort());
+      };
+      cut();
+      await work(ending.signal).finally(() => ended.abort());
+    },
+  };
+}
+
+function describeAgent({ tags }: AgentOptions, settings: AgentSettings, endpoint: string) {
+  const { agentId, maxConcurrent, lostAfterSeconds } = settings;
   return {
     agent_id: agentId,
     endpoint,
@@ -171,23 +231,6 @@ function describeAgent(options: AgentOptions, endpoint: string) {
     max_concurrent: maxConcurrent,
     ...(lostAfterSeconds !== null && { lost_after: lostAfterSeconds }),
   };
-}
-
-function judgeOptions({ maxConcurrent = 1, listen, endpoint }: AgentOptions): void {
-  if (!Number.isInteger(maxConcurrent) || maxConcurrent < 1) {
-    throw new InvalidOptionError('maxConcurrent must be a whole number of 1 or more.');
-  }
-  if (endpoint !== undefined && !listen) {
-    throw new InvalidOptionError('endpoint says where pushes go: say with listen where they arrive.');
-  }
-  if (listen && endpoint === undefined && WILDCARD_HOSTS.has(listen.host ?? '')) {
-    throw new InvalidOptionError(
-      'Listening on all addresses: say with endpoint how the gateway reaches the agent.',
-    );
-  }
-  if (listen?.path !== undefined && !listen.path.startsWith('/')) {
-    throw new InvalidOptionError('listen.path must begin with a slash.');
-  }
 }
 
 /** A listener that throws must not stop the agent; its error surfaces as an uncaught one. */

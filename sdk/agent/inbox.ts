@@ -1,33 +1,24 @@
 /**
- * Where the gateway pushes tasks to. Answers at once: 202 taken, 409 "I have it", 503 busy or leaving, 401 not signed
- * by the gateway, 400 no task, 404 not this agent's or not this path, 413 too large. The work goes on after the answer.
+ * How an agent takes pushes: judged the same way whether they come as a web-standard `Request`, to a server of the
+ * caller's, or to one that the agent opens itself. Answered at once: 202 taken, 409 "I have it", 503 busy or leaving,
+ * 401 not signed by the gateway or not of now, 404 not this agent's, 405 no POST, 413 too large, 422 no task. Nothing
+ * but a taken task reaches the handler. The work goes on after the answer.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import type { Task } from '../contract.ts';
+import type { RunningTask } from '../contract.ts';
 import { remainingMs } from './remaining.ts';
 import { isAuthentic } from './signature.ts';
 import type { Work } from './work.ts';
 
-/** Where to listen for pushes. */
-export type ListenOptions = {
-  /** TCP port; 0 or absent: any free one. */
-  readonly port?: number | undefined;
-  /** Address to listen on; 127.0.0.1 unless told otherwise. */
-  readonly host?: string | undefined;
-  /** Path of the endpoint; `/` unless told otherwise. */
-  readonly path?: string | undefined;
-};
-
 export type Inbox = {
-  /** Begins to listen; answers the URL the gateway reaches it at if it can reach `host`. */
-  open(): Promise<string>;
-  /** Stops listening and cuts what is still connected. Twice is fine. */
-  close(): Promise<void>;
+  /** Answers a push that came as a web-standard request. */
+  fetch(request: Request): Promise<Response>;
+  /** Answers a push that came to a server of `node:http`. Its body must not have been read yet. */
+  listener(request: IncomingMessage, response: ServerResponse): void;
 };
 
 export type InboxDeps = {
-  readonly listen: ListenOptions;
   readonly agent_id: string;
   /** A push signed with none of these is refused; without any, signatures are not looked at. */
   readonly pushSecrets: readonly string[];
@@ -36,78 +27,78 @@ export type InboxDeps = {
   readonly onError: (error: unknown) => void;
 };
 
+/** A push, however it came. */
+type Push = {
+  readonly method: string;
+  header(name: string): string | undefined;
+  /** The chunks of its body. */
+  readonly body: AsyncIterable<Uint8Array>;
+};
+
 /** Twice what a gateway takes as a submission: a task is little more than that. */
 const BODY_BYTES_MAX = 8_388_608;
-const REQUEST_MS_MAX = 30_000;
 const BUSY_SECONDS = 1;
 
 /** Creates the inbox of one agent. */
 export function createInbox(deps: InboxDeps): Inbox {
-  const { host = '127.0.0.1', port = 0, path = '/' } = deps.listen;
-  const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
-    answerPush(deps, path, request)
-      .then((status) => send(response, status))
-      .catch((error: unknown) => {
-        deps.onError(error);
-        if (!response.headersSent) send(response, 500);
-      });
-  });
+  /** The status of the answer; a push that breaks off or a fault of ours is told and answered 500. */
+  async function judge(push: Push): Promise<number> {
+    try {
+      return await judgePush(deps, push);
+    } catch (error) {
+      deps.onError(error);
+      return 500;
+    }
+  }
+
   return {
-    async open() {
-      await listen(server, host, port);
-      server.on('error', deps.onError);
-      const address = server.address();
-      const bound = typeof address === 'object' && address ? address.port : port;
-      return new URL(path, `http://${host.includes(':') ? `[${host}]` : host}:${bound}`).href;
+    async fetch({ method, headers, body }) {
+      const chunks = body ? readChunks(body) : noChunks();
+      const status = await judge({ method, header: (name) => headers.get(name) ?? undefined, body: chunks });
+      return new Response(null, { status, headers: headersOf(status) });
     },
-    async close() {
-      if (!server.listening) return;
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
+    listener(request, response) {
+      const { method = '', headers } = request;
+      const header = (name: string) => [headers[name] ?? []].flat()[0];
+      const body = request.iterator({ destroyOnReturn: false });
+      void judge({ method, header, body }).then((status) => {
+        if (response.headersSent) return;
+        response.writeHead(status, { ...headersOf(status), 'Content-Length': 0 }).end();
       });
     },
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+function headersOf(status: number): Record<string, string> {
+  switch (status) {
+    case 503:
+      return { 'Retry-After': String(BUSY_SECONDS) };
+    case 405:
+      return { Allow: 'POST' };
+    case 413:
+      // Whoever sends more than is read would otherwise go on sending.
+      return { Connection: 'close' };
+    default:
+      return {};
+  }
 }
 
-function send(response: ServerResponse, status: number): void {
-  if (status === 503) response.setHeader('Retry-After', BUSY_SECONDS);
-  if (status === 405) response.setHeader('Allow', 'POST');
-  // Whoever sends more than is read would otherwise go on sending.
-  if (status === 413) response.setHeader('Connection', 'close');
-  response.writeHead(status, { 'Content-Length': 0 }).end();
-}
-
-/** The status a push is answered with. */
-async function answerPush(deps: InboxDeps, path: string, request: IncomingMessage): Promise<number> {
+async function judgePush(deps: InboxDeps, push: Push): Promise<number> {
   const { agent_id, pushSecrets, work, clock } = deps;
-  const { headers, method, url = '/' } = request;
-  if (url.split('?')[0] !== path) return 404;
-  if (method !== 'POST') return 405;
-  const body = await readBody(request);
+  if (push.method !== 'POST') return 405;
+  const body = await readBody(push.body);
   if (!body) return 413;
-  const push = {
-    id: first(headers['webhook-id']),
-    timestamp: first(headers['webhook-timestamp']),
-    signature: first(headers['webhook-signature']),
+  const signed = {
+    id: push.header('webhook-id'),
+    timestamp: push.header('webhook-timestamp'),
+    signature: push.header('webhook-signature'),
     body,
   };
-  if (pushSecrets.length > 0 && !isAuthentic(push, pushSecrets, clock.nowMs())) return 401;
+  if (pushSecrets.length > 0 && !isAuthentic(signed, pushSecrets, clock.nowMs())) return 401;
   const task = readTask(body);
-  if (!task) return 400;
+  if (!task) return 422;
   if (task.agent_id !== agent_id) return 404;
-  const taking = work.take(task, remainingMs(task, first(headers['task-remaining'])));
-  switch (taking) {
+  switch (work.take(task, remainingMs(task, push.header('task-remaining')))) {
     case 'taken':
       return 202;
     case 'held':
@@ -118,26 +109,48 @@ async function answerPush(deps: InboxDeps, path: string, request: IncomingMessag
   }
 }
 
-function first(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
-}
-
 /** The whole body, or nothing if it is too large. */
-async function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
-  const chunks: Buffer[] = [];
+async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+  for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > BODY_BYTES_MAX) return undefined;
-    chunks.push(chunk);
+    parts.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return Buffer.concat(parts);
 }
 
-function readTask(body: Uint8Array): Task | undefined {
+/** A web stream as chunks; left early, the rest is given up. */
+async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+async function* noChunks(): AsyncGenerator<Uint8Array, void, undefined> {}
+
+/** The task in a body: JSON in UTF-8 with the fields of §2.1 that the kit leans on. */
+function readTask(body: Uint8Array): RunningTask | undefined {
   try {
     const task = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-    return typeof task?.request_id === 'string' && typeof task.timeout === 'number' ? task : undefined;
+    const isTask =
+      typeof task?.request_id === 'string' &&
+      task.request_id !== '' &&
+      typeof task.task_type === 'string' &&
+      Array.isArray(task.task_tags) &&
+      typeof task.payload === 'object' &&
+      task.payload !== null &&
+      typeof task.agent_id === 'string' &&
+      typeof task.timeout === 'number';
+    return isTask ? task : undefined;
   } catch {
     return undefined;
   }

@@ -18,6 +18,6 @@ export type AgentNotice =
   | { readonly kind: 'failure'; readonly during: AgentDuty; readonly error: unknown };
 
 /** What the agent was about when a call failed. */
-export type AgentDuty = 'register' | 'heartbeat' | 'claim' | 'report' | 'push' | 'unregister';
+export type AgentDuty = 'register' | 'heartbeat' | 'claim' | 'report' | 'push' | 'unregister' | 'outbox';
 
 export type Notify = (notice: AgentNotice) => void;

@@ -8,6 +8,7 @@ import type { AgentRegistration } from '../contract.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
 import { isTransient } from '../transport.ts';
 import type { Notify } from './notice.ts';
+import type { PulseState } from './pulse.ts';
 import type { Work } from './work.ts';
 
 export type Presence = {
@@ -24,6 +25,8 @@ export type Presence = {
   keepBeating(signal: AbortSignal): Promise<void>;
   /** From the next beat on the gateway hears that no more tasks are wanted. */
   drain(): void;
+  /** What a thread needs that beats in the agent's stead; nothing before the gateway has heard of it. */
+  describe(): Omit<PulseState, 'auth'> | undefined;
 };
 
 export type PresenceDeps = {
@@ -33,6 +36,8 @@ export type PresenceDeps = {
   /** Without `request_ids`: those are looked up at each registration. */
   readonly registration: () => AgentRegistration;
   readonly notify: Notify;
+  /** Called whenever the gateway has heard of the agent. */
+  readonly onContact: () => void;
 };
 
 /** An interval in seconds until the gateway has named one. */
@@ -41,18 +46,24 @@ const PAUSE_MS = 2_000;
 const BEAT_TIMEOUT_MS = 10_000;
 /** More than these can't be named in one call; then the gateway goes by what it knows itself. */
 const REQUEST_IDS_MAX = 1_000;
-const DROPPED = 'the gateway does not want it any more';
 
 /** Creates the presence of one agent. */
 export function createPresence(deps: PresenceDeps): Presence {
   const { calls, clock, notify } = deps;
   let intervalSeconds = INTERVAL_FIRST_SECONDS;
   let draining = false;
+  let contactMs: number | undefined;
   let registering: Promise<void> | undefined;
 
   function held(): { request_ids?: string[] } {
     const request_ids = [...deps.work().requestIds()];
     return request_ids.length > REQUEST_IDS_MAX ? {} : { request_ids };
+  }
+
+  function heard(cancelled: readonly string[] | undefined): void {
+    contactMs = clock.nowMs();
+    deps.work().drop(cancelled ?? []);
+    deps.onContact();
   }
 
   async function registerPatiently(signal: AbortSignal): Promise<void> {
@@ -62,7 +73,7 @@ export function createPresence(deps: PresenceDeps): Presence {
         const receipt = await calls.registerAgent({ agent_id, endpoint, ...rest, ...held() }, { signal });
         intervalSeconds = Math.max(1, receipt.heartbeat_interval || INTERVAL_FIRST_SECONDS);
         notify({ kind: 'registered', agent_id, endpoint });
-        deps.work().drop(receipt.cancelled_request_ids ?? [], DROPPED);
+        heard(receipt.cancelled_request_ids);
         return;
       } catch (error) {
         if (error instanceof AbortError) return;
@@ -87,7 +98,7 @@ export function createPresence(deps: PresenceDeps): Presence {
         { agent_id, ...held(), ...(draining && { draining }) },
         { signal, timeoutMs: BEAT_TIMEOUT_MS, maxRetries: 1 },
       );
-      deps.work().drop(receipt.cancelled_request_ids ?? [], DROPPED);
+      heard(receipt.cancelled_request_ids);
     } catch (error) {
       if (error instanceof AbortError) return;
       notify({ kind: 'failure', during: 'heartbeat', error });
@@ -112,6 +123,12 @@ export function createPresence(deps: PresenceDeps): Presence {
     beat,
     drain() {
       draining = true;
+    },
+    describe() {
+      if (contactMs === undefined) return undefined;
+      const { request_ids } = held();
+      const intervalMs = intervalSeconds * 1_000;
+      return { registration: deps.registration(), request_ids, draining, intervalMs, contactMs };
     },
     async keepBeating(signal) {
       while (!signal.aborted) {

@@ -52,5 +52,5 @@ async function claimOne({ calls, agent_id, work }: PullDeps, signal: AbortSignal
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0 },
   );
-  if (task) work.take(task, lifetimeMs(task));
+  if (task?.status === 'running') work.take(task, lifetimeMs(task));
 }

@@ -4,16 +4,18 @@
  */
 import type { Calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
-import type { TaskReport } from '../contract.ts';
+import type { RequestId, TaskReport } from '../contract.ts';
 import { AbortError, ApiError, TaskGatewayError } from '../errors.ts';
 import type { Notify } from './notice.ts';
+import type { KeptReport } from './outbox.ts';
+import { WorkStoppedError } from './stopped.ts';
 
 /** The outcome of a task, as it is told. */
 export type Outcome = Omit<TaskReport, 'agent_id' | 'status'> & { readonly status: 'success' | 'failed' };
 
 export type Reports = {
-  /** Tells an outcome. True once the gateway has it; false when it wants none, or the signal fired first. */
-  settle(outcome: Outcome, signal: AbortSignal): Promise<boolean>;
+  /** Tells an outcome: `told` once the gateway has it, `unwanted` when it wants none, `unfinished` when the signal fired. */
+  settle(report: KeptReport, signal: AbortSignal): Promise<'told' | 'unwanted' | 'unfinished'>;
   /** Tells progress. False when the task is none of this agent's any more. */
   tell(news: Omit<TaskReport, 'agent_id' | 'status'>, signal: AbortSignal): Promise<boolean>;
 };
@@ -38,12 +40,12 @@ export function createReports(deps: ReportsDeps): Reports {
 
   /** One try: whether that was the last word, or what the agent should do before the next. */
   async function settleOnce(
-    outcome: Outcome,
+    report: KeptReport,
     signal: AbortSignal,
   ): Promise<'told' | 'unwanted' | 'refused' | 'again'> {
-    const { request_id, status } = outcome;
+    const { request_id, status } = report;
     try {
-      const { accepted } = await calls.reportResult({ ...outcome, agent_id }, { signal });
+      const { accepted } = await calls.reportResult(report, { signal });
       notify({ kind: 'reported', request_id, status, accepted });
       return 'told';
     } catch (error) {
@@ -59,21 +61,21 @@ export function createReports(deps: ReportsDeps): Reports {
   }
 
   return {
-    async settle(outcome, signal) {
-      let told = outcome;
+    async settle(report, signal) {
+      let told = report;
       for (let tries = 0; !signal.aborted; tries += 1) {
         const answer = await settleOnce(told, signal);
-        if (answer === 'told') return true;
-        if (answer === 'unwanted') return false;
+        if (answer === 'told' || answer === 'unwanted') return answer;
         if (answer === 'refused') {
           // What the gateway will not take must still end the task: as failed, and if not even that, not at all.
-          if (told.status === 'failed') return false;
-          told = describeFailure(told.request_id, 'the gateway refused the result: see the log of the agent');
+          if (told.status === 'failed') return 'unwanted';
+          const reason = 'the gateway refused the result: see the log of the agent';
+          told = { ...describeFailure(told.request_id, reason), agent_id: report.agent_id };
         } else {
           await clock.sleep(Math.min(PAUSE_FIRST_MS * 2 ** tries, PAUSE_MAX_MS), signal);
         }
       }
-      return false;
+      return 'unfinished';
     },
 
     async tell(news, signal) {
@@ -102,8 +104,8 @@ function isRefused(error: unknown): boolean {
 }
 
 /** The outcome of a task that failed, for whatever the handler threw. */
-export function describeFailure(request_id: string, reason: unknown): Outcome {
-  const plain = reason instanceof Error && reason.name === 'Error';
+export function describeFailure(request_id: RequestId, reason: unknown): Outcome {
+  const plain = reason instanceof WorkStoppedError || (reason instanceof Error && reason.name === 'Error');
   const text = plain ? reason.message : String(reason);
   return { request_id, status: 'failed', error_info: text.slice(0, ERROR_CHARS_MAX) };
 }

@@ -1,6 +1,7 @@
 /**
  * Who wants to hear of what: listeners by topic. A hint carries nothing and hints that arrive while nobody listens
- * for the moment count as one; a listener never misses that there was one.
+ * for the moment count as one; a listener never misses that there was one. When very many listen they are woken in
+ * slices, so that others get their turn in between.
  */
 export type Listener = {
   /** Resolves true at the next hint (at once when one has come), false when the listener was closed or aborted. */
@@ -20,6 +21,9 @@ export type Hints = {
 };
 
 type Ear = { wake(): void; close(): void };
+
+/** So many listeners are woken before anything else gets a turn. */
+const EARS_PER_TURN = 500;
 
 /** Creates it without listeners. */
 export function createHints(): Hints {
@@ -77,10 +81,11 @@ export function createHints(): Hints {
   return {
     listen,
     notify(topic) {
-      for (const ear of topics.get(topic) ?? []) ear.wake();
+      const ears = topics.get(topic);
+      if (ears) wakeInTurns(ears);
     },
     notifyAll() {
-      for (const ears of topics.values()) for (const ear of ears) ear.wake();
+      wakeInTurns([...topics.values()].flatMap((ears) => [...ears]));
     },
     hasListener: (topic) => topics.has(topic),
     close() {
@@ -88,4 +93,14 @@ export function createHints(): Hints {
       for (const ears of [...topics.values()]) for (const ear of [...ears]) ear.close();
     },
   };
+}
+
+/** To wake who has closed meanwhile does no harm. */
+function wakeInTurns(ears: Iterable<Ear>): void {
+  const all = [...ears];
+  const wakeFrom = (from: number): void => {
+    for (const ear of all.slice(from, from + EARS_PER_TURN)) ear.wake();
+    if (from + EARS_PER_TURN < all.length) setImmediate(() => wakeFrom(from + EARS_PER_TURN));
+  };
+  wakeFrom(0);
 }

@@ -1,25 +1,32 @@
 /** A session's stream of `task_done` events (§6). A stored event is the task's id and its place, so it equals GET. */
 import type { TaskState } from '../domain/task.ts';
-import type { Gateway, TaskDone } from '../ports/gateway.ts';
-import type { Store } from '../ports/store.ts';
+import type { Gateway, StreamItem, TaskDone } from '../ports/gateway.ts';
+import type { FeedItem, Store } from '../ports/store.ts';
 
 /** Creates the subscription. Replay and live are the same loop. */
 export function createEvents(deps: { store: Store }): Pick<Gateway, 'subscribeEvents'> {
-  const { store } = deps;
+  // Readers that are given the same item by the store are given the same event: it is read once for all of them.
+  const known = new WeakMap<FeedItem, Promise<StreamItem>>();
+
+  function describeShared(item: FeedItem): Promise<StreamItem> {
+    const described = known.get(item) ?? describeItem(deps.store, item);
+    known.set(item, described);
+    return described;
+  }
+
   return {
     async *subscribeEvents(session, after, signal) {
-      for await (const item of store.feed(session, after, signal)) {
-        if (item.gap) {
-          yield { gap: true };
-          continue;
-        }
-        const state = (await store.get('task', item.request_id))?.value;
-        // Its time was over between the two reads: the reader learns that something is missing.
-        if (!state) yield { gap: true };
-        else yield { gap: false, cursor: item.cursor, event: describeEnd(item.request_id, state) };
-      }
+      for await (const item of deps.store.feed(session, after, signal)) yield await describeShared(item);
     },
   };
+}
+
+async function describeItem(store: Store, item: FeedItem): Promise<StreamItem> {
+  if (item.gap) return { gap: true };
+  const state = (await store.get('task', item.request_id))?.value;
+  // Its time was over between the two reads: the reader learns that something is missing.
+  if (!state) return { gap: true };
+  return { gap: false, cursor: item.cursor, event: describeEnd(item.request_id, state) };
 }
 
 /** The event of a settled task: exactly the five fields of §6. */

@@ -1,6 +1,7 @@
 /**
  * The open event streams (§4.2, §6): a cursor each, never a queue. A stream's feed is read only as fast as its reader
- * takes the bytes, so what a slow reader costs is one event. Frames go straight to the socket, in slices.
+ * takes the bytes, so what a slow reader costs is one event. Frames go straight to the socket, in slices, and a long
+ * replay in turns with everything else.
  *
  * One timer serves all: it pings, and looks for readers that took nothing for thirty seconds. Streams end when the reader leaves, stalls or falls behind what is kept, and when the server drains.
  */
@@ -10,6 +11,7 @@ import type { StreamItem } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { EventSource } from './handlers.ts';
 import { Problem } from './problems.ts';
+import { createTurns, type Share } from './turns.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
@@ -34,7 +36,7 @@ const STALL_MS = 30_000;
 /** So many streams are written to before anything else gets a turn. */
 const STREAMS_PER_TURN = 500;
 /** Bytes of a frame handed over at a time; a reader shows progress at this grain. */
-const SLICE_CHARS = 16_384;
+const SLICE_BYTES = 16_384;
 const RETRY_MS = 2_000;
 
 const STREAM_HEADERS = {
@@ -47,6 +49,7 @@ const STREAM_HEADERS = {
 type Stream = {
   readonly response: ServerResponse;
   readonly leave: AbortController;
+  readonly share: Share;
   /** Goes on with a frame that waits for the reader to take what was written. */
   release: (() => void) | null;
   /** Since when the reader was seen to take nothing of what lies there for it, and how much it had by then. */
@@ -65,8 +68,10 @@ type Deps = {
 export function createStreams({ clock, chance, log, limits, pingIntervalMs }: Deps): Streams {
   const streams = new Set<Stream>();
   const perSession = new Map<string, number>();
+  const frames = new WeakMap<StreamItem, Buffer>();
   const tickMs = Math.min(TICK_MS, pingIntervalMs);
   const ticksPerPing = Math.round(pingIntervalMs / tickMs);
+  const turns = createTurns();
   let ticking: AbortController | null = null;
 
   function admit(session: string): void {
@@ -140,11 +145,22 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
     });
   }
 
-  async function write(stream: Stream, frame: string): Promise<void> {
-    for (let from = 0; from < frame.length && !stream.leave.signal.aborted; from += SLICE_CHARS) {
-      const slice = frame.length <= SLICE_CHARS ? frame : sliceWell(frame, from, SLICE_CHARS);
-      if (!stream.response.write(slice)) await drained(stream);
+  async function write(stream: Stream, frame: Buffer): Promise<void> {
+    for (let from = 0; from < frame.length && !stream.leave.signal.aborted; from += SLICE_BYTES) {
+      const slice = frame.length <= SLICE_BYTES ? frame : frame.subarray(from, from + SLICE_BYTES);
+      if (stream.response.write(slice)) continue;
+      await drained(stream);
+      // A quick reader's socket drains at once: that must not be the way to write on and on.
+      if (!stream.leave.signal.aborted) await turns.next(stream.share);
     }
+    if (turns.spend(stream.share)) await turns.next(stream.share);
+  }
+
+  /** Readers that are given the same item are written the same bytes. */
+  function frameOf(item: StreamItem): Buffer {
+    const frame = frames.get(item) ?? Buffer.from(describeItem(item));
+    frames.set(item, frame);
+    return frame;
   }
 
   /** Writes items until the feed ends, which it does when the reader leaves. Never throws. */
@@ -155,7 +171,7 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
   ): Promise<void> {
     try {
       for (let next = await first; !next.done; next = await items.next()) {
-        await write(stream, describeItem(next.value));
+        await write(stream, frameOf(next.value));
         if (stream.leave.signal.aborted) break;
       }
       await items.return?.();
@@ -169,7 +185,13 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
   return {
     async serve({ session, open }, response) {
       admit(session);
-      const stream: Stream = { response, leave: new AbortController(), release: null, stalled: null };
+      const stream: Stream = {
+        response,
+        leave: new AbortController(),
+        share: { turn: 0, events: 0 },
+        release: null,
+        stalled: null,
+      };
       enter(session, stream);
       response.once('close', () => {
         leave(session, stream);
@@ -214,17 +236,4 @@ function describeItem(item: StreamItem): string {
   if (item.gap) return ': gap\n\n';
   const { event, request_id, status, result, error_info } = item.event;
   return `id: ${item.cursor}\ndata: ${JSON.stringify({ event, request_id, status, result, error_info })}\n\n`;
-}
-
-/** A slice of a text that cuts no character in two. */
-function sliceWell(text: string, from: number, chars: number): string {
-  const start = isSecondHalf(text, from) ? from + 1 : from;
-  const end = from + chars;
-  return text.slice(start, isSecondHalf(text, end) ? end + 1 : end);
-}
-
-/** JSON.stringify leaves no half alone, so a second half always has its first before it. */
-function isSecondHalf(text: string, index: number): boolean {
-  const code = text.charCodeAt(index);
-  return code >= 0xdc00 && code <= 0xdfff;
 }

@@ -1,94 +1,151 @@
 /**
- * `npm run bench`: what a task costs the gateway, against the bare node:http sketch, in alternating rounds of one run.
- * Machines are noisy: trust the ratios and the CPU per task. Options: `--rounds N --tasks N --in-flight N`.
+ * `npm run bench`: what a task costs the gateway, beside the gateway a user would assemble (Fastify and BullMQ) and
+ * beside a bare node:http sketch, in alternating rounds of one run; then what grows with stored tasks, and matching.
+ * It prints Markdown and writes it, with drawings, to `test/bench/results/`.
+ *
+ * Machines are noisy: trust the ratios and the CPU per task. `--smoke` runs everything small and writes nothing.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Round, runRound, SECRET } from './lifecycle.ts';
+import { type Growth, measureGrowth } from './growth.ts';
+import { type Load, runRound } from './lifecycle.ts';
+import { type Matching, measureMatching } from './matching.ts';
+import {
+  describeMachine,
+  drawBars,
+  type Measured,
+  median,
+  tabulateGrowth,
+  tabulateLifecycle,
+  tabulateMatching,
+} from './report.ts';
+import { type Server, startGateway, startPeer, startRedis, startServer } from './servers.ts';
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '5' },
-    tasks: { type: 'string', default: '4000' },
-    'in-flight': { type: 'string', default: '64' },
+    rounds: { type: 'string' },
+    tasks: { type: 'string' },
+    smoke: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: ['lifecycle', 'growth', 'matching'] },
   },
 });
-const rounds = Number(values.rounds);
-const load = { tasks: Number(values.tasks), inFlight: Number(values['in-flight']) };
-const ROOT = new URL('../..', import.meta.url).pathname;
+const smoke = values.smoke;
+const rounds = Number(values.rounds ?? (smoke ? 1 : 5));
+const full: Load = { tasks: Number(values.tasks ?? (smoke ? 200 : 4_000)), inFlight: 64 };
+const modest: Load = { tasks: full.tasks / 4, inFlight: 4 };
+const RESULTS = join(import.meta.dirname, 'results');
+const SKETCH = 'bare node:http, in memory';
+const PEER = 'Fastify + BullMQ, fsync always';
+
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-bench-'));
-
-type Server = {
-  readonly name: string;
-  readonly url: string;
-  readonly child: ChildProcess;
-  readonly rounds: Round[];
-};
-
-const servers: Server[] = [];
-process.on('exit', () => {
-  for (const { child } of servers) child.kill('SIGKILL');
-});
+const stops: (() => unknown)[] = [];
+const report: string[] = [];
+const drawings = new Map<string, string>();
 try {
-  servers.push(await start('gateway, sqlite', 'server/main.ts', { STORE: `sqlite:${folder}/gateway.db` }));
-  servers.push(await start('gateway, memory', 'server/main.ts', { STORE: 'memory:' }));
-  servers.push(await start('bare node:http', 'test/bench/sketch.ts', {}));
-  console.log(
-    `${rounds} rounds of ${load.tasks} tasks, ${load.inFlight} in flight; Node ${process.version}, ${cpus().length} cores\n`,
-  );
-  // The first round of each compiles what the others run.
-  for (const { url, child } of servers) await runRound(url, child.pid ?? 0, 'warm-up', load);
-  for (let n = 0; n < rounds; n += 1) {
-    for (const server of servers) {
-      const pid = server.child.pid ?? 0;
-      server.rounds.push(await runRound(server.url, pid, `bench-${n}`, load));
-    }
-  }
-  printTable();
+  tell(`# Benchmark\n\n${describeMachine()}; the load runs on the same cores.`);
+  if (values.only.includes('lifecycle')) await compareLifecycles();
+  if (values.only.includes('growth')) await compareGrowth();
+  if (values.only.includes('matching')) await compareMatching();
+  if (!smoke) writeResults();
 } finally {
-  for (const { child } of servers) child.kill('SIGTERM');
+  for (const stop of stops) await stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Starts a server on a free port and waits for the line that tells its address. */
-async function start(name: string, file: string, env: Record<string, string>): Promise<Server> {
-  const child = spawn(process.execPath, [join(ROOT, file)], {
-    env: { ...process.env, GATEWAY_AUTH: SECRET, PORT: '0', LOG_LEVEL: 'info', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`${name} ended with ${code} before it listened`)));
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text);
-      if (found) resolve(found[0]);
-    });
-  });
-  return { name, url, child, rounds: [] };
+function tell(text: string): void {
+  report.push(text);
+  console.log(`${text}\n`);
 }
 
-function printTable(): void {
-  const bare = servers.at(-1);
-  if (!bare) return;
-  console.log('| server | CPU per task, ms (min, median) | ÷ bare | tasks/s (median) | p50 ms | p99 ms |');
-  console.log('|---|---|---|---|---|---|');
-  for (const server of servers) {
-    const cpu = server.rounds.map(({ cpuMs }) => cpuMs);
-    const ratio = median(server.rounds.map(({ cpuMs }, n) => cpuMs / (bare.rounds[n]?.cpuMs ?? cpuMs)));
-    const cells = [
-      server.name,
-      `${Math.min(...cpu).toFixed(3)}, ${median(cpu).toFixed(3)}`,
-      ratio.toFixed(2),
-      median(server.rounds.map(({ tasksPerSecond }) => tasksPerSecond)).toFixed(0),
-      median(server.rounds.map(({ p50Ms }) => p50Ms)).toFixed(1),
-      median(server.rounds.map(({ p99Ms }) => p99Ms)).toFixed(1),
-    ];
-    console.log(`| ${cells.join(' | ')} |`);
+async function compareLifecycles(): Promise<void> {
+  const servers = await startServers();
+  const measured = servers.map(({ name }): Measured => ({ name, full: [], modest: [] }));
+  // The first round of each compiles what the others run.
+  for (const { url, pids } of servers) await runRound(url, pids, 'warm-up', full);
+  for (let n = 0; n < rounds; n += 1) {
+    for (const [i, { url, pids }] of servers.entries()) {
+      measured[i]?.full.push(await runRound(url, pids, `full-${n}`, full));
+      measured[i]?.modest.push(await runRound(url, pids, `modest-${n}`, modest));
+    }
   }
+  for (const { stop } of servers) await stop();
+  tell(
+    '## The whole life of a task\n\nHTTP submit → push to an agent → HTTP result → SSE event. ' +
+      `${rounds} rounds of ${full.tasks} tasks, ${full.inFlight} in flight (modest: ${modest.inFlight}); CPU is of the ` +
+      'server and its store, with all their threads. Both gateways wait for an fsync before they answer.',
+  );
+  tell(tabulateLifecycle(measured, [PEER, SKETCH]));
+  const bars = (value: (one: Measured) => number) =>
+    measured.map((one) => ({ name: one.name, value: value(one) }));
+  drawings.set(
+    'cpu.svg',
+    drawBars(
+      'Server CPU a task, ms: shorter is better',
+      bars((one) => median(one.full.map(({ cpuMs }) => cpuMs))),
+    ),
+  );
+  drawings.set(
+    'throughput.svg',
+    drawBars(
+      'Tasks a second: longer is better',
+      bars((one) => median(one.full.map((r) => r.tasksPerSecond))),
+    ),
+  );
 }
 
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+async function startServers(): Promise<readonly Server[]> {
+  const servers: Server[] = [];
+  const add = (server: Server): void => {
+    servers.push(server);
+    stops.push(server.stop);
+  };
+  add(await startGateway('gateway, sqlite', `sqlite:${folder}/gateway.db`));
+  add(await startGateway('gateway, memory', 'memory:'));
+  const redis = await startRedis('always');
+  if (redis) {
+    stops.push(redis.stop);
+    add(await startPeer(PEER, redis));
+  } else {
+    tell(
+      '**No redis-server was found: nothing is compared with Fastify + BullMQ. Install it and run again.**',
+    );
+  }
+  add(await startServer(SKETCH, 'test/bench/sketch.ts', {}));
+  return servers;
+}
+
+async function compareGrowth(): Promise<void> {
+  const sizes = smoke ? [100, 1_000] : [1_000, 1_000_000];
+  const open = smoke ? 10 : 10_000;
+  const rows: Growth[] = [];
+  for (const stored of sizes) rows.push(await measureGrowth(folder, stored, open, smoke ? 80 : 2_000));
+  tell(
+    '## What grows with what is stored\n\nOne file with few ended tasks, one with many; both with open ones.',
+  );
+  tell(tabulateGrowth(rows));
+}
+
+async function compareMatching(): Promise<void> {
+  const [few, many] = smoke ? [100, 1_000] : [1_000, 10_000];
+  const rows: Matching[] = [];
+  for (const [agents, sets] of [
+    [few, 20],
+    [few, 200],
+    [many, 20],
+    [many, 200],
+  ] as const)
+    rows.push(await measureMatching(agents, sets));
+  tell(
+    '## Matching\n\nAgents with 20 of 200 tags each; tasks with three. It follows the tag sets, not the agents.',
+  );
+  tell(tabulateMatching(rows));
+}
+
+function writeResults(): void {
+  mkdirSync(RESULTS, { recursive: true });
+  const plots = [...drawings.keys()].map((name) => `![](${name})`);
+  writeFileSync(join(RESULTS, 'README.md'), `${[...report, ...plots].join('\n\n')}\n`);
+  for (const [name, svg] of drawings) writeFileSync(join(RESULTS, name), svg);
 }

@@ -8,11 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 
 export type Round = {
-  /** Server CPU, all its threads, per task. */
+  /** CPU of the server and of the store it runs on, all their threads, per task. */
   readonly cpuMs: number;
   readonly tasksPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Resident memory of the same processes, after the round. */
+  readonly rssMb: number;
 };
 
 export type Load = { readonly tasks: number; readonly inFlight: number };
@@ -23,7 +25,12 @@ const PAYLOAD = { text: '把这句话翻译成英文', options: { tone: 'formal'
 const TICK_MS = 10;
 
 /** Runs one round against a server that is up; `session` must be new. */
-export async function runRound(url: string, pid: number, session: string, load: Load): Promise<Round> {
+export async function runRound(
+  url: string,
+  pids: readonly number[],
+  session: string,
+  load: Load,
+): Promise<Round> {
   const wire = new Agent({ connections: load.inFlight, pipelining: 1 });
   const agent = await startAgent(url, wire, load.inFlight);
   const ended = new Map<string, number>();
@@ -54,11 +61,11 @@ export async function runRound(url: string, pid: number, session: string, load: 
   };
   await lane(20);
   took.length = 0;
-  const cpuBefore = readCpuMs(pid);
+  const cpuBefore = sum(pids.map(readCpuMs));
   const startMs = performance.now();
   await Promise.all(Array.from({ length: load.inFlight }, () => lane(Math.ceil(load.tasks / load.inFlight))));
   const wallMs = performance.now() - startMs;
-  const cpuMs = readCpuMs(pid) - cpuBefore;
+  const cpuMs = sum(pids.map(readCpuMs)) - cpuBefore;
   stream.close();
   await agent.close();
   await wire.close();
@@ -69,15 +76,26 @@ export async function runRound(url: string, pid: number, session: string, load: 
     tasksPerSecond: (took.length / wallMs) * 1_000,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
+    rssMb: sum(pids.map(readRssMb)),
   };
 }
 
 /** User and system time of a process with all its threads. */
-function readCpuMs(pid: number): number {
+export function readCpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** Resident memory of a process. */
+export function readRssMb(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1_024;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
 }
 
 async function call(url: string, wire: Agent, path: string, body: object): Promise<{ request_id: string }> {

@@ -27,7 +27,7 @@ export async function createRedisSubject(redis: RedisProcess): Promise<Subject> 
     disk: createDisk(proxy),
     async open({ wallShiftMs = 0 } = {}) {
       const testMs = (): number => START_MS + clock.nowMs() + wallShiftMs;
-      const store = await openRedisStore({ address, clock, log: SILENT, name, testMs });
+      const store = await openRedisStore({ address, durability: 'disk', clock, log: SILENT, name, testMs });
       stores.push(store);
       return store;
     },

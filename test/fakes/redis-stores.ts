@@ -34,6 +34,7 @@ export async function openRedisTestStore(clock: FakeClock, name = nameRedisStore
   if ('mistake' in address) throw new Error(address.mistake);
   return await openRedisStore({
     address,
+    durability: 'memory',
     clock,
     log: SILENT,
     name,

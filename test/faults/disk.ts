@@ -17,7 +17,10 @@ type Change = Extract<Operation, { kind: 'write' | 'truncate' }>;
 type File = { synced: Buffer; readonly unsynced: Change[] };
 
 export type Disk = {
-  /** The next operation happens. Creating and removing files is taken as durable at once. */
+  /**
+   * The next operation happens. Creating and removing files is taken as durable at once. What an fsync failed to write
+   * is lost, though the system goes on to show it: it is marked as written, so the next fsync has nothing to do.
+   */
   follow(operation: Operation): void;
   /** Writes the files as they would be found after a cut now, into an empty folder, under their own last names. */
   cut(how: Cut, folder: string, chance: () => number): void;
@@ -53,6 +56,9 @@ export function createDisk(): Disk {
           file.synced = file.unsynced.splice(0).reduce(change, file.synced);
           return;
         }
+        case 'failed sync':
+          fileOf(operation.file).unsynced.splice(0);
+          return;
         case 'answer':
       }
     },

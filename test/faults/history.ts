@@ -15,8 +15,8 @@ export type History = {
     readonly reported: number;
     readonly shown: number;
   };
-  /** Compares every promise with what the gateway says now; answers the broken ones. */
-  check(url: string): Promise<readonly string[]>;
+  /** Compares every promise with what the gateway says now; answers the broken ones. A 503 says nothing, where allowed. */
+  check(url: string, allowed?: { readonly unavailable: boolean }): Promise<readonly string[]>;
 };
 
 /** Creates an empty history. */
@@ -71,10 +71,12 @@ export function createHistory(): History {
       reported: outputs.size,
       shown: events.size,
     }),
-    async check(url) {
+    async check(url, { unavailable } = { unavailable: false }) {
       const found: string[] = [...broken];
-      for (const request_id of ids)
-        found.push(...judge(request_id, await get(url, `/api/cli/tasks/${request_id}`)));
+      for (const request_id of [...ids]) {
+        const answer = await get(url, `/api/cli/tasks/${request_id}`);
+        if (!(unavailable && answer.status === 503)) found.push(...judge(request_id, answer));
+      }
       return found;
     },
   };

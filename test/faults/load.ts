@@ -4,9 +4,10 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { post, submit, subscribe } from '../e2e/wire.ts';
+import { post, subscribe } from '../e2e/wire.ts';
 import { SECRET } from '../fakes/gateway-process.ts';
 import type { History } from './history.ts';
+import type { Calls } from './witness.ts';
 
 export const SESSION = 'kill';
 
@@ -20,8 +21,10 @@ export type Load = {
   close(): Promise<void>;
 };
 
-/** Starts the load's own servers; nothing is sent before `go()`. */
-export async function createLoad(url: string, history: History): Promise<Load> {
+const WIRE: Calls = { post };
+
+/** Starts the load's own servers; nothing is sent before `go()`. The calls may be watched by whoever makes them. */
+export async function createLoad(url: string, history: History, { post }: Calls = WIRE): Promise<Load> {
   const held = new Map<string, Set<string>>([
     ['pusher', new Set()],
     ['puller', new Set()],
@@ -57,7 +60,11 @@ export async function createLoad(url: string, history: History): Promise<Load> {
 
   async function submitOne(): Promise<void> {
     if (!submitting) return;
-    const request_id = await submit(url, { cli_session_id: SESSION, queue_timeout: 60, timeout: 120 });
+    const task = { task_type: 'translate', task_tags: ['e2e'], payload: { text: '你好' } };
+    const life = { cli_session_id: SESSION, queue_timeout: 60, timeout: 120 };
+    const submitted = await post(url, '/api/cli/tasks', { auth: SECRET, ...task, ...life });
+    if (submitted.status !== 200) return;
+    const request_id = String(submitted.body.request_id);
     history.submitted(request_id);
     number += 1;
     if (number % 5 !== 0) return;
@@ -105,11 +112,12 @@ export async function createLoad(url: string, history: History): Promise<Load> {
     running = true;
     loops = [
       register('pusher', `http://127.0.0.1:${port}/tasks`).catch(() => undefined),
-      register('puller', 'pull').catch(() => undefined),
+      register('puller', 'pull')
+        .catch(() => undefined)
+        .then(() => repeat(claimOne)),
       ...Array.from({ length: 4 }, () => repeat(submitOne)),
       repeat(() => reportOne('pusher')),
       repeat(() => reportOne('puller')),
-      repeat(claimOne),
       repeat(listen),
     ];
   }

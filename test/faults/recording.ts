@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs';
 
 export type Operation =
   | { readonly kind: 'create' | 'remove' | 'sync'; readonly file: string }
+  /** An fsync that was answered with an error: what it was for is marked as written, and is not. */
+  | { readonly kind: 'failed sync'; readonly file: string }
   | { readonly kind: 'write'; readonly file: string; readonly at: number; readonly bytes: Buffer }
   | { readonly kind: 'truncate'; readonly file: string; readonly length: number }
   /** A text that left through a socket. */
@@ -28,13 +30,13 @@ export function readRecording(file: string, folder: string): readonly Operation[
       if (isSync) continue;
     } else if (call.startsWith('<... ') && !isSync) continue;
     const text = call.startsWith('<... ') ? (begun.get(thread) ?? '') : call;
-    const operation = readCall(text, folder);
+    const operation = readCall(text, folder, / = -1 E[A-Z]+/.test(call));
     if (operation) operations.push(operation);
   }
   return operations;
 }
 
-function readCall(call: string, folder: string): Operation | undefined {
+function readCall(call: string, folder: string, isFailed: boolean): Operation | undefined {
   const name = /^\w+/.exec(call)?.[0];
   if (name === 'openat') {
     const path = decode(/^openat\([^"]*"([^"]*)"/.exec(call)?.[1] ?? '').toString('utf8');
@@ -53,10 +55,10 @@ function readCall(call: string, folder: string): Operation | undefined {
       return { kind: 'write', file: target, at: Number(at), bytes: decode(bytes) };
     }
     case 'ftruncate':
-      return { kind: 'truncate', file: target, length: Number(/, (\d+)\)/.exec(call)?.[1]) };
+      return { kind: 'truncate', file: target, length: Number(/, (\d+)/.exec(call)?.[1]) };
     case 'fsync':
     case 'fdatasync':
-      return { kind: 'sync', file: target };
+      return { kind: isFailed ? 'failed sync' : 'sync', file: target };
     default:
       return undefined;
   }

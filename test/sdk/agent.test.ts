@@ -181,7 +181,7 @@ describe('createAgent refuses what can’t work', () => {
   test.each<[string, Partial<AgentOptions>]>([
     ['no capacity', { maxConcurrent: 0 }],
     ['half a task', { maxConcurrent: 1.5 }],
-    ['an endpoint nobody listens at', { endpoint: 'http://agent.test' }],
+    ['a port for an agent that pulls', { endpoint: 'pull', listen: {} }],
     ['all addresses without an endpoint', { listen: { host: '0.0.0.0' } }],
     ['a path without a slash', { listen: { path: 'tasks' } }],
     ['no address', { baseUrl: '' }],

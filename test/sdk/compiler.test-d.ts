@@ -64,8 +64,44 @@ export async function wrongCallsDoNotCompile(): Promise<void> {
   await client.getTask('t', { waitSeconds: 3 });
   // @ts-expect-error A session is needed.
   client.subscribeEvents();
-  // @ts-expect-error A secret is needed.
-  createClient({ baseUrl: 'http://127.0.0.1:8080' });
+  // @ts-expect-error A secret is a text, or a function that answers one.
+  createClient({ auth: 7 });
+  // @ts-expect-error There is no such level.
+  createClient({ logLevel: 'loud' });
+}
+
+export async function idsAreTyped(): Promise<void> {
+  await client.getTask('any text will do');
+  await client.cancelTask(task.request_id);
+  // @ts-expect-error An agent is not a task.
+  if (task.status === 'running') await client.getTask(task.agent_id);
+  // @ts-expect-error A session is not a task.
+  await client.cancelTask(task.cli_session_id);
+  // @ts-expect-error A task is not a session.
+  client.subscribeEvents(task.request_id);
+  // @ts-expect-error A task is not an agent.
+  await client.unregisterAgent({ agent_id: task.request_id });
+  // @ts-expect-error A task is not a place in a stream.
+  client.subscribeEvents('s', { lastEventId: task.request_id });
+}
+
+/** The status of a task says what else it holds. */
+export function statesAreTyped(): string | null | undefined {
+  switch (task.status) {
+    case 'pending':
+      isTrue<Same<typeof task.agent_id & string, never>>();
+      return task.error_info;
+    case 'running':
+      // @ts-expect-error A task that runs has no result yet.
+      task.result.output;
+      return task.agent_id satisfies string;
+    case 'success':
+      return task.result.output;
+    case 'failed':
+      // @ts-expect-error A task that failed has no result.
+      task.result.output;
+      return task.error_info satisfies string;
+  }
 }
 
 export function errorsAreTyped(error: unknown): string {

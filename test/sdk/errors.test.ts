@@ -97,7 +97,7 @@ describe('a task that failed becomes the class of its reason', () => {
     ['文件损坏', kit.TaskFailedError, 'task_failed'],
     [null, kit.TaskFailedError, 'task_failed'],
   ])('%s', (error_info, Class, code) => {
-    const task = someTask({ status: 'failed', error_info }) as kit.Task;
+    const task = someTask({ status: 'failed', error_info }) as kit.Task as kit.FailedTask;
     const error = createTaskError(task);
     expect(error).toBeInstanceOf(Class);
     expect(error).toBeInstanceOf(kit.TaskFailedError);

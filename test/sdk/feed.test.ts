@@ -27,7 +27,14 @@ function follow(open: (attempt: number) => readonly string[] | Error, lastEventI
       },
     });
   };
-  const feed = followFeed({ openStream, clock, place, idleMs: 60_000, signal: controller.signal });
+  const feed = followFeed({
+    openStream,
+    clock,
+    log: () => undefined,
+    place,
+    idleMs: 60_000,
+    signal: controller.signal,
+  });
   return { feed, clock, controller, connections, place };
 }
 
@@ -73,7 +80,7 @@ test('The place moves with the events and is where each connection begins.', asy
 });
 
 test('An error that another attempt cannot mend is thrown.', async () => {
-  const gone = new ApiError({ status: 410, attempts: 1 });
+  const gone = new ApiError({ status: 410, attempts: 1, headers: new Headers() });
   const { feed, connections } = follow(() => gone);
   await expect(feed.next()).rejects.toBe(gone);
   expect(connections).toHaveLength(1);

@@ -54,6 +54,16 @@ const CASES: readonly {
   { title: 'an id with NUL is ignored', wire: 'id: a\0b\ndata: a\n\n', frames: [event('a')] },
   { title: 'the last id of an event counts', wire: 'id: 1\nid: 2\ndata: a\n\n', frames: [event('a', '2')] },
   {
+    title: 'an id comes without an event',
+    wire: 'id: 7\n\nid\nevent: x\n\ndata: a\n\n',
+    frames: [
+      { kind: 'id', id: '7' },
+      { kind: 'id', id: '' },
+      { kind: 'event', id: undefined, type: undefined, data: 'a' },
+    ],
+  },
+  { title: 'a type is empty', wire: 'event: x\nevent\ndata: a\n\n', frames: [event('a')] },
+  {
     title: 'comments stand between events',
     wire: ': ping\n\n:gap\ndata: a\n:\n\n',
     frames: [comment('ping'), comment('gap'), comment(''), event('a')],

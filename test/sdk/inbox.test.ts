@@ -92,9 +92,10 @@ describe('an agent that listens', () => {
 
   test('refuses what is no task of its own', async () => {
     const { push, endpoint } = await listen();
-    expect(await push('no json')).toBe(400);
-    expect(await push('null')).toBe(400);
-    expect(await push({ request_id: 7 })).toBe(400);
+    expect(await push('no json')).toBe(422);
+    expect(await push('null')).toBe(422);
+    expect(await push({ ...assigned('t1'), request_id: 7 })).toBe(422);
+    expect(await push({ ...assigned('t1'), payload: null })).toBe(422);
     expect(await push(assigned('t1', { agent_id: 'another' }))).toBe(404);
     expect((await fetch(endpoint)).status).toBe(405);
     expect((await fetch(new URL('/', endpoint), { method: 'POST' })).status).toBe(404);

@@ -160,6 +160,7 @@ describe('a call ends', () => {
   test('with its time, which a wait adds to', async () => {
     const { client, clock } = connect(['never'], { timeoutMs: 1_000, maxRetries: 0 });
     const call = client.getTask('t', { wait: 20 }).catch((error: unknown) => error);
+    await clock.advance(0);
     await clock.advance(20_999);
     expect(clock.sleeping()).toBe(1);
     await clock.advance(1);

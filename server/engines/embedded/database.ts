@@ -8,6 +8,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Row } from './ordered-storage.ts';
+import { settleLog } from './write-ahead-log.ts';
 
 /** Tells our files from other SQLite files: "TGW1" in ASCII. */
 const APPLICATION_ID = 0x54475731;
@@ -28,6 +29,7 @@ export type Database = {
 /** Opens a file for reading and writing, creating it if it is not there; `:memory:` keeps everything in memory. */
 export function openDatabase(path: string): Database {
   return openChecked(path, () => {
+    if (path !== ':memory:') settleLog(path);
     const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
       sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
@@ -117,17 +119,33 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
     return [key, check(key, row)];
   }
 
+  /** SQLite's own words for damage say neither which file nor what was looked for. */
+  function read<T>(what: string, select: () => T): T {
+    try {
+      return select();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`what stands under "${what}" in ${path} can't be read (${reason})`, { cause: error });
+    }
+  }
+
   return {
     get(key) {
-      const row = one.get(key);
+      const row = read(key, () => one.get(key));
       return row && check(key, row);
     },
     scan(from, to, limit, reverse) {
       const select = reverse ? falling : rising;
-      if (limit > 1) return select.all(from, to, limit).map(readRow);
       // For one row, or to see that there is none, this costs half.
-      const row = select.get(from, to, limit);
-      return row ? [readRow(row)] : [];
+      const found =
+        limit > 1
+          ? read(from, () => select.all(from, to, limit))
+          : [read(from, () => select.get(from, to, limit))].filter((row) => row !== undefined);
+      const rows = found.map(readRow);
+      if (!areInOrder(rows, from, to, reverse)) {
+        throw new Error(`the rows from "${from}" to "${to}" in ${path} are damaged: they are out of order`);
+      }
+      return rows;
     },
     apply(sets, deletes) {
       sqlite.exec('BEGIN IMMEDIATE');
@@ -137,13 +155,32 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
         sqlite.exec('COMMIT');
       } catch (error) {
         if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
-        throw error;
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`${path} can't be written (${reason})`, { cause: error });
       }
     },
     close() {
       if (sqlite.isOpen) sqlite.close();
     },
   };
+}
+
+/** A damaged tree can lead to the same rows twice, or to others. */
+function areInOrder(rows: readonly Row[], from: string, to: string, reverse: boolean): boolean {
+  const keys = rows.map(([key]) => key);
+  const rising = reverse ? keys.reverse() : keys;
+  const [first, last] = [rising[0], rising.at(-1)];
+  if (first === undefined || last === undefined) return true;
+  return (
+    !isBefore(first, from) &&
+    isBefore(last, to) &&
+    rising.every((key, at) => at === 0 || isBefore(rising[at - 1] ?? '', key))
+  );
+}
+
+/** The order of the file is that of UTF-8, which is another than that of JavaScript behind U+FFFF. */
+function isBefore(one: string, other: string): boolean {
+  return one !== other && (one < other || Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0);
 }
 
 function checksum(key: string, value: string): number {

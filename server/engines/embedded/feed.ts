@@ -8,6 +8,7 @@
  */
 import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
 import type { Hints } from '../hints.ts';
+import type { SharedReads } from '../shared-reads.ts';
 import type { Life } from './life.ts';
 import type { Lives } from './lives.ts';
 import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './rows.ts';
@@ -17,7 +18,17 @@ const SLICE = 100;
 
 type Position = { readonly from: string; readonly number: number; readonly missed: boolean };
 
-type Deps = { readonly lives: Lives; readonly hints: Hints };
+/** A stored event, with where the next one is looked for. All readers at one place are given the same. */
+type Entry = {
+  readonly next: string;
+  readonly number: number;
+  readonly item: FeedItem;
+};
+
+/** What follows a place; of an empty slice also how many events of the session are gone. */
+export type Slice = { readonly entries: readonly Entry[]; readonly gone: number };
+
+type Deps = { readonly lives: Lives; readonly hints: Hints; readonly slices: SharedReads<Slice> };
 
 /** Reads a feed as the port promises it. */
 export async function* readFeed(
@@ -34,16 +45,15 @@ export async function* readFeed(
     if (start.missed && !signal.aborted) yield { gap: true };
     const { to } = eventRange(session);
     while (!signal.aborted) {
-      const rows = await readSlice(deps, session, from, to, number);
-      for (const [key, text] of rows ?? []) {
-        const event = readEvent(text);
-        if (event.number > number + 1) throw trimmed(session);
+      const entries = await readSlice(deps, session, from, to, number);
+      for (const entry of entries) {
+        if (entry.number > number + 1) throw trimmed(session);
         if (signal.aborted) return;
-        from = afterKey(key);
-        number = event.number;
-        yield { gap: false, cursor: cursorOf(key), request_id: event.request_id };
+        from = entry.next;
+        number = entry.number;
+        yield entry.item;
       }
-      if ((rows?.length ?? 0) < SLICE && !(await listener.next())) return;
+      if (entries.length < SLICE && !(await listener.next())) return;
     }
   } finally {
     listener.close();
@@ -61,26 +71,37 @@ async function findStart(life: Life, session: string, after: Cursor | null): Pro
   return { from: eventRange(session).from, number, missed: number > 0 };
 }
 
-/** The next rows; undefined while the store is out. An empty slice may mean that the reader's place is gone. */
+/** What comes next; nothing while the store is out. An empty slice may mean that the reader's place is gone. */
 async function readSlice(
   deps: Deps,
   session: string,
   from: string,
   to: string,
   number: number,
-): Promise<readonly (readonly [string, string])[] | undefined> {
+): Promise<readonly Entry[]> {
   const life = deps.lives.present();
-  if (!life) return undefined;
+  if (!life) return [];
   try {
-    const rows = await life.storage.scan({ from, to }, SLICE);
-    if (rows.length > 0) return rows;
-    const gone = Number((await life.storage.get(trimmedKey(session))) ?? 0);
+    const { entries, gone } = await deps.slices.read(from, () => readStored(life, session, from, to));
     if (gone > number) throw trimmed(session);
-    return rows;
+    return entries;
   } catch (error) {
     if (error instanceof FeedTrimmed || deps.lives.present() === life) throw error;
-    return undefined;
+    return [];
   }
+}
+
+async function readStored(life: Life, session: string, from: string, to: string): Promise<Slice> {
+  const rows = await life.storage.scan({ from, to }, SLICE);
+  if (rows.length === 0) {
+    return { entries: [], gone: Number((await life.storage.get(trimmedKey(session))) ?? 0) };
+  }
+  return { entries: rows.map(([key, text]) => readEntry(key, text)), gone: 0 };
+}
+
+function readEntry(key: string, text: string): Entry {
+  const { number, request_id } = readEvent(text);
+  return { next: afterKey(key), number, item: { gap: false, cursor: cursorOf(key), request_id } };
 }
 
 function trimmed(session: string): FeedTrimmed {

@@ -13,20 +13,33 @@ export type Writing = {
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Creates the adapter over a connection that reads and something that writes. */
+/**
+ * Creates the adapter over a connection that reads and something that writes. The connection that is closed last
+ * empties the log into the database. After a write that failed this must not be the writer's: what the log seems to
+ * hold may not be on disk, and the reader's only lets go.
+ */
 export function createSqliteAdapter(reader: Database, writing: Writing): StorageAdapter {
+  let hasFailed = false;
+  const apply: Writing['apply'] = async (sets, deletes) => {
+    try {
+      await writing.apply(sets, deletes);
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  };
   const get = async (key: string): Promise<string | undefined> => reader.get(key);
   const has = async (key: string): Promise<boolean> => reader.get(key) !== undefined;
   const removeAll = async (keys: readonly string[]): Promise<boolean[]> => {
     const found = await Promise.all(keys.map(has));
-    await writing.apply(new Map(), new Set(keys));
+    await apply(new Map(), new Set(keys));
     return found;
   };
   const setAll = async (entries: readonly { key: string; value: unknown; expires?: number }[]) => {
     if (entries.some(({ expires }) => expires !== undefined)) {
       throw new Error('This storage keeps no expiry: write without a ttl.');
     }
-    await writing.apply(new Map(entries.map(({ key, value }) => [key, String(value)])), NOTHING);
+    await apply(new Map(entries.map(({ key, value }) => [key, String(value)])), NOTHING);
     return entries.map(() => true);
   };
 
@@ -44,13 +57,14 @@ export function createSqliteAdapter(reader: Database, writing: Writing): Storage
     deleteMany: removeAll,
     async clear() {
       const rows = reader.scan('', '\u{10ffff}', Number.MAX_SAFE_INTEGER, false);
-      await writing.apply(new Map(), new Set(rows.map(([key]) => key)));
+      await apply(new Map(), new Set(rows.map(([key]) => key)));
     },
     async disconnect() {
-      reader.close();
+      if (!hasFailed) reader.close();
       await writing.close();
+      reader.close();
     },
-    apply: (sets, deletes) => writing.apply(sets, deletes),
+    apply,
     scan: async (from, to, limit, reverse = false) => reader.scan(from, to, limit, reverse),
   };
   adapter.capabilities = keyvStorageCapability(adapter);

@@ -3,6 +3,7 @@
  * a file that is this process's alone while it is open.
  */
 import { resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type { Keyv } from 'keyv';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -17,6 +18,10 @@ import { createEmbeddedStore } from './store.ts';
 import { startWriter } from './writer.ts';
 
 const SQLITE_SCHEME = 'sqlite:';
+const INSPECTION = new URL(
+  import.meta.url.endsWith('.ts') ? './inspection-thread.ts' : './inspection-thread.js',
+  import.meta.url,
+);
 
 export type EmbeddedOptions = {
   /** `memory:` or `sqlite:PATH`. */
@@ -45,9 +50,11 @@ async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Pr
   const lock = await takeLock(path, deps.clock);
   try {
     const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });
+    const inspector = inspect(path, deps.log);
     return {
       ...store,
       async close() {
+        await inspector.terminate();
         await store.close();
         lock.release();
       },
@@ -56,6 +63,21 @@ async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Pr
     lock.release();
     throw error;
   }
+}
+
+/** Looks for hidden damage beside the work; whoever reads the log learns of it before a caller does. */
+function inspect(path: string, log: Log): Worker {
+  const worker = new Worker(INSPECTION, { workerData: path, execArgv: [] });
+  worker.unref();
+  worker.on('message', (damage: string | undefined) => {
+    if (damage === undefined) log.debug({}, 'the database was looked through: no damage');
+    else
+      log.error({ damage }, 'the database is damaged: some of it may read as absent; restore it from a copy');
+  });
+  worker.on('error', (error) =>
+    log.warn({ err: error }, 'the database could not be looked through for damage'),
+  );
+  return worker;
 }
 
 /** A database in memory that outlives the stores opened over it. */

@@ -22,9 +22,10 @@ import {
 } from '../../ports/store.ts';
 import { type Alarm, createAlarm } from '../alarm.ts';
 import { createHints, type Hints } from '../hints.ts';
+import { createSharedReads, type SharedReads } from '../shared-reads.ts';
 import { applyBatch } from './apply.ts';
 import { LEASE_MS } from './due-list.ts';
-import { readFeed } from './feed.ts';
+import { readFeed, type Slice } from './feed.ts';
 import { judgeBatch } from './judge.ts';
 import { type Brought, decideWith, lookUp, openEnvelope, rowKeyOf, wantsOf } from './known.ts';
 import type { Life } from './life.ts';
@@ -47,6 +48,7 @@ type Engine = {
   readonly lives: Lives;
   readonly presence: Presence;
   readonly hints: Hints;
+  readonly slices: SharedReads<Slice>;
   readonly alarm: Alarm;
   /** Sessions that got events since retention looked at them last. */
   readonly crowded: Set<string>;
@@ -62,6 +64,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   const offsetMs = wallMs() - clock.monotonicMs();
   const nowMs = (): number => Math.floor(offsetMs + clock.monotonicMs());
   const hints = createHints();
+  const slices = createSharedReads<Slice>();
   let lives: Lives | null = null;
   const alarm = createAlarm({ clock, hints, nowMs, earliestMs: () => lives?.present()?.due.earliestMs() });
   lives = await createLives({
@@ -69,10 +72,12 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     answerWithinMs: ANSWER_WITHIN_MS,
     nowMs,
     onDurable(topics) {
+      slices.forget();
       for (const topic of topics) if (topic !== 'due') hints.notify(topic);
       if (topics.has('due')) alarm.look();
     },
     onBack() {
+      slices.forget();
       hints.notifyAll();
       alarm.look();
     },
@@ -81,6 +86,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     lives,
     presence: createPresence(nowMs()),
     hints,
+    slices,
     alarm,
     crowded: new Set(),
     nowMs,
@@ -208,7 +214,7 @@ function decide(
   }
 }
 
-function createFollowing({ lives, hints, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
+function createFollowing({ lives, hints, slices, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
     lives.live();
     const listener = hints.listen(topic, signal);
@@ -225,6 +231,6 @@ function createFollowing({ lives, hints, alarm }: Engine): Pick<Store, 'feed' | 
 
   return {
     watch,
-    feed: (session, after, signal) => readFeed({ lives, hints }, session, after, signal),
+    feed: (session, after, signal) => readFeed({ lives, hints, slices }, session, after, signal),
   };
 }

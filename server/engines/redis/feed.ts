@@ -7,6 +7,7 @@
  */
 import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
 import type { Hints } from '../hints.ts';
+import type { SharedReads } from '../shared-reads.ts';
 import type { Reply } from './connect.ts';
 import type { Line } from './line.ts';
 import { scripts } from './scripts.ts';
@@ -15,9 +16,9 @@ import { scripts } from './scripts.ts';
 const SLICE = 100;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
 
-type Deps = { readonly line: Line; readonly hints: Hints };
+type Deps = { readonly line: Line; readonly hints: Hints; readonly slices: SharedReads<Slice> };
 type Event = { readonly cursor: Cursor; readonly request_id: string };
-type Slice = {
+export type Slice = {
   readonly isStored: boolean;
   readonly trimmed: Cursor | null;
   readonly events: readonly Event[];
@@ -57,7 +58,9 @@ export async function* readFeed(
 /** The next slice; undefined in an outage. */
 async function readOn(deps: Deps, session: string, position: string): Promise<Slice | undefined> {
   try {
-    return await readSlice(deps, session, position, 'on');
+    // An event wakes all readers of its feed, and most ask for the same.
+    const key = `${position} ${session}`;
+    return await deps.slices.read(key, () => readSlice(deps, session, position, 'on'));
   } catch (error) {
     if (error instanceof StoreUnavailable) return undefined;
     throw error;

@@ -13,7 +13,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
+import type { Barrier } from './barrier.ts';
 import type { Connection, ConnectOptions, Reply } from './connect.ts';
+import { UnfitServer } from './durability.ts';
 import { type Script, scripts } from './scripts.ts';
 
 export type Line = {
@@ -28,6 +30,9 @@ export type Line = {
   close(): Promise<void>;
 };
 
+/** A connection that is ready, and the store it leads to. */
+export type Opened = { readonly connection: Connection; readonly barrier: Barrier; readonly epoch: string };
+
 export type LineDeps = {
   readonly clock: Clock;
   readonly log: Log;
@@ -35,8 +40,8 @@ export type LineDeps = {
   readonly name: string;
   /** The time as each script is told it: empty for that of Redis. */
   tellTime(): string;
-  /** Opens a connection and makes it ready; answers the store's epoch. Rejects when it is not to be used. */
-  open(epoch: string, options: ConnectOptions): Promise<{ connection: Connection; epoch: string }>;
+  /** Opens a connection and makes it ready. Rejects when it is not to be used. */
+  open(epoch: string, options: ConnectOptions): Promise<Opened>;
   /** The line is up again after it was down. */
   onBack(): void;
 };
@@ -45,6 +50,8 @@ export type LineDeps = {
 export const ANSWER_WITHIN_MS = 4_500;
 /** A connection that is not ready by then is given up. */
 const READY_WITHIN_MS = 2_000;
+/** The first connection is tried for so long. */
+const FIRST_WITHIN_MS = 10_000;
 const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 400;
 
@@ -55,7 +62,7 @@ type Call = {
   readonly over: Promise<void>;
 };
 type State =
-  | { readonly mode: 'up'; readonly connection: Connection; readonly calls: Set<Call> }
+  | { readonly mode: 'up'; readonly opened: Opened; readonly calls: Set<Call> }
   | { readonly mode: 'down' | 'closed'; readonly reason: string };
 
 /** Opens the line; rejects when the first connection cannot be had. */
@@ -68,32 +75,32 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   let isClosing = false;
 
   async function comeUp(): Promise<void> {
-    let mine: Connection | null = null;
+    let mine: Opened | null = null;
     let gone: string | null = null;
     const onGone = (reason: string): void => {
       gone = reason;
-      if (state.mode === 'up' && state.connection === mine) goDown(reason);
+      if (state.mode === 'up' && state.opened === mine) goDown(reason);
     };
     const ready = new AbortController();
     const late = new AbortController();
     void clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
     const signal = AbortSignal.any([late.signal, closing.signal]);
     try {
-      const opened = await deps.open(epoch, { onGone, signal });
-      mine = opened.connection;
-      epoch = opened.epoch;
+      mine = await deps.open(epoch, { onGone, signal });
     } finally {
       ready.abort();
     }
     if (gone !== null) throw new Error(gone);
-    if (isClosing) return mine.destroy();
-    state = { mode: 'up', connection: mine, calls: new Set() };
+    if (isClosing) return mine.connection.destroy();
+    epoch = mine.epoch;
+    state = { mode: 'up', opened: mine, calls: new Set() };
     life = randomBytes(9).toString('base64url');
   }
 
   function goDown(why: string): void {
     if (state.mode !== 'up') return;
-    const { connection, calls } = state;
+    const { calls, opened } = state;
+    const { connection } = opened;
     state = { mode: 'down', reason: `Redis at ${connection.peer} is not available: ${why}.` };
     connection.destroy();
     for (const call of calls)
@@ -155,7 +162,7 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   }
 
   async function call(script: Script, args: readonly string[]): Promise<Reply> {
-    const { connection, calls } = live();
+    const { opened, calls } = live();
     const told = ['1', name, epoch, deps.tellTime(), ...args];
     const lost = Promise.withResolvers<never>();
     const over = Promise.withResolvers<void>();
@@ -164,7 +171,7 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     calls.add(entry);
     void watchDeadlines();
     try {
-      return await Promise.race([runScript(connection, script, told), lost.promise]);
+      return await Promise.race([ask(opened, script, told), lost.promise]);
     } catch (error) {
       throw explain(error);
     } finally {
@@ -189,10 +196,10 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     const before: State = state;
     state = { mode: 'closed', reason: 'The store is closed.' };
     closing.abort('closing');
-    if (before.mode === 'up') before.connection.destroy();
+    if (before.mode === 'up') before.opened.connection.destroy();
   }
 
-  await comeUp();
+  await comeUpAtLast(comeUp, clock);
   let closed: Promise<void> | null = null;
   return {
     call,
@@ -204,6 +211,27 @@ export async function openLine(deps: LineDeps): Promise<Line> {
       return closed;
     },
   };
+}
+
+/** A store that is started together with its gateways may be there a little later than they are. */
+async function comeUpAtLast(comeUp: () => Promise<void>, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonicMs() + FIRST_WITHIN_MS;
+  for (;;) {
+    try {
+      return await comeUp();
+    } catch (error) {
+      const isHopeless =
+        error instanceof UnfitServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(String(error));
+      if (isHopeless || clock.monotonicMs() >= untilMs) throw error;
+      await clock.sleep(PAUSE_MAX_MS);
+    }
+  }
+}
+
+async function ask({ connection, barrier }: Opened, script: Script, told: readonly string[]): Promise<Reply> {
+  const reply = await runScript(connection, script, told);
+  await barrier.pass();
+  return reply;
 }
 
 /** Runs a script by its name; where Redis has lost it, by its text. */

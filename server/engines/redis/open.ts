@@ -5,15 +5,21 @@ import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
 import { createAlarm } from '../alarm.ts';
 import { createHints } from '../hints.ts';
+import { createSharedReads } from '../shared-reads.ts';
 import type { RedisAddress } from './address.ts';
+import { createBarrier, NO_BARRIER } from './barrier.ts';
 import { type ConnectOptions, connectPrimary, type Reply } from './connect.ts';
-import { type Line, loadScripts, openLine, runScript } from './line.ts';
+import { type Durability, judgeServer } from './durability.ts';
+import type { Slice } from './feed.ts';
+import { type Line, loadScripts, type Opened, openLine, runScript } from './line.ts';
 import { scripts } from './scripts.ts';
 import { createRedisStore } from './store.ts';
 import { createStoreTime, type StoreTime } from './store-time.ts';
 
 export type RedisDeps = {
   readonly address: RedisAddress;
+  /** What a commit that has resolved is worth. */
+  readonly durability: Durability;
   readonly clock: Clock;
   readonly log: Log;
   /** What all keys begin with. */
@@ -34,10 +40,18 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : learned;
   const tellTime = (): string => (testMs ? String(testMs()) : '');
   const hints = createHints();
+  const slices = createSharedReads<Slice>();
   const nextDue: { ms: number | undefined } = { ms: undefined };
   const alarm = createAlarm({ clock, hints, nowMs: time.nowMs, earliestMs: () => nextDue.ms });
 
+  let told = '';
+  function warn(warnings: readonly string[]): void {
+    if (warnings.join() !== told) for (const warning of warnings) log.warn({}, warning);
+    told = warnings.join();
+  }
+
   function onHint(message: string): void {
+    slices.forget();
     const space = message.indexOf(' ');
     for (const topic of JSON.parse(message.slice(space + 1)) as readonly string[]) hints.notify(topic);
     if (space === 0) return;
@@ -45,12 +59,13 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     alarm.look();
   }
 
-  async function open(epoch: string, options: ConnectOptions) {
+  async function open(epoch: string, options: ConnectOptions): Promise<Opened> {
     const connection = await connect(deps.address, options);
     const giveUp = (): void => connection.destroy();
     options.signal.addEventListener('abort', giveUp, { once: true });
     try {
       options.signal.throwIfAborted();
+      warn(await judgeServer(connection, deps.durability));
       await connection.listen(`${name}:hints`, onHint);
       await loadScripts(connection);
       const sentMs = clock.monotonicMs();
@@ -58,7 +73,8 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
       const reply = await runScript(connection, scripts.open, ['1', name, epoch, tellTime(), founded]);
       const [nowMs, opened] = reply as readonly Reply[];
       time.learn(Number(nowMs), sentMs);
-      return { connection, epoch: String(opened) };
+      const barrier = deps.durability === 'replica' ? createBarrier(connection, name) : NO_BARRIER;
+      return { connection, barrier, epoch: String(opened) };
     } catch (error) {
       connection.destroy();
       throw error;
@@ -74,9 +90,10 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     tellTime,
     open,
     onBack() {
+      slices.forget();
       hints.notifyAll();
       alarm.look();
     },
   });
-  return createRedisStore({ line, hints, alarm, clock, time, nextDue });
+  return createRedisStore({ line, hints, slices, alarm, clock, time, nextDue });
 }

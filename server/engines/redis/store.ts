@@ -22,8 +22,9 @@ import {
 } from '../../ports/store.ts';
 import type { Alarm } from '../alarm.ts';
 import type { Hints } from '../hints.ts';
+import type { SharedReads } from '../shared-reads.ts';
 import type { Reply } from './connect.ts';
-import { readFeed } from './feed.ts';
+import { readFeed, type Slice } from './feed.ts';
 import type { Line } from './line.ts';
 import { listPage } from './lists.ts';
 import { planOf } from './plan.ts';
@@ -35,6 +36,7 @@ import type { StoreTime } from './store-time.ts';
 export type Engine = {
   readonly line: Line;
   readonly hints: Hints;
+  readonly slices: SharedReads<Slice>;
   readonly alarm: Alarm;
   readonly clock: Clock;
   readonly time: StoreTime;
@@ -166,7 +168,7 @@ function pairsOf(texts: readonly string[]): readonly (readonly [string, string])
   return pairs;
 }
 
-function createFollowing({ line, hints, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
+function createFollowing({ line, hints, slices, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
     line.check();
     const listener = hints.listen(topic, signal);
@@ -182,6 +184,6 @@ function createFollowing({ line, hints, alarm }: Engine): Pick<Store, 'feed' | '
   }
   return {
     watch,
-    feed: (session, after, signal) => readFeed({ line, hints }, session, after, signal),
+    feed: (session, after, signal) => readFeed({ line, hints, slices }, session, after, signal),
   };
 }

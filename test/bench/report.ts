@@ -1,0 +1,109 @@
+/** The benchmark's results as a person reads them: Markdown tables, and bars drawn as SVG. */
+import { cpus, totalmem } from 'node:os';
+import type { Growth } from './growth.ts';
+import type { Round } from './lifecycle.ts';
+import type { Matching } from './matching.ts';
+
+/** A server and what its rounds measured: at full load, and at a modest one. */
+export type Measured = { readonly name: string; readonly full: Round[]; readonly modest: Round[] };
+
+/** The machine, in one line. */
+export function describeMachine(): string {
+  const memory = (totalmem() / 2 ** 30).toFixed(0);
+  return `${cpus().length} cores (${cpus()[0]?.model}), ${memory} GiB, Linux, Node ${process.version}`;
+}
+
+/** The lifecycle's table; every ratio is the median of the rounds' own ratios to the baseline in the same round. */
+export function tabulateLifecycle(servers: readonly Measured[], baselines: readonly string[]): string {
+  const ratios = baselines.map((name) => `CPU ÷ ${name}`);
+  const head = ['server', 'CPU a task, ms: min', 'median', ...ratios, 'tasks/s', 'p50 ms', 'p99 ms'];
+  const rows = servers.map(({ name, full, modest }) => {
+    const cpu = full.map(({ cpuMs }) => cpuMs);
+    return [
+      name,
+      Math.min(...cpu).toFixed(3),
+      median(cpu).toFixed(3),
+      ...baselines.map((other) => divide(full, servers.find((one) => one.name === other)?.full)),
+      median(full.map(({ tasksPerSecond }) => tasksPerSecond)).toFixed(0),
+      median(full.map(({ p50Ms }) => p50Ms)).toFixed(1),
+      median(full.map(({ p99Ms }) => p99Ms)).toFixed(1),
+      median(modest.map(({ p50Ms }) => p50Ms)).toFixed(2),
+      median(modest.map(({ p99Ms }) => p99Ms)).toFixed(2),
+      median(full.map(({ rssMb }) => rssMb)).toFixed(0),
+    ];
+  });
+  return tabulate([...head, 'p50 ms, modest', 'p99 ms, modest', 'memory, MB'], rows);
+}
+
+function divide(rounds: readonly Round[], others: readonly Round[] | undefined): string {
+  if (!others) return '–';
+  const ratios = rounds.flatMap(({ cpuMs }, n) => (others[n] ? [cpuMs / others[n].cpuMs] : []));
+  return median(ratios).toFixed(2);
+}
+
+/** What grows with what is stored. */
+export function tabulateGrowth(rows: readonly Growth[]): string {
+  const [least] = rows;
+  const calls = ['submit', 'get', 'list', 'replay'] as const;
+  const told = rows.map(({ stored, open, startMs, cpuMs }) => [
+    stored.toLocaleString('en'),
+    open.toLocaleString('en'),
+    startMs.toFixed(0),
+    ...calls.map((call) => cpuMs[call].toFixed(3)),
+  ]);
+  const most = rows.at(-1);
+  const ratios =
+    least && most && most !== least
+      ? [['most ÷ least', '', '', ...calls.map((call) => (most.cpuMs[call] / least.cpuMs[call]).toFixed(2))]]
+      : [];
+  const head = ['tasks stored', 'open', 'start, ms', ...calls.map((call) => `${call}, ms CPU`)];
+  return tabulate(head, [...told, ...ratios]);
+}
+
+/** What a match costs. */
+export function tabulateMatching(rows: readonly Matching[]): string {
+  return tabulate(
+    ['agents', 'tag sets', 'p50 ms', 'p99 ms'],
+    rows.map(({ agents, sets, p50Ms, p99Ms }) => [
+      agents.toLocaleString('en'),
+      String(sets),
+      p50Ms.toFixed(4),
+      p99Ms.toFixed(4),
+    ]),
+  );
+}
+
+/** Horizontal bars with their values: shorter is better where the title says so. */
+export function drawBars(title: string, bars: readonly { name: string; value: number }[]): string {
+  const longest = Math.max(...bars.map(({ value }) => value));
+  const height = 44 + bars.length * 30;
+  const rows = bars.map(({ name, value }, n) => {
+    const y = 40 + n * 30;
+    const width = Math.max(1, (value / longest) * 330);
+    const text = escapeXml(name);
+    return (
+      `<text x="210" y="${y + 15}" text-anchor="end">${text}</text>` +
+      `<rect x="220" y="${y}" width="${width.toFixed(1)}" height="20" rx="3" fill="#3b7dd8"/>` +
+      `<text x="${(228 + width).toFixed(1)}" y="${y + 15}">${value.toPrecision(3)}</text>`
+    );
+  });
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 ${height}" font-family="sans-serif" font-size="13">` +
+    `<rect width="640" height="${height}" fill="#ffffff"/>` +
+    `<text x="16" y="24" font-size="15" font-weight="600">${escapeXml(title)}</text>${rows.join('')}</svg>\n`
+  );
+}
+
+/** The middle one. */
+export function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}
+
+function tabulate(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
+}

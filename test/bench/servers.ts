@@ -1,0 +1,114 @@
+/** The servers under measurement, each a process of its own on a free port, and the Redis that some of them need. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SECRET } from './lifecycle.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+const PEER = join(ROOT, 'test/bench/peer');
+
+export type Server = {
+  readonly name: string;
+  readonly url: string;
+  /** The server's own process. */
+  readonly pid: number;
+  /** It and the store it runs on: what a task costs is their sum. */
+  readonly pids: readonly number[];
+  /** From the start of the process until it listened. */
+  readonly startMs: number;
+  stop(): Promise<void>;
+};
+
+export type Redis = { readonly url: string; readonly pid: number; stop(): void };
+
+/** Starts a server and waits for the line that tells its address. */
+export async function startServer(
+  name: string,
+  file: string,
+  env: Readonly<Record<string, string>>,
+  store?: Redis,
+): Promise<Server> {
+  const beganMs = performance.now();
+  const child = spawn(process.execPath, [join(ROOT, file)], {
+    env: { ...process.env, GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-admin`, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code} before it listened`)));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text);
+      if (found) resolve(found[0]);
+    });
+  });
+  const pid = child.pid ?? 0;
+  return {
+    ...{ name, url, pid, pids: store ? [pid, store.pid] : [pid] },
+    startMs: performance.now() - beganMs,
+    stop: () => stopChild(child),
+  };
+}
+
+/** The gateway on the store of that name. */
+export function startGateway(name: string, store: string): Promise<Server> {
+  return startServer(name, 'server/main.ts', { STORE: store });
+}
+
+/** The assembled peer; its packages are installed when they are not there, and the benchmark says so. */
+export function startPeer(name: string, redis: Redis): Promise<Server> {
+  if (!existsSync(join(PEER, 'node_modules'))) {
+    console.error('Installing the peer (Fastify and BullMQ) in test/bench/peer …');
+    execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
+      cwd: PEER,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  }
+  return startServer(name, 'test/bench/peer/server.js', { STORE: redis.url }, redis);
+}
+
+/** A Redis of its own, which writes each command to disk before it answers; null where none is installed. */
+export async function startRedis(appendfsync: 'always' | 'everysec'): Promise<Redis | null> {
+  if (!isInstalled('redis-server')) return null;
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-bench-redis-'));
+  const port = await findFreePort();
+  const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+  const child = spawn('redis-server', [...settings, '--appendonly', 'yes', '--appendfsync', appendfsync], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (text.includes('Ready to accept connections')) resolve();
+    });
+  });
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    stop() {
+      child.kill('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function isInstalled(command: string): boolean {
+  return (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, command)));
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  await ended;
+  clearTimeout(late);
+}

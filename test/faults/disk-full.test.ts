@@ -1,0 +1,99 @@
+/**
+ * A disk that is full, under the real gateway: a small file system in memory where this may be mounted (root only), and
+ * everywhere a limit on how large files may grow, which is lifted from outside.
+ */
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { endure } from './outage.ts';
+
+/** How often the disk fills; `OUTAGE_TIMES` asks for more. */
+const TIMES = Number(process.env.OUTAGE_TIMES ?? 1);
+const DISK_BYTES = 16 * 1_024 * 1_024;
+
+/** Why nothing can be mounted here; undefined when it can. */
+function findMountObstacle(): string | undefined {
+  const place = mkdtempSync(join(tmpdir(), 'task-gateway-mount-'));
+  try {
+    mount(place);
+    execFileSync('umount', [place]);
+    return undefined;
+  } catch {
+    return 'only root may mount, and some containers forbid it even to root';
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+function mount(place: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', place], { stdio: 'ignore' });
+}
+
+/** Writes until nothing fits any more. */
+function fill(file: string): void {
+  const descriptor = openSync(file, 'w');
+  try {
+    for (let bytes = 1 << 20; bytes >= 1; ) {
+      try {
+        writeSync(descriptor, Buffer.alloc(bytes));
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+        bytes >>= 1;
+      }
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const obstacle = findMountObstacle();
+if (obstacle !== undefined) {
+  console.warn(`NOT TRIED: a full disk. ${obstacle}. The limit on the size of files is tried instead.`);
+}
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-full-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a full disk', { timeout: 60_000 + TIMES * 30_000 }, () => {
+  test.skipIf(obstacle !== undefined)('is an outage that ends when there is room again', async () => {
+    const place = join(folder, 'disk');
+    mkdirSync(place);
+    mount(place);
+    const ballast = join(place, 'ballast');
+    try {
+      await endure(
+        join(place, 'gateway.db'),
+        'disk-full',
+        {
+          begin: () => fill(ballast),
+          end: () => rmSync(ballast),
+        },
+        /database or disk is full|ENOSPC/,
+        TIMES,
+      );
+    } finally {
+      execFileSync('umount', [place]);
+    }
+  });
+
+  test('by a limit on the size of files does not kill the process, and is over when it is lifted', async () => {
+    const limit = (pid: number, bytes: string) =>
+      execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
+    expect(() => limit(process.pid, 'unlimited')).not.toThrow();
+    await endure(
+      join(folder, 'gateway.db'),
+      'file-size-limit',
+      {
+        begin: ({ pid }) => void limit(pid, '0'),
+        end: ({ pid }) => void limit(pid, 'unlimited'),
+      },
+      /disk I\/O error|database or disk is full|EFBIG/,
+      TIMES,
+    );
+  });
+});
