@@ -59,7 +59,8 @@ function planSlot(slot: SlotChange): object {
   return op === 'grant' ? { op, agent, task, registration: slot.registration } : { op, agent, task };
 }
 
-function planDue({ ref, atMs, lease }: DueChange): object {
+function planDue({ ref, atMs, lease, unlessHeld }: DueChange): object {
+  if (unlessHeld) return { ref, at: atMs, unlessHeld };
   if (atMs === 'held') return { ref, lease, held: true };
   return atMs === null ? { ref, lease, remove: true } : { ref, lease, at: atMs };
 }

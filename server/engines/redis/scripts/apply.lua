@@ -21,6 +21,10 @@ local function retime(change)
     redis.call('HDEL', P .. 'leases', change.ref)
     return
   end
+  if change.unlessHeld and redis.call('HEXISTS', P .. 'leases', change.ref) == 1
+    and tonumber(redis.call('ZSCORE', P .. 'due', change.ref) or 0) > now then
+    return
+  end
   local ms = change.held and now + LEASE_MS or change.at
   redis.call('ZADD', P .. 'due', digits(ms), change.ref)
   if not change.held then
