@@ -3,6 +3,7 @@
  * its way there is not durable; what is cut before or after it arrived is lost, or applied and not answered.
  */
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import type { Durability } from '../../server/engines/redis/durability.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../fakes/clock.ts';
@@ -15,7 +16,10 @@ const START_MS = 1_700_000_000_000;
 let names = 0;
 
 /** A fresh store in a Redis that runs. */
-export async function createRedisSubject(redis: RedisProcess): Promise<Subject> {
+export async function createRedisSubject(
+  redis: RedisProcess,
+  durability: Durability = 'disk',
+): Promise<Subject> {
   const clock = createFakeClock();
   const proxy = await startTcpProxy(redis.port);
   const stores: Store[] = [];
@@ -27,7 +31,7 @@ export async function createRedisSubject(redis: RedisProcess): Promise<Subject> 
     disk: createDisk(proxy),
     async open({ wallShiftMs = 0 } = {}) {
       const testMs = (): number => START_MS + clock.nowMs() + wallShiftMs;
-      const store = await openRedisStore({ address, durability: 'disk', clock, log: SILENT, name, testMs });
+      const store = await openRedisStore({ address, durability, clock, log: SILENT, name, testMs });
       stores.push(store);
       return store;
     },
