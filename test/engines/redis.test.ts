@@ -1,6 +1,12 @@
 /** The Redis engine keeps the store port's promises, on every such server that is installed. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
+import {
+  demandRedis,
+  REDIS_COMMANDS,
+  type RedisProcess,
+  startRedis,
+  startReplicated,
+} from '../fakes/redis-process.ts';
 import { describeStore } from './conformance.ts';
 import { createRedisSubject } from './redis-subject.ts';
 
@@ -13,4 +19,17 @@ describe.each(REDIS_COMMANDS)('%s', (command) => {
   });
   afterAll(() => redis.dispose());
   describeStore('the Redis engine', () => createRedisSubject(redis));
+
+  describe('whose answers wait for a replica', () => {
+    let primary: RedisProcess;
+    let replica: RedisProcess;
+    beforeAll(async () => {
+      ({ primary, replica } = await startReplicated(['--appendonly', 'no'], command));
+    });
+    afterAll(async () => {
+      await replica.dispose();
+      await primary.dispose();
+    });
+    describeStore('the Redis engine', () => createRedisSubject(primary, 'replica'));
+  });
 });

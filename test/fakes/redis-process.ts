@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,18 +90,8 @@ export async function startRedis(
 }
 
 /** Whether somebody answers there and has read what it holds. */
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    const finish = (answer: boolean): void => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once('connect', () => socket.write('PING\r\n'));
-    socket.once('data', (bytes) => finish(/^(\+PONG|-NOAUTH)/.test(bytes.toString())));
-    socket.once('error', () => finish(false));
-    socket.once('close', () => finish(false));
-  });
+async function answers(port: number): Promise<boolean> {
+  return /^(\+PONG|-NOAUTH)/.test(await ask(port, 'PING').catch(() => ''));
 }
 
 async function findFreePort(): Promise<number> {
@@ -112,4 +102,69 @@ async function findFreePort(): Promise<number> {
   await once(server, 'close');
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
+}
+
+/** A primary and a replica that is up to date with it. */
+export async function startReplicated(
+  settings: readonly string[] = [],
+  command = REDIS_COMMANDS[0] ?? 'redis-server',
+): Promise<{ readonly primary: RedisProcess; readonly replica: RedisProcess }> {
+  const primary = await startRedis(['--repl-diskless-sync-delay', '0', ...settings], command);
+  const place = ['--replicaof', '127.0.0.1', String(primary.port)];
+  const replica = await startRedis([...place, ...settings], command);
+  await untilReplicates(primary, replica);
+  return { primary, replica };
+}
+
+/** Waits until the primary counts the replica as one that is up to date. */
+export async function untilReplicates(primary: RedisProcess, replica: RedisProcess): Promise<void> {
+  const endMs = performance.now() + 20_000;
+  const online = new RegExp(`port=${replica.port},state=online`);
+  for (let told = ''; !online.test(told); told = await ask(primary.port, 'INFO replication')) {
+    if (performance.now() > endMs) throw new Error(`the replica is not there:\n${told}`);
+  }
+}
+
+/** A Sentinel that watches a primary under the name `main`, and is quick to act. */
+export async function startSentinel(primary: RedisProcess, command = REDIS_COMMANDS[0] ?? 'redis-server') {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-sentinel-'));
+  const port = await findFreePort();
+  const file = join(folder, 'sentinel.conf');
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${folder}`,
+    `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
+    'sentinel down-after-milliseconds main 500',
+    'sentinel failover-timeout main 3000',
+  ];
+  writeFileSync(file, lines.join('\n'));
+  const child = spawn(command, [file, '--sentinel'], { stdio: 'ignore' });
+  while (!(await answers(port))) await new Promise((resolve) => setImmediate(resolve));
+  return {
+    port,
+    /** Waits until it knows that the primary has a replica. */
+    async untilKnown(): Promise<void> {
+      while (!/slaves=1/.test(await ask(port, 'INFO sentinel')));
+    },
+    async dispose(): Promise<void> {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Sends one line and answers what comes back first. */
+async function ask(port: number, line: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    socket.write(`${line}\r\n`);
+    const closed = once(socket, 'close').then(() => Promise.reject(new Error('closed unanswered')));
+    const [bytes] = (await Promise.race([once(socket, 'data'), closed])) as [Buffer];
+    return bytes.toString();
+  } finally {
+    socket.destroy();
+  }
 }

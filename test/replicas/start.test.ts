@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { submit } from '../e2e/wire.ts';
 import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
+import {
+  demandRedis,
+  REDIS_COMMANDS,
+  type RedisProcess,
+  startRedis,
+  untilReplicates,
+} from '../fakes/redis-process.ts';
 
 demandRedis('what is demanded of Redis at the start');
 
@@ -129,13 +135,3 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await submit(gateway.baseUrl);
   });
 });
-
-/** Waits until the primary counts the replica as one that is up to date. */
-async function untilReplicates(primary: RedisProcess, replica: RedisProcess): Promise<void> {
-  const endMs = performance.now() + 10_000;
-  const ask = (): string =>
-    execFileSync('redis-cli', ['-p', String(primary.port), 'info', 'replication'], { encoding: 'utf8' });
-  while (!new RegExp(`port=${replica.port},state=online`).test(ask())) {
-    if (performance.now() > endMs) throw new Error(`the replica is not there:\n${ask()}`);
-  }
-}
