@@ -40,14 +40,14 @@ function note(check: Finding['check'], text: string, advice: string): Finding {
 
 /** Whether a gateway answers, is ready, and is of this command's major version. */
 export async function checkGateway(
-  { url, fetch }: Connection,
+  { url, reach }: Pick<Connection, 'url' | 'reach'>,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const startMs = systemClock.nowMs();
   const address = `${url.replace(/\/+$/, '')}/readyz`;
   let response: Response;
   try {
-    response = await fetch(new Request(address, { redirect: 'manual' }), {
+    response = await reach.fetch(new Request(address, { redirect: 'manual' }), {
       signal: AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)]),
     });
   } catch (error) {

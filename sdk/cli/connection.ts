@@ -33,8 +33,16 @@ export type Target = {
 
 export type Connection = Target & {
   readonly client: TaskGatewayClient;
-  /** `fetch`, told on the screen with `--debug`. */
+  /** The options with which kit and agents reach the gateway. */
+  readonly reach: Reach;
+};
+
+/** `fetch` is told on the screen with `--debug`; the kit's own log would go to standard output. */
+type Reach = {
+  readonly baseUrl: string;
+  readonly auth: string;
   readonly fetch: (request: Request, init?: RequestInit) => Promise<Response>;
+  readonly logLevel: 'off';
 };
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
@@ -95,13 +103,22 @@ function readBytes(path: string): Uint8Array {
 export function connect(options: GlobalOptions, env: Env, screen: Screen): Connection {
   const target = readTarget(options, env);
   const { url, auth, adminAuth } = target;
-  screen.hide([...(target.isDefaultAuth ? [] : [auth]), ...(adminAuth === undefined ? [] : [adminAuth])]);
-  const plain: Connection['fetch'] = (request, init) => globalThis.fetch(request, init);
+  screen.hide([
+    ...(target.isDefaultAuth ? [] : [auth]),
+    ...(adminAuth === undefined ? [] : [adminAuth]),
+    ...listHeaderValues(env.TASK_GATEWAY_HEADERS ?? ''),
+  ]);
+  const plain: Reach['fetch'] = (request, init) => globalThis.fetch(request, init);
   const fetch = options.debug
     ? createTracingFetch(plain, (line) => screen.say(screen.err.paint('dim', line)))
     : plain;
-  const client = createClient({ baseUrl: url, auth, adminAuth, fetch, maxRetries: RETRIES_MAX });
-  return { ...target, client, fetch };
+  const reach: Reach = { baseUrl: url, auth, fetch, logLevel: 'off' };
+  return { ...target, reach, client: createClient({ ...reach, adminAuth, maxRetries: RETRIES_MAX }) };
+}
+
+/** Headers sent along with every request may be what opens a door in front of the gateway. */
+function listHeaderValues(lines: string): readonly string[] {
+  return lines.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
 /** Runs a call that needs the administrator's secret; without it, or with a wrong one, says which one that is. */

@@ -87,11 +87,11 @@ function judgeAll(found: readonly Finding[]): void {
 
 /** A task to an agent of its own, which claims it, and back by the stream alone. */
 async function makeRoundTrip(connection: Connection, outer: AbortSignal): Promise<readonly Finding[]> {
-  const { url, auth, fetch, client } = connection;
+  const { reach, client } = connection;
   const name = `doctor-${createId()}`;
   const signal = AbortSignal.any([outer, AbortSignal.timeout(ROUND_TRIP_MS)]);
   const agent = createAgent({
-    ...{ baseUrl: url, auth, fetch, agentId: name, tags: [name], lostAfterSeconds: null },
+    ...{ ...reach, agentId: name, tags: [name], lostAfterSeconds: null },
     handler: ({ payload }) => ({ output: String(payload.words) }),
   });
   try {

@@ -27,14 +27,18 @@ type ExecOptions = {
   readonly outputMax: number;
   readonly killAfter: number;
   readonly drain: number;
+  readonly outbox?: string;
 };
 
 const OUTPUT_BYTES_MAX = 1_048_576;
 const KILL_AFTER_SECONDS = 5;
 const DRAIN_SECONDS = 30;
-const STOPPED = 'the agent was stopped before the task was done';
+/** Beyond SIGKILL, for what a program leaves behind and the telling of its end. */
+const GRACE_MS = 3_000;
 /** What the program has no business to know. */
-const SECRET_NAMES = ['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET'];
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  ...['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET', 'TASK_GATEWAY_HEADERS'],
+]);
 
 const EXAMPLES = `
 For each task the program is started anew. It gets the payload as JSON on standard input, and in its environment
@@ -60,7 +64,7 @@ export function addAgentExec(parent: Command, desk: Desk): void {
     .usage('--tag <tag>... [options] -- <command> [argument...]')
     .argument('<command...>', 'the program and its arguments, behind --')
     .addOption(new Option('-t, --tag <tag>', 'take tasks with this tag (repeatable)').argParser(gather))
-    .option('--id <agent_id>', 'the agent’s name (the host and process without)')
+    .option('--id <agent_id>', 'the agent’s name; without, TASK_GATEWAY_AGENT_ID, or the host and process')
     .option('--max <number>', 'how many tasks at once', parseCount, 1)
     .addOption(new Option('--pull', 'fetch the tasks (the default)').conflicts('listen'))
     .option('--listen <host:port>', 'let the gateway push the tasks to this address')
@@ -72,6 +76,7 @@ export function addAgentExec(parent: Command, desk: Desk): void {
     )
     .option('--output-max <bytes>', 'how much of standard output is kept', parseCount, OUTPUT_BYTES_MAX)
     .option('--kill-after <seconds>', 'from SIGTERM to SIGKILL', parseSecondsOrNone, KILL_AFTER_SECONDS)
+    .option('--outbox <file>', 'keep outcomes the gateway could not be told for the next start')
     .option('--drain <seconds>', 'after Ctrl-C, finish tasks for so long', parseSecondsOrNone, DRAIN_SECONDS)
     .addHelpText('after', EXAMPLES)
     .action((words: string[], options: ExecOptions, command: Command) =>
@@ -86,7 +91,13 @@ async function serve(
   command: Command,
 ): Promise<void> {
   const { env, screen } = desk;
-  const { tag: tags, id: agentId = `${hostname()}-${process.pid}`, max, listen, endpoint } = options;
+  const {
+    tag: tags,
+    id = env.TASK_GATEWAY_AGENT_ID || `${hostname()}-${process.pid}`,
+    max,
+    listen,
+    endpoint,
+  } = options;
   if (!tags) throw createUsageError('Say with --tag which tasks the agent takes.');
   if (endpoint !== undefined && listen === undefined) {
     throw createUsageError('--endpoint says how --listen is reached: give both.');
@@ -94,34 +105,37 @@ async function serve(
   if (!canRun(words[0] ?? '', env)) {
     throw createUsageError(`"${words[0]}" is no program that can be run: check its name and PATH.`);
   }
-  const { url, auth, fetch, client } = connectFor(desk, command);
+  const { url, reach, client } = connectFor(desk, command);
   const pushSecret = env.TASK_GATEWAY_PUSH_SECRET;
   if (pushSecret) screen.hide([pushSecret]);
   const work = createHandler(desk, client, words, options);
   const agent = createAgent({
-    ...{ baseUrl: url, auth, fetch, agentId, tags, endpoint },
+    ...{ ...reach, agentId: id, tags, endpoint, outbox: options.outbox },
     maxConcurrent: max,
     handler: work.handler,
     listen: listen === undefined ? undefined : parseListen(listen),
     pushSecret: pushSecret || undefined,
     onNotice: (notice) => tellNotice(screen, notice),
   });
-  await runUntilInterrupted(desk, agent, options.drain * 1_000);
+  screen.say(`Registering at ${url}.`);
+  await runUntilInterrupted(desk, agent, options);
   await work.untilQuiet();
 }
 
-/** Works until Ctrl-C, then finishes what is in hand. */
+/** Works until Ctrl-C, then finishes what is in hand; the next Ctrl-C ends it. */
 async function runUntilInterrupted(
   { interrupts, screen }: Desk,
   agent: Agent,
-  drainMs: number,
+  options: ExecOptions,
 ): Promise<void> {
+  const graceMs = options.killAfter * 1_000 + GRACE_MS;
   interrupts.allowSecond();
   const stopped = new Promise<void>((resolve) => {
     interrupts.first.addEventListener('abort', () => {
-      screen.say(`Stopping: tasks in hand get ${drainMs / 1_000} s. Ctrl-C ends them now.`);
-      agent.stop({ drainMs }).then(resolve);
+      screen.say(`Stopping: tasks in hand get ${options.drain} s. Ctrl-C ends them now.`);
+      agent.stop({ drainMs: options.drain * 1_000, graceMs }).then(resolve);
     });
+    interrupts.second.addEventListener('abort', () => void agent.stop({ drainMs: 0, graceMs }));
   });
   await agent.start();
   await stopped;
@@ -130,20 +144,20 @@ async function runUntilInterrupted(
 
 /** The handler that runs the program, and a way to await that no run is left. */
 function createHandler(
-  { env, screen, interrupts }: Desk,
+  { env, screen }: Desk,
   client: TaskGatewayClient,
   words: readonly string[],
   options: ExecOptions,
 ): { handler: Handler; untilQuiet(): Promise<void> } {
   const running = new Set<Promise<unknown>>();
-  const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET_NAMES.includes(name)));
+  const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET_NAMES.has(name)));
   return {
     async handler(task, { signal, progress }) {
       const watch = watchEnd(client, task.request_id, signal);
       const run = runChild(words, {
         input: JSON.stringify(task.payload),
         env: { ...inherited, ...describeTask(task) },
-        signal: AbortSignal.any([signal, watch.ended, interrupts.second]),
+        signal: AbortSignal.any([signal, watch.ended]),
         killAfterMs: options.killAfter * 1_000,
         outputBytesMax: options.outputMax,
         onProgress: progress,
@@ -152,7 +166,7 @@ function createHandler(
       running.add(run);
       try {
         const end = await run;
-        if (interrupts.second.aborted) throw new Error(STOPPED);
+        if (end.exitCode !== 0) signal.throwIfAborted();
         return judgeRun(end, words[0] ?? '', options.result);
       } finally {
         running.delete(run);

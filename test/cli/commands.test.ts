@@ -1,7 +1,5 @@
 /** Every command against a real gateway, each as a process of its own: what it prints, and its exit code. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -131,6 +129,22 @@ describe('run', () => {
       }),
     );
   });
+});
+
+test('Ctrl-C during an outage says that the task may go on: exit 130', async () => {
+  const doomed = await startGateway();
+  const running = startCommand(['run', 'x', '-t', 'nobody', '--queue-timeout', '60'], {
+    env: envFor(doomed),
+  });
+  const own = createClient({ baseUrl: doomed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 15_000 }).toBe(1);
+  await doomed.kill();
+  running.child.kill('SIGINT');
+  const { code, stderr } = await running.ended();
+  expect(code).toBe(130);
+  expect(stderr).toMatch(
+    /could not be told: task \S+ may go on\. Cancel it with "task-gateway task cancel \S+"/,
+  );
 });
 
 /** The task of a session, once an agent has it. */
@@ -284,119 +298,4 @@ describe('agent list', () => {
     expect(JSON.parse(json.stdout)).toEqual([expect.objectContaining({ agent_id: '执行者' })]);
     expect(JSON.parse(lines.stdout)).toMatchObject({ agent_id: '执行者', eligible: true });
   });
-});
-
-describe('secrets', () => {
-  test('a wrong one is exit 4, and is not repeated, not even with --debug', async () => {
-    const wrong = 'a-wrong-secret-nobody-may-see';
-    const all = await Promise.all([
-      run(['task', 'get', 'x', '--auth', wrong, '--debug']),
-      run(['task', 'submit', 'x', '-t', 'y', '--auth', wrong, '--debug']),
-      run(['task', 'list', '--debug'], { env: { TASK_GATEWAY_ADMIN_AUTH: wrong } }),
-      run(['agent', 'list'], { env: { TASK_GATEWAY_ADMIN_AUTH: '' } }),
-      run(['events', 's'], { env: { TASK_GATEWAY_AUTH: wrong } }),
-      run(['agent', 'exec', '-t', 'x', '--', 'true'], { env: { TASK_GATEWAY_AUTH: wrong } }),
-    ]);
-    for (const { code, stdout, stderr } of all) {
-      expect(code, stderr).toBe(4);
-      expect(stdout + stderr).not.toContain(wrong);
-      expect(stderr).toMatch(/TASK_GATEWAY_(ADMIN_)?AUTH/);
-    }
-    expect(all[0]?.stderr).toContain('> GET http://');
-  });
-
-  test('those of a file are taken', async () => {
-    const path = join(folder, 'secrets');
-    writeFileSync(path, `TASK_GATEWAY_AUTH=${SECRET}\nTASK_GATEWAY_ADMIN_AUTH=${ADMIN_SECRET}\n`);
-    const bare = { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
-    expect(await run(['agent', 'list', '--auth-file', path], { env: bare })).toMatchObject({ code: 0 });
-  });
-});
-
-test('wrong usage is exit 2 and one line on standard error, found here or by the gateway', async () => {
-  const [here, there, session] = await Promise.all([
-    run(['run', 'x', '--tagg=y']),
-    run(['run', 'x', '-t', '']),
-    run(['events', '']),
-  ]);
-  const text = "task-gateway: unknown option '--tagg=…' (Did you mean --tag?) See --help.\n";
-  expect(here).toEqual({ code: 2, stdout: '', stderr: text });
-  expect(there).toMatchObject({ code: 2, stderr: expect.stringContaining('/task_tags') });
-  expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining('cli_session_id') });
-});
-
-test('help and version go to standard output: exit 0', async () => {
-  const [help, version, inner] = await Promise.all([
-    run(['--help']),
-    run(['--version']),
-    run(['agent', 'exec', '--help']),
-  ]);
-  expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:'), stderr: '' });
-  expect(version).toMatchObject({ code: 0, stdout: '1.0.0\n' });
-  expect(inner.stdout).toMatch(/Examples:[\s\S]*task-gateway agent exec/);
-});
-
-describe('doctor', () => {
-  test('finds all well, line by line', async () => {
-    const { code, stdout, stderr } = await run(['doctor']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^✓ http:\S+ answers and is ready \(\d+ ms\)\.$/),
-      '✓ The gateway speaks version 1.0.0, this command 1.0.0.',
-      '✓ The gateway secret is right.',
-      '✓ The administrator’s secret is right.',
-      '✓ 1 agent is registered, 1 can take a task now.',
-      '✓ The clocks of the gateway and of this machine agree.',
-      expect.stringMatching(/^✓ A task went to an agent and its event came back by the stream \(\d+ ms\)\.$/),
-    ]);
-    expect((await client.listAgents()).total).toBe(1);
-  });
-
-  test('says which secret is wrong or missing, and what to do: exit 4', async () => {
-    const [wrong, missing] = await Promise.all([
-      run(['doctor', '-o', 'json'], {
-        env: { TASK_GATEWAY_AUTH: 'wrong-one', TASK_GATEWAY_ADMIN_AUTH: 'wrong-two' },
-      }),
-      run(['doctor'], { env: { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' } }),
-    ]);
-    expect(wrong.code).toBe(4);
-    const states = JSON.parse(wrong.stdout).map(({ check, state }: Record<string, string>) => [check, state]);
-    expect(states).toEqual([
-      ...[
-        ['gateway', 'right'],
-        ['version', 'right'],
-      ],
-      ...[
-        ['gateway secret', 'wrong'],
-        ['admin secret', 'wrong'],
-      ],
-    ]);
-    expect(missing.code).toBe(4);
-    expect(missing.stdout).toMatch(
-      /✗ No secret was given, and the default one is wrong\. Set TASK_GATEWAY_AUTH/,
-    );
-    expect(missing.stdout).toMatch(/– No administrator’s secret was given/);
-  });
-
-  test('says that nothing, or somebody else, answers: exit 1', async () => {
-    const stranger = createServer((_request, response) => response.end('hello'));
-    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-    const { port } = stranger.address() as AddressInfo;
-    const [nothing, somebody] = await Promise.all([
-      run(['doctor', '--url', 'http://127.0.0.1:1']),
-      run(['doctor', '-o', 'jsonl', '--url', `http://127.0.0.1:${port}`]),
-    ]);
-    stranger.close();
-    expect(nothing).toMatchObject({ code: 1, stdout: expect.stringMatching(/^✗ Nothing answers .*--url/) });
-    expect(somebody.code).toBe(1);
-    expect(JSON.parse(somebody.stdout)).toMatchObject({ check: 'gateway', state: 'wrong' });
-  });
-});
-
-test('a gateway that is away is exit 1 and says what to do', async () => {
-  const { code, stderr } = await run(['task', 'get', 'x', '--url', 'http://127.0.0.1:1']);
-  expect(code).toBe(1);
-  expect(stderr).toMatch(
-    /^task-gateway: No answer .*Start it, or say with --url or TASK_GATEWAY_URL where it is\.\n$/,
-  );
 });

@@ -20,7 +20,7 @@ const task: Task = {
 
 function refusal(status: number, code: string, more: object = {}) {
   const problem = { type: 'x', title: 'A title', status, detail: 'A detail.', code, ...more };
-  return createApiError({ status, problem: problem as never, attempts: 1 });
+  return createApiError({ status, problem: problem as never, headers: new Headers(), attempts: 1 });
 }
 
 describe('an error becomes an exit code and one line', () => {
@@ -47,7 +47,11 @@ describe('an error becomes an exit code and one line', () => {
     [refusal(400, 'task_terminal'), 1, /A detail/],
     [refusal(413, 'payload_too_large'), 1, /A detail/],
     [refusal(500, 'internal'), 1, /A detail/],
-    [createApiError({ status: 503, retryAfterMs: 1_500, attempts: 3 }), 1, /503.*Try again in 2 s/],
+    [
+      createApiError({ status: 503, retryAfterMs: 1_500, headers: new Headers(), attempts: 3 }),
+      1,
+      /503.*Try again in 2 s/,
+    ],
     [
       new ConnectionError('connection_failed', 'No answer from the gateway.'),
       1,

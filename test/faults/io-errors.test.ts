@@ -59,7 +59,7 @@ test('where the tests must be complete, errors of the disk are tried', () => {
   if (process.env.CI === 'true') expect(obstacle).toBeUndefined();
 });
 
-describe.skipIf(obstacle !== undefined)('an error of the disk', { timeout: 60_000 + TIMES * 60_000 }, () => {
+describe.skipIf(obstacle !== undefined)('an error of the disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
   const file = (): string => join(folder, 'gateway.db');
 
   test('on writes is an outage that is over when they succeed again', async () => {

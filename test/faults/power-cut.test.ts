@@ -19,9 +19,9 @@ import {
 } from './cuts.ts';
 import { CUTS } from './disk.ts';
 
-/** How many cuts are tried; `CUT_POINTS` asks for more. A hundredth of them, and a few more, are opened by the real gateway. */
+/** How many cuts are tried; `CUT_POINTS` asks for more. A few of them are opened by the real gateway. */
 const POINTS = Number(process.env.CUT_POINTS ?? 2_000);
-const GATEWAY_POINTS = 9 + POINTS / 100;
+const GATEWAY_POINTS = 10 + POINTS / 200;
 const TASKS = 150;
 /** The fsyncs of each writer that fail; the writer that follows it, a thread of its own, counts anew. */
 const FAILING_SYNCS = '25..27';

@@ -11,6 +11,8 @@ import { get, getAdmin, post, submit, subscribe } from '../e2e/wire.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
 import { claimAll, startBeating } from './agents.ts';
 
+/** For what comes soon, on a machine that has other things to do. */
+const WAIT = { timeout: 20_000, interval: 20 };
 const DAY_MS = 86_400_000;
 const TIMEOUT_S = 3;
 const MOVED_CLOCK = pathToFileURL(join(import.meta.dirname, 'moved-clock.ts')).href;
@@ -32,7 +34,7 @@ const start = (env: Readonly<Record<string, string>>): Promise<GatewayProcess> =
 
 async function finishOne(url: string): Promise<string> {
   const request_id = await submit(url, { cli_session_id: 'jump' });
-  await vi.waitFor(async () => expect(await claimAll(url, 'agent')).toContain(request_id));
+  await vi.waitFor(async () => expect(await claimAll(url, 'agent')).toContain(request_id), WAIT);
   const { body } = await post(url, '/api/agent/result', {
     auth: SECRET,
     agent_id: 'agent',
@@ -58,7 +60,7 @@ function expectRising(ids: readonly string[]): void {
   ).toBe(true);
 }
 
-describe('the wall clock jumps', { timeout: 60_000 }, () => {
+describe('the wall clock jumps', { timeout: 120_000 }, () => {
   test('by a day forward and two back under the running gateway, and nothing takes notice', async () => {
     gateway = await start({ CLOCK_JUMPS_MS: `${DAY_MS},${-2 * DAY_MS}` });
     const { baseUrl, pid } = gateway;
@@ -71,7 +73,7 @@ describe('the wall clock jumps', { timeout: 60_000 }, () => {
       Number((await get(baseUrl, `/api/cli/tasks/${id}`)).body.create_time);
     for (const moved of [DAY_MS, -DAY_MS]) {
       process.kill(pid, 'SIGWINCH');
-      await vi.waitFor(() => expect(gateway.output()).toContain(`"moved":${moved},`));
+      await vi.waitFor(() => expect(gateway.output()).toContain(`"moved":${moved},`), WAIT);
       const startMs = performance.now();
       const short = await submit(baseUrl, { timeout: TIMEOUT_S, cli_session_id: 'jump' });
       done.push(await finishOne(baseUrl));
@@ -81,10 +83,10 @@ describe('the wall clock jumps', { timeout: 60_000 }, () => {
       expect(body).toMatchObject({ status: 'failed', error_info: 'timeout' });
       const tookMs = performance.now() - startMs;
       expect(tookMs).toBeGreaterThan(TIMEOUT_S * 1_000 - 100);
-      expect(tookMs).toBeLessThan(TIMEOUT_S * 1_000 + 3_000);
+      expect(tookMs).toBeLessThan(TIMEOUT_S * 1_000 + 10_000);
       done.push(short);
     }
-    await vi.waitFor(() => expect(stream.events).toHaveLength(done.length));
+    await vi.waitFor(() => expect(stream.events).toHaveLength(done.length), WAIT);
     expectRising(stream.events.map(({ id }) => id));
     expect((await get(baseUrl, `/api/cli/tasks/${open}`)).body.status).toBe('running');
     const { body } = await getAdmin(baseUrl, '/api/admin/agents');
@@ -101,19 +103,19 @@ describe('the wall clock jumps', { timeout: 60_000 }, () => {
     const { baseUrl } = gateway;
     const before = await subscribe(baseUrl, 'jump');
     closing.push(before.leave);
-    await vi.waitFor(() => expect(before.events).toHaveLength(first.length));
+    await vi.waitFor(() => expect(before.events).toHaveLength(first.length), WAIT);
     closing.push(await startBeating(baseUrl, 'agent'));
     const second = [await finishOne(baseUrl), await finishOne(baseUrl)];
-    await vi.waitFor(() => expect(before.events).toHaveLength(first.length + second.length));
+    await vi.waitFor(() => expect(before.events).toHaveLength(first.length + second.length), WAIT);
     expect(before.events.map(({ data }) => data.request_id)).toEqual([...first, ...second]);
     expectRising(before.events.map(({ id }) => id));
     const resumed = await subscribe(baseUrl, 'jump', before.events[1]?.id);
     closing.push(resumed.leave);
-    await vi.waitFor(() => expect(resumed.events.map(({ data }) => data.request_id)).toEqual(second));
+    await vi.waitFor(() => expect(resumed.events.map(({ data }) => data.request_id)).toEqual(second), WAIT);
     // It was created in what is the future now, and is matched all the same.
     await vi.waitFor(async () => {
       expect((await get(baseUrl, `/api/cli/tasks/${open}`)).body.status).toBe('running');
-    });
+    }, WAIT);
     const short = await submit(baseUrl, { timeout: 1, cli_session_id: 'jump' });
     expect((await get(baseUrl, `/api/cli/tasks/${short}?wait=20`)).body.error_info).toBe('timeout');
   });
