@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net';
 import type { Config } from './config.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
+import { openRedisStore } from './engines/redis/open.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createHttp, HTTP_LIMITS } from './http/http.ts';
+import type { Clock } from './ports/clock.ts';
 import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
@@ -35,8 +37,7 @@ const GRACE_SHARE = 0.4;
 /** Opens the store and starts everything over it; rejects with one sentence when it cannot. */
 export async function composeGateway(config: Config, log: Log): Promise<RunningGateway> {
   const clock = createClock();
-  const storage = config.store.kind === 'memory' ? 'memory:' : `sqlite:${config.store.file}`;
-  const store = await openEmbeddedStore({ storage, clock, log });
+  const store = await openStore(config, clock, log);
   try {
     return await startOver(store, clock, config, log);
   } catch (error) {
@@ -45,12 +46,22 @@ export async function composeGateway(config: Config, log: Log): Promise<RunningG
   }
 }
 
-async function startOver(
-  store: Store,
-  clock: ReturnType<typeof createClock>,
-  config: Config,
+async function openStore(
+  { store, redisDurability: durability }: Config,
+  clock: Clock,
   log: Log,
-): Promise<RunningGateway> {
+): Promise<Store> {
+  switch (store.kind) {
+    case 'memory':
+      return await openEmbeddedStore({ storage: 'memory:', clock, log });
+    case 'sqlite':
+      return await openEmbeddedStore({ storage: `sqlite:${store.file}`, clock, log });
+    case 'redis':
+      return await openRedisStore({ address: store.address, durability, clock, log });
+  }
+}
+
+async function startOver(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
   const pusher = createPusher({ clock, ...config.push });
   const { gateway, duties } = createGateway({
     store,

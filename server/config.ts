@@ -6,6 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
+import type { Durability } from './engines/redis/durability.ts';
+import { findLookAlikes } from './look-alikes.ts';
 import {
   DEFAULT_GATEWAY_AUTH,
   type LogLevel,
@@ -36,6 +38,8 @@ export type Config = {
   };
   readonly corsOrigins: readonly string[];
   readonly store: StoreChoice;
+  /** What an answer is worth, where Redis is the store. */
+  readonly redisDurability: Durability;
   readonly logLevel: LogLevel;
   readonly bodyBytesMax: number;
   readonly openTasksMax: number;
@@ -77,7 +81,7 @@ export function readConfig(env: Environment, world: World = realWorld): ConfigAn
   ) as Values;
   mistakes.push(...findConflicts(values));
   if (mistakes.length > 0) return { ok: false, mistakes };
-  const warnings = [...findWeaknesses(values), ...findLookAlikes(env)];
+  const warnings = [...findWeaknesses(values), ...findLookAlikes(Object.keys(env), knownNames())];
   return { ok: true, config: joinConfig(values, world), warnings };
 }
 
@@ -155,16 +159,36 @@ function findConflicts(values: Partial<Values>): readonly string[] {
       found.push(`${name}_PREVIOUS: there is no ${name} after it; set ${name} to the new secret`);
     }
   }
-  return [...found, ...findSharedSecrets(values)];
+  return [...found, ...findStoreConflicts(values), ...findSharedSecrets(values)];
+}
+
+/** What a shared store demands, and a password that is told twice. */
+function findStoreConflicts({
+  STORE: store,
+  ADMIN_AUTH,
+  REDIS_PASSWORD,
+}: Partial<Values>): readonly string[] {
+  if (store?.kind !== 'redis') return [];
+  const found: string[] = [];
+  if (ADMIN_AUTH === undefined) {
+    found.push(
+      'ADMIN_AUTH: every gateway on a shared store must know the same; set it to what openssl rand -hex 32 prints',
+    );
+  }
+  if (store.address.password !== null && REDIS_PASSWORD !== undefined) {
+    found.push('REDIS_PASSWORD: STORE holds a password as well; write it in one of the two');
+  }
+  return found;
 }
 
 /** Each duty has its own secret: whoever knows one must not know another by it. */
 function findSharedSecrets(values: Partial<Values>): readonly string[] {
   const found: string[] = [];
   const duties = ['GATEWAY_AUTH', 'ADMIN_AUTH', 'PUSH_SECRET'] as const;
-  const named = duties.flatMap((duty) =>
+  const named: { duty: string; name: string; value: string | undefined }[] = duties.flatMap((duty) =>
     [duty, `${duty}_PREVIOUS` as const].map((name) => ({ duty, name, value: values[name] })),
   );
+  named.push({ duty: 'REDIS_PASSWORD', name: 'REDIS_PASSWORD', value: redisPasswordOf(values) });
   named.forEach((one, place) => {
     const other = named.slice(0, place).find(({ duty, value }) => duty !== one.duty && value === one.value);
     if (one.value !== undefined && other) {
@@ -188,6 +212,7 @@ function joinConfig(values: Values, world: World): Config {
   const gatewayAuth = listSecrets(values.GATEWAY_AUTH, values.GATEWAY_AUTH_PREVIOUS);
   const adminAuth = listSecrets(values.ADMIN_AUTH ?? world.newSecret(), values.ADMIN_AUTH_PREVIOUS);
   const pushSecrets = listSecrets(values.PUSH_SECRET, values.PUSH_SECRET_PREVIOUS);
+  const store = joinStore(values);
   return {
     host: values.HOST,
     port: values.PORT,
@@ -197,7 +222,8 @@ function joinConfig(values: Values, world: World): Config {
     agentAuthRequired: values.AGENT_AUTH === 'required',
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,
-    store: values.STORE,
+    store,
+    redisDurability: values.REDIS_DURABILITY,
     logLevel: values.LOG_LEVEL,
     bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,
@@ -209,10 +235,30 @@ function joinConfig(values: Values, world: World): Config {
     sessionEventsMax: values.SESSION_EVENTS_MAX,
     pingIntervalMs: values.PING_INTERVAL_SECONDS * 1_000,
     shutdownMs: values.SHUTDOWN_SECONDS * 1_000,
-    secrets: listSecrets(...gatewayAuth, ...adminAuth, ...pushSecrets, ...pushSecrets.map(bareKey)).filter(
-      (one) => one !== DEFAULT_GATEWAY_AUTH,
-    ),
+    secrets: listSecrets(
+      ...gatewayAuth,
+      ...adminAuth,
+      ...pushSecrets,
+      ...pushSecrets.map(bareKey),
+      ...passwordsOf(store),
+    ).filter((one) => one !== DEFAULT_GATEWAY_AUTH),
   };
+}
+
+function redisPasswordOf({ STORE: store, REDIS_PASSWORD }: Partial<Values>): string | undefined {
+  return REDIS_PASSWORD ?? (store?.kind === 'redis' ? (store.address.password ?? undefined) : undefined);
+}
+
+/** The store, with the password that stands apart from it. */
+function joinStore({ STORE: store, REDIS_PASSWORD }: Values): StoreChoice {
+  if (store.kind !== 'redis' || REDIS_PASSWORD === undefined) return store;
+  return { kind: 'redis', address: { ...store.address, password: REDIS_PASSWORD } };
+}
+
+/** A password as it is, and as a URL holds it. */
+function passwordsOf(store: StoreChoice): readonly string[] {
+  const password = store.kind === 'redis' ? store.address.password : null;
+  return password === null ? [] : [password, encodeURIComponent(password)];
 }
 
 /** A signing key is as secret without the mark it is written with. */
@@ -243,42 +289,18 @@ function findWeaknesses(values: Values): readonly string[] {
       found.push(`${name}: is short enough to be guessed; write at least ${SHORT_SECRET_CHARS} characters`);
     }
   }
+  if (values.REDIS_PASSWORD !== undefined && values.STORE.kind !== 'redis') {
+    found.push(
+      'REDIS_PASSWORD: has no effect, because STORE is no Redis; leave it out or set STORE to redis://HOST:6379',
+    );
+  }
   if (values.STORE.kind === 'memory') {
     found.push('STORE: memory: forgets every task when the gateway ends; write sqlite:FILE to keep them');
   }
   return found;
 }
 
-/** Variables that look like a setting and are none: most likely a slip, and silently without effect. */
-function findLookAlikes(env: Environment): readonly string[] {
-  const names = settingNames();
-  const known = new Set<string>(
-    names.flatMap((name) => [name, ...(settings[name].secret ? [fileName(name)] : [])]),
-  );
-  return Object.keys(env).flatMap((name) => {
-    if (known.has(name)) return [];
-    const near = [...known].find((one) => isNear(name.toUpperCase(), one));
-    return near === undefined ? [] : [`${name}: is no setting and has no effect; did you mean ${near}?`];
-  });
-}
-
-/** One slip in a short name, two in a long one, or the name without its last word. */
-function isNear(name: string, setting: string): boolean {
-  const slips = setting.length < 8 ? 1 : 2;
-  if (name.includes('_') && setting.startsWith(`${name}_`)) return true;
-  return Math.abs(name.length - setting.length) <= slips && countSlips(name, setting) <= slips;
-}
-
-/** Levenshtein's distance. */
-function countSlips(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, place) => place);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const swap = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
+/** Every variable that is read. */
+function knownNames(): readonly string[] {
+  return settingNames().flatMap((name) => [name, ...(settings[name].secret ? [fileName(name)] : [])]);
 }

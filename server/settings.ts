@@ -3,6 +3,13 @@
  * table is this one. Readers are strict and say what to write instead; `config.ts` joins what they read.
  */
 import { isIP } from 'node:net';
+import {
+  ADDRESS_EXAMPLES,
+  looksLikeRedis,
+  parseRedisAddress,
+  type RedisAddress,
+} from './engines/redis/address.ts';
+import { DURABILITIES } from './engines/redis/durability.ts';
 import { parseNetwork } from './push/networks.ts';
 import { isSigningSecret } from './push/signature.ts';
 
@@ -24,7 +31,10 @@ export type Setting<T> = {
 };
 
 /** Where tasks are kept. */
-export type StoreChoice = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' };
+export type StoreChoice =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | { readonly kind: 'redis'; readonly address: RedisAddress }
+  | { readonly kind: 'memory' };
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -66,8 +76,14 @@ export const settings = {
   CORS_ORIGINS: list('Origins of web pages that may call the gateway, by comma.', parseOrigin),
   STORE: word(
     'sqlite:./data/gateway.db',
-    'Where tasks are kept: sqlite:FILE, or memory: to try things.',
+    'Where tasks are kept: sqlite:FILE; a Redis or Valkey for several replicas, redis://HOST:PORT; or memory: to try things.',
     parseStore,
+  ),
+  REDIS_PASSWORD: secret('Password of the Redis or Valkey, when STORE does not hold it.', parseSecret),
+  REDIS_DURABILITY: oneOf(
+    DURABILITIES,
+    'disk',
+    'What an answer is worth with Redis: on its disk, also in a replica’s memory, or in its memory.',
   ),
   LOG_LEVEL: oneOf(LOG_LEVELS, 'info', 'The least important thing that is logged.'),
   BODY_MAX_BYTES: number('bytes', 4_194_304, 1_024, 67_108_864, 'Largest request body.'),
@@ -195,11 +211,13 @@ function parseStore(text: string): StoreChoice {
   if (text === 'memory:') return { kind: 'memory' };
   const file = text.slice('sqlite:'.length);
   if (/^sqlite:(?!\/\/)[^\0]+$/.test(text)) return { kind: 'sqlite', file };
-  if (/^(redis|rediss|valkey|valkeys):/.test(text)) {
-    throw new Mistake('a Redis or Valkey store is not available in this build; write sqlite:FILE or memory:');
+  if (looksLikeRedis(text)) {
+    const address = parseRedisAddress(text);
+    if ('mistake' in address) throw new Mistake(`${address.mistake}; write ${ADDRESS_EXAMPLES}`);
+    return { kind: 'redis', address };
   }
   throw new Mistake(
-    `${quote(text)} is no store; write sqlite:FILE, such as sqlite:./data/gateway.db, or memory:`,
+    `${quote(text)} is no store; write sqlite:FILE, such as sqlite:./data/gateway.db, redis://HOST:6379 or memory:`,
   );
 }
 

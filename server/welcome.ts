@@ -1,6 +1,7 @@
 /** What is said when the gateway is up: where it is, where its document is, and a line to paste. */
 import type { AddressInfo } from 'node:net';
 import { type Config, DEFAULT_GATEWAY_AUTH } from './config.ts';
+import { describeAddress } from './engines/redis/address.ts';
 
 export type StartMessage = {
   /** For a terminal; with the random admin secret, if there is one. */
@@ -17,13 +18,11 @@ export function describeStart(config: Config, address: AddressInfo): StartMessag
   const openapi = `${url}/openapi.json`;
   const curl = describeSubmit(url, config.gatewayAuth[0] === DEFAULT_GATEWAY_AUTH);
   const secret = config.adminAuthIsRandom ? (config.adminAuth[0] ?? null) : null;
-  const store =
-    config.store.kind === 'memory' ? 'memory: (forgotten at the end)' : `sqlite:${config.store.file}`;
   const lines = [
     '',
     `  Task Gateway   ${url}`,
     `  Document       ${openapi}`,
-    `  Store          ${store}`,
+    `  Store          ${describeStore(config.store)}`,
     ...(secret === null ? [] : [`  Admin secret   ${secret}   (for this run; set ADMIN_AUTH to choose one)`]),
     '',
     '  Submit a task:',
@@ -38,6 +37,17 @@ export function describeStart(config: Config, address: AddressInfo): StartMessag
       ? null
       : JSON.stringify({ level: 'info', msg: 'ADMIN_AUTH for this run', admin_auth: secret });
   return { forPeople: `${lines.join('\n')}\n`, facts: { url, openapi, curl }, adminSecret };
+}
+
+function describeStore(store: Config['store']): string {
+  switch (store.kind) {
+    case 'memory':
+      return 'memory: (forgotten at the end)';
+    case 'sqlite':
+      return `sqlite:${store.file}`;
+    case 'redis':
+      return `Redis at ${describeAddress(store.address)}`;
+  }
 }
 
 /** A gateway that listens everywhere is reached at this machine's own name for itself. */

@@ -86,7 +86,10 @@ export function createSweeper(deps: {
     return held.length > 0;
   }
 
-  /** Makes the oldest waiters due, as many as the agent has room for. Says whether there were any. */
+  /**
+   * Makes the oldest waiters due, as many as the agent has room for. Says whether there were any. One that another
+   * gateway holds may be running by now: to end the lease of its push would have it pushed a second time.
+   */
   async function offerWaiters({ record, held }: Standing, nowMs: number): Promise<boolean> {
     const room = Math.min(WAITERS_PER_LOOK, record.limit - held);
     if (room <= 0) return false;
@@ -94,7 +97,11 @@ export function createSweeper(deps: {
     if (items.length === 0) return false;
     await store.commit({
       writes: [],
-      due: items.map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs })),
+      due: items.map(({ request_id }) => ({
+        ref: taskRef(request_id),
+        atMs: nowMs,
+        unlessHeld: true as const,
+      })),
     });
     return true;
   }

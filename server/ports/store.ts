@@ -78,10 +78,17 @@ export type WaitChange = {
 /**
  * Re-times a due entry; null removes it, and either ends its lease. `held` leaves it with the lease's holder, hidden
  * for another 1.5 s: the push that this commit allows runs under it. A named lease must still be the entry's.
+ * `unlessHeld` leaves the entry as it is while its lease hides it: somebody looks at it already.
  */
 export type DueChange =
-  | { readonly ref: Ref; readonly atMs: number | null; readonly lease?: Lease }
-  | { readonly ref: Ref; readonly atMs: 'held'; readonly lease: Lease };
+  | { readonly ref: Ref; readonly atMs: number; readonly unlessHeld: true; readonly lease?: never }
+  | {
+      readonly ref: Ref;
+      readonly atMs: number | null;
+      readonly lease?: Lease;
+      readonly unlessHeld?: never;
+    }
+  | { readonly ref: Ref; readonly atMs: 'held'; readonly lease: Lease; readonly unlessHeld?: never };
 
 /** The writes of one transition: applied together or not at all. */
 export type Batch = {

@@ -10,7 +10,7 @@ import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { batchFor } from '../../server/gateway/transition.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { readCpuMs, SECRET } from './lifecycle.ts';
 import { type Server, startGateway } from './servers.ts';
 

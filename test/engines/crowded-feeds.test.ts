@@ -1,7 +1,7 @@
-/** What very many readers of one feed cost the embedded engine: one read for all who ask at once, and no long turns. */
+/** What very many readers of one feed cost an engine: one read for all who ask at once, and no long turns. */
 import { describe, expect, test } from 'vitest';
-import { createHints } from '../../server/engines/embedded/hints.ts';
-import { createSharedReads } from '../../server/engines/embedded/shared-reads.ts';
+import { createHints } from '../../server/engines/hints.ts';
+import { createSharedReads } from '../../server/engines/shared-reads.ts';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

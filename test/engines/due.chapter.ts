@@ -141,6 +141,30 @@ export function describeDue({ store, reopen, subject }: Given): void {
       must(await put(a.ref, 0, a.lease));
     });
 
+    test('is not ended by a change that says so, but is once it has run out', async () => {
+      const offer = async () =>
+        must(
+          await store().commit({
+            writes: [],
+            due: [{ ref: A, atMs: store().nowMs(), unlessHeld: true }],
+          }),
+        );
+      await offer();
+      const { lease } = await takeOne();
+      await offer();
+      expect(await take()).toEqual([]);
+      must(await store().commit({ writes: [], due: [{ ref: A, atMs: 'held', lease }] }));
+      await offer();
+      expect(await take()).toEqual([]);
+      await subject().advance(1_500);
+      await offer();
+      expect(await put(A, 0, lease)).toMatchObject({ conflict: 'lease' });
+      expect(await take()).toEqual([A]);
+      await put(A, 60_000);
+      await offer();
+      expect(await take()).toEqual([A]);
+    });
+
     test('of a commit that is refused is not ended', async () => {
       await put(A, 0);
       const { lease } = await takeOne();

@@ -4,7 +4,7 @@ import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { createDisk } from './embedded-subject.ts';
 import { finish, register, submit, until } from './subject.ts';
 

@@ -11,7 +11,7 @@ import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { makeFolder } from './embedded-subject.ts';
 import {
   buildInput,

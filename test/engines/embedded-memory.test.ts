@@ -1,14 +1,15 @@
 /** What the embedded engine keeps in memory, for how long, and what it makes of time that was not its own. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createHints } from '../../server/engines/embedded/hints.ts';
 import { keepInMemory, openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import { createHints } from '../../server/engines/hints.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { createDisk, makeFolder } from './embedded-subject.ts';
 import {
+  agentRef,
   buildInput,
   endingOf,
   finish,
@@ -123,6 +124,20 @@ test('agents that went are remembered for a while; a reader far behind starts an
   const { cursor: last } = await store.changes(null);
   expect(await store.changes(last)).toMatchObject({ reset: false, changed: [], gone: [] });
 }, 60_000);
+
+test('an agent is due after a restart while somebody waits for such a one: what was due later is not known any more', async () => {
+  const clock = createFakeClock();
+  const { open: openStorage } = keepInMemory();
+  const first = await open(openStorage, clock);
+  await submit(first, 't1', { waiting: true });
+  await register(first, 'A');
+  const due = [{ ref: agentRef('A'), atMs: first.nowMs() + 600_000 }];
+  must(await first.commit({ writes: [], due }));
+  await first.close();
+  const second = await open(openStorage, clock);
+  await clock.advance(1);
+  expect((await second.due(10)).map(({ ref }) => ref)).toContain(agentRef('A'));
+});
 
 /** A clock whose sleepers all oversleep when the process stands still. */
 function createStoppingClock(): Clock & { standStill(ms: number): void } {

@@ -9,7 +9,7 @@ import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/ord
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import type { Disk, Subject } from './subject.ts';
 
 const START_MS = 1_700_000_000_000;
@@ -75,6 +75,7 @@ export function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } 
   let held = 0;
 
   return {
+    isOneLine: false,
     hold() {
       gate ??= Promise.withResolvers();
     },

@@ -4,7 +4,7 @@
  */
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { settle, submit } from './subject.ts';
 
 const [path = '', run = ''] = process.argv.slice(2);

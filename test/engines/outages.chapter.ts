@@ -174,7 +174,8 @@ export function describeOutages({ store, subject, reopen }: Given): void {
     );
     const reader = readState(store(), 't1');
     await until('the write is held', disk.isHolding);
-    await reader;
+    if (!disk.isOneLine) await reader;
+    else reader.catch(() => undefined);
     await subject().advance(4_499);
     expect(store().health().ok).toBe(true);
     await subject().advance(1);

@@ -18,6 +18,8 @@ export type Subject = {
 
 /** A disk (or a connection to one) that obeys the test. */
 export type Disk = {
+  /** Whether reads take the same way as writes, so that they stand behind a write that is held. */
+  readonly isOneLine: boolean;
   /** From now on nothing that is written becomes durable, until it is released. */
   hold(): void;
   release(): void;

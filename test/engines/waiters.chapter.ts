@@ -4,7 +4,7 @@ import type { Ref } from '../../server/ports/store.ts';
 import type { Given } from './conformance.ts';
 import { agentRef, must, register, settle, submit, taskRef, writeTask } from './subject.ts';
 
-export function describeWaiters({ store, reopen, subject }: Given): void {
+export function describeWaiters({ store, reopen }: Given): void {
   /** A waiting task: its state says so, and its due entry is out of the way. */
   async function wait(id: string, tags: readonly string[], sinceMs: number): Promise<void> {
     const revision = await submit(store(), id, { task_tags: tags, createdMs: sinceMs });
@@ -134,14 +134,6 @@ export function describeWaiters({ store, reopen, subject }: Given): void {
       await wait('t1', ['a'], 10);
       await register(store(), 'A', { max_concurrent: 3, draining: true });
       expect(await dueNow()).toEqual([]);
-    });
-
-    test('is due after a restart, whatever was known before', async () => {
-      await wait('t1', ['a'], 10);
-      await enter('A');
-      await reopen();
-      await subject().advance(1);
-      expect(await dueNow()).toContain(agentRef('A'));
     });
   });
 }

@@ -123,6 +123,8 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
   }
 
   function retime(change: DueChange): void {
+    const entry = due.get(change.ref);
+    if (change.unlessHeld && entry && entry.lease !== null && entry.atMs > nowMs()) return;
     if (change.atMs === 'held') due.set(change.ref, { atMs: nowMs() + LEASE_MS, lease: change.lease });
     else if (change.atMs === null) due.delete(change.ref);
     else due.set(change.ref, { atMs: change.atMs, lease: null });

@@ -1,18 +1,12 @@
 /** The stores that the gateway's own suites run on: each must be the same to it. */
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
-import type { Log } from '../../server/ports/log.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from './clock.ts';
 import { createPlainStore } from './plain-store.ts';
-
-/** Says nothing. */
-export const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
-
-/** The wall clock of a test's machine: nothing of the day it runs on is left in what it does. */
-export function tellWallMs(clock: FakeClock): () => number {
-  return () => 1_800_000_000_000 + clock.nowMs();
-}
+import { demandRedis, REDIS_COMMANDS } from './redis-process.ts';
+import { openRedisTestStore } from './redis-stores.ts';
+import { SILENT, tellWallMs } from './silence.ts';
 
 /** A fresh embedded store in memory, written in this thread. */
 export async function openFreshStore(clock: FakeClock): Promise<Store> {
@@ -26,8 +20,20 @@ export async function openFreshStore(clock: FakeClock): Promise<Store> {
   return { ...store, close: () => store.close().then(kept.close) };
 }
 
-/** By name, for `describe.each`. */
-export const STORES: readonly (readonly [string, (clock: FakeClock) => Promise<Store>])[] = [
+/** A store by its name, for `describe.each`. */
+export type NamedStore = readonly [name: string, open: (clock: FakeClock) => Promise<Store>];
+
+/** Those of this process alone: thousands of them are opened in no time. */
+export const QUICK_STORES: readonly NamedStore[] = [
   ['the plain store', async (clock) => createPlainStore(clock)],
   ['the embedded engine', openFreshStore],
 ];
+
+demandRedis('the suites of the gateway on Redis');
+
+/** A real Redis behind each; where none is installed there are none. */
+export const REDIS_STORES: readonly NamedStore[] =
+  REDIS_COMMANDS.length > 0 ? [['the Redis engine', (clock) => openRedisTestStore(clock)]] : [];
+
+/** All of them. */
+export const STORES: readonly NamedStore[] = [...QUICK_STORES, ...REDIS_STORES];

@@ -11,7 +11,7 @@ import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { get, post, submit } from '../e2e/wire.ts';
 import { SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { CUTS, createDisk } from './disk.ts';
 import { type Operation, readRecording, STRACE, STRACE_CALLS } from './recording.ts';
 

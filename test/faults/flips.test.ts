@@ -19,7 +19,7 @@ import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createChance, drawSeed } from '../engines/subject.ts';
 import { createFakeClock } from '../fakes/clock.ts';
 import { startGateway } from '../fakes/gateway-process.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { tellTally } from '../full/figure.ts';
 import { type Contents, readEverything, type Said } from './everything.ts';
 import { liveIn } from './lived-in.ts';

@@ -1,9 +1,10 @@
-/** How a life gets its store on the embedded engine: a database that outlives the crashes in between. */
+/** How a life gets its store on the real engines: data that outlives the crashes in between. */
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from '../fakes/clock.ts';
-import { SILENT, tellWallMs } from '../fakes/stores.ts';
+import { nameRedisStore, openRedisTestStore } from '../fakes/redis-stores.ts';
+import { SILENT, tellWallMs } from '../fakes/silence.ts';
 import type { Lifetimes } from './life.ts';
 
 /** A fresh embedded store in this thread, and what is left of it after a crash. */
@@ -28,6 +29,26 @@ export function createLifetimes(): Lifetimes {
     async end() {
       await store?.close();
       kept.close();
+    },
+  };
+}
+
+/** A fresh store in a real Redis, which knows nothing of the crashes of its gateways. */
+export function createRedisLifetimes(): Lifetimes {
+  const name = nameRedisStore();
+  let store: Store | null = null;
+  const open = async (clock: FakeClock): Promise<Store> => {
+    store = await openRedisTestStore(clock, name);
+    return store;
+  };
+  return {
+    open,
+    async reopen(clock) {
+      await store?.close();
+      return await open(clock);
+    },
+    async end() {
+      await store?.close();
     },
   };
 }

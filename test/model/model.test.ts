@@ -2,27 +2,30 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { createPlainStore } from '../fakes/plain-store.ts';
+import { REDIS_STORES } from '../fakes/stores.ts';
 import { tellTally } from '../full/figure.ts';
 import { type Lifetimes, live } from './life.ts';
-import { createLifetimes } from './lifetimes.ts';
+import { createLifetimes, createRedisLifetimes } from './lifetimes.ts';
 import { operations } from './operations.ts';
 
 /** How many lives are tried; `MODEL_RUNS` asks for more. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 2_000);
+/** On a real Redis each life takes its time. */
+const REDIS_RUNS = Number(process.env.MODEL_REDIS_RUNS ?? Math.ceil(RUNS / 40));
 const MAX_LENGTH = 40;
 
-async function tryLives(lifetimes: () => Lifetimes, crash: boolean): Promise<void> {
+async function tryLives(lifetimes: () => Lifetimes, crash: boolean, runs = RUNS): Promise<void> {
   const property = fc.asyncProperty(operations({ crash, maxLength: MAX_LENGTH }), (plan) =>
     live(lifetimes(), plan),
   );
   const seed = process.env.MODEL_SEED;
   // A failure prints its seed and path; MODEL_SEED replays it.
   await fc.assert(property, {
-    numRuns: RUNS,
+    numRuns: runs,
     endOnFailure: false,
     ...(seed !== undefined && { seed: Number(seed) }),
   });
-  tellTally('model:lives', RUNS, 'lives');
+  tellTally('model:lives', runs, 'lives');
 }
 
 describe('the eight invariants hold after every operation', () => {
@@ -38,5 +41,9 @@ describe('the eight invariants hold after every operation', () => {
 
   test('on the embedded engine, crashes and all', { timeout: 600_000 }, async () => {
     await tryLives(createLifetimes, true);
+  });
+
+  test.each(REDIS_STORES)('on %s, crashes and all', { timeout: 600_000 }, async () => {
+    await tryLives(createRedisLifetimes, true, REDIS_RUNS);
   });
 });

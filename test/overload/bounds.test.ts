@@ -14,6 +14,8 @@ const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const HEAD = 'HTTP/1.1\r\nHost: a\r\n';
 const FLOOD = 50;
 const ROUNDS = { first: 5, more: 10 };
+/** For a machine on which much else runs. */
+const PATIENCE = { timeout: 90_000 };
 
 const env = {
   OPEN_TASKS_MAX: '5',
@@ -161,12 +163,13 @@ async function expectNormalService(): Promise<void> {
   expect((await askNow(buildCall('cancelTask', secrets, {}, id))).status).toBe(200);
 }
 
-describe('beyond the bound on', () => {
+describe('beyond the bound on', PATIENCE, () => {
   test.each(bounds)('$title the answer is $status $code, and a flood leaves nothing', async (bound) => {
     const release = await bound.fill();
     onTestFinished(async () => void (await release()));
     // A body of a hundred thousand keys is a megabyte of work for both sides.
-    const flood = (bound.beyond.body?.length ?? 0) > 100_000 ? 1 : FLOOD;
+    const isHeavy = (bound.beyond.body?.length ?? 0) > 100_000;
+    const flood = isHeavy ? 1 : FLOOD;
     const round = async (): Promise<void> => {
       const answers = await Promise.all(Array.from({ length: flood }, () => askNow(bound.beyond)));
       for (const { status, json, headers } of answers) {
@@ -175,13 +178,13 @@ describe('beyond the bound on', () => {
         expect(/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')).toBe(bound.again);
       }
     };
-    await expectFlat(gateway.pid, round, ROUNDS);
+    await expectFlat(gateway.pid, round, isHeavy ? { first: 3, more: 3 } : ROUNDS);
     await release();
     await expectNormalService();
   });
 });
 
-describe('a body larger than the bound', () => {
+describe('a body larger than the bound', PATIENCE, () => {
   const limit = Number(env.BODY_MAX_BYTES);
   const problem = (text: string): unknown => {
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
@@ -218,7 +221,7 @@ describe('a body larger than the bound', () => {
   });
 });
 
-describe('what is no operation’s', () => {
+describe('what is no operation’s', PATIENCE, () => {
   test('headers larger than the bound are answered 431, and a flood leaves nothing', async () => {
     const request = `GET /livez ${HEAD}X: ${'x'.repeat(20_000)}\r\n\r\n`;
     const round = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from '../fakes/clock.ts';
 import { createLyingStorage } from '../fakes/lying-storage.ts';
 import { createPlainStore } from '../fakes/plain-store.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 import { tellFigure } from '../full/figure.ts';
 import { live } from '../model/life.ts';
 import { createLifetimes } from '../model/lifetimes.ts';

@@ -5,7 +5,7 @@ import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock, settleMicrotasks } from '../fakes/clock.ts';
 import { createFakePusher, type FakePusher } from '../fakes/pusher.ts';
-import { SILENT } from '../fakes/stores.ts';
+import { SILENT } from '../fakes/silence.ts';
 
 export type Replica = { readonly gateway: Gateway; readonly duties: Duties };
 

@@ -4,6 +4,14 @@ import { readConfig, settingNames, settings } from '../../server/config.ts';
 import { DEFAULT_GATEWAY_AUTH } from '../../server/settings.ts';
 import { accept, refuse, SECRET } from './environment.ts';
 
+const REDIS = {
+  tls: false,
+  username: null,
+  password: null,
+  database: 0,
+  at: { kind: 'one', endpoint: { host: 'redis.test', port: 6379 } },
+};
+
 describe('without any setting', () => {
   test('the gateway listens on this machine alone, with the contract’s limits', () => {
     expect(accept({}).config).toEqual({
@@ -16,6 +24,7 @@ describe('without any setting', () => {
       push: { secrets: [], allow: [], deny: [] },
       corsOrigins: [],
       store: { kind: 'sqlite', file: './data/gateway.db' },
+      redisDurability: 'disk',
       logLevel: 'info',
       bodyBytesMax: 4 * 1_024 * 1_024,
       openTasksMax: 100_000,
@@ -61,7 +70,9 @@ describe('with settings', () => {
       PUSH_ALLOW: '10.0.0.0/8, fd00::/8',
       PUSH_DENY: '10.9.0.0/16,',
       CORS_ORIGINS: 'https://app.example.com,http://localhost:3000',
-      STORE: 'memory:',
+      STORE: 'redis://redis.test',
+      REDIS_PASSWORD: 'redis-password-01',
+      REDIS_DURABILITY: 'replica',
       LOG_LEVEL: 'debug',
       BODY_MAX_BYTES: '1024',
       OPEN_TASKS_MAX: '10',
@@ -87,7 +98,8 @@ describe('with settings', () => {
         deny: ['10.9.0.0/16'],
       },
       corsOrigins: ['https://app.example.com', 'http://localhost:3000'],
-      store: { kind: 'memory' },
+      store: { kind: 'redis', address: { ...REDIS, password: 'redis-password-01' } },
+      redisDurability: 'replica',
       logLevel: 'debug',
       bodyBytesMax: 1_024,
       openTasksMax: 10,
@@ -105,10 +117,17 @@ describe('with settings', () => {
           'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
           'push-secret-00000',
           'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+          'redis-password-01',
         ],
       ],
     });
-    expect(warnings).toEqual([expect.stringMatching(/^STORE: memory: forgets/)]);
+    expect(warnings).toEqual([]);
+    expect(
+      accept({ GATEWAY_AUTH: SECRET, STORE: 'memory:', REDIS_PASSWORD: 'redis-password-01' }).warnings,
+    ).toEqual([
+      expect.stringMatching(/^REDIS_PASSWORD: has no effect/),
+      expect.stringMatching(/^STORE: memory: forgets/),
+    ]);
   });
 
   test('what is empty counts as absent, but a secret that is empty is a mistake', () => {
@@ -132,6 +151,35 @@ describe('with settings', () => {
     }
     for (const text of ['sqlite:gateway.db', 'sqlite:/var/lib/gateway.db', 'sqlite:./a:b.db']) {
       expect(accept({ STORE: text }).config.store).toEqual({ kind: 'sqlite', file: text.slice(7) });
+    }
+    const one = (host: string, port = 6379) => ({ kind: 'one', endpoint: { host, port } });
+    for (const [text, address] of [
+      ['redis://redis.test', REDIS],
+      ['valkey://redis.test:6379/', REDIS],
+      ['rediss://10.0.0.1:7000/3', { ...REDIS, tls: true, database: 3, at: one('10.0.0.1', 7000) }],
+      ['redis://[::1]:7000', { ...REDIS, at: one('::1', 7000) }],
+      ['redis://:p%40ss@redis.test', { ...REDIS, password: 'p@ss' }],
+      ['redis://me:p:w@redis.test', { ...REDIS, username: 'me', password: 'p:w' }],
+      ['redis://me@redis.test', { ...REDIS, username: 'me' }],
+      [
+        'valkeys+sentinel://a,b:7000/main/2',
+        {
+          ...REDIS,
+          tls: true,
+          database: 2,
+          at: {
+            kind: 'sentinel',
+            endpoints: [
+              { host: 'a', port: 26_379 },
+              { host: 'b', port: 7_000 },
+            ],
+            master: 'main',
+          },
+        },
+      ],
+    ] as const) {
+      const { store } = accept({ STORE: text, ADMIN_AUTH: SECRET }).config;
+      expect(store, text).toEqual({ kind: 'redis', address });
     }
   });
 });

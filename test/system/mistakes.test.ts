@@ -16,7 +16,7 @@ describe('mistakes', () => {
       PUSH_SECRET: 'whsec_not base64',
       PUSH_ALLOW: '10.0.0.0/8,agents.local',
       CORS_ORIGINS: '*',
-      STORE: 'redis://user:password@redis:6379',
+      STORE: 'redis://user:password@redis:6379:1',
       LOG_LEVEL: 'verbose',
       BODY_MAX_BYTES: '4MiB',
       KEEP_TASKS_HOURS: '0',
@@ -27,7 +27,9 @@ describe('mistakes', () => {
       Object.keys(wrong).toSorted(),
     );
     for (const mistake of mistakes) expect(mistake).toMatch(/^[A-Z_]+: .+; (write|set) .+$/);
-    expect(mistakes.join('\n')).toContain('STORE: a Redis or Valkey store is not available in this build');
+    expect(mistakes.join('\n')).toContain(
+      'STORE: has a host or a port that is none; write redis://HOST:6379',
+    );
   });
 
   test('numbers are plain, whole where they count things, and in bounds', () => {
@@ -79,6 +81,39 @@ describe('mistakes', () => {
     }
   });
 
+  test('addresses of a Redis that are none are refused, in words that say what is wrong', () => {
+    for (const [STORE, what] of [
+      ['redis://', 'a host or a port that is none'],
+      ['redis://host:0', 'a host or a port that is none'],
+      ['redis://host:65536', 'a host or a port that is none'],
+      ['redis:host', 'no address of a Redis'],
+      ['redis://a,b', 'several hosts'],
+      ['redis://host/x', 'a database that is no number'],
+      ['redis://host/1/2', 'a database that is no number'],
+      ['redis://host?tls=1', 'a query or a fragment'],
+      ['redis://u:%zz@host', 'credentials that are not percent-encoded'],
+      ['redis+sentinel://a,b', 'does not name the master'],
+    ] as const) {
+      expect(refuse({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toMatch(/^STORE: /);
+      expect(refuse({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toContain(what);
+    }
+  });
+
+  test('a shared store demands a secret of the administrator, and its own password once', () => {
+    const STORE = 'redis://:a-password-of-the-redis@host';
+    expect(refuse({ STORE })).toEqual([
+      expect.stringMatching(/^ADMIN_AUTH: every gateway on a shared store/),
+    ]);
+    const env = { STORE, ADMIN_AUTH: SECRET };
+    expect(refuse(env)).toEqual([]);
+    expect(refuse({ ...env, REDIS_PASSWORD: 'another-password' })).toEqual([
+      expect.stringMatching(/^REDIS_PASSWORD: STORE holds a password as well/),
+    ]);
+    expect(refuse({ ...env, GATEWAY_AUTH: 'a-password-of-the-redis' })).toEqual([
+      'REDIS_PASSWORD: is the same as GATEWAY_AUTH; give it a secret of its own',
+    ]);
+  });
+
   test('no message tells a secret', () => {
     const canary = 'canary 91c2';
     const env = Object.fromEntries(
@@ -86,7 +121,7 @@ describe('mistakes', () => {
         .filter((one) => settings[one].secret)
         .map((one) => [one, canary]),
     );
-    const stores = [`postgres://user:${canary}@db`, `redis://:${canary}@redis`];
+    const stores = [`postgres://user:${canary}@db`, `redis://:${canary}@redis:x`, `redis://${canary}@a,b`];
     for (const STORE of stores) {
       const mistakes = refuse({ ...env, STORE, CORS_ORIGINS: `https://user:${canary}@a.test` });
       expect(mistakes.length).toBeGreaterThanOrEqual(8);

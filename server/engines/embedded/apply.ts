@@ -77,7 +77,8 @@ export function removeRow(group: Group, key: string): void {
   group.deletes.add(key);
 }
 
-function retime({ life, group, nowMs }: Change, { ref, atMs, lease }: DueChange): void {
+function retime({ life, group, nowMs }: Change, { ref, atMs, lease, unlessHeld }: DueChange): void {
+  if (unlessHeld && life.due.isHidden(ref, nowMs)) return;
   if (atMs === 'held') life.due.set(ref, nowMs + LEASE_MS, lease);
   else if (atMs === null) life.due.remove(ref);
   else life.due.set(ref, atMs, null);

@@ -17,6 +17,8 @@ export type DueList = {
   atMs(ref: Ref): number | undefined;
   /** Whether the lease is still the entry's. */
   isHeld(ref: Ref, lease: Lease): boolean;
+  /** Whether a lease hides it now. */
+  isHidden(ref: Ref, nowMs: number): boolean;
   /** Re-times an entry, creating it if need be; its lease is the named one from now on, or none. */
   set(ref: Ref, atMs: number, lease: Lease | null): void;
   remove(ref: Ref): void;
@@ -50,6 +52,10 @@ export function createDueList(run: number): DueList {
   return {
     atMs: (ref) => byRef.get(ref)?.atMs,
     isHeld: (ref, lease) => byRef.get(ref)?.lease === lease,
+    isHidden(ref, nowMs) {
+      const entry = byRef.get(ref);
+      return entry !== undefined && entry.lease !== null && entry.atMs > nowMs;
+    },
     set,
     remove(ref) {
       const entry = byRef.get(ref);

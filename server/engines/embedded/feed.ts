@@ -7,14 +7,14 @@
  * reading. In an outage the reader waits; the life after it hints everybody.
  */
 import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
-import type { Hints } from './hints.ts';
+import type { Hints } from '../hints.ts';
+import type { SharedReads } from '../shared-reads.ts';
 import type { Life } from './life.ts';
 import type { Lives } from './lives.ts';
 import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './rows.ts';
-import type { SharedReads } from './shared-reads.ts';
 
-/** Events read at a time; the next slice is read when the reader has taken this one. */
-const SLICE = 100;
+/** Events read at a time, so few that nobody notices; the next slice is read when the reader has taken this one. */
+const SLICE = 32;
 
 type Position = { readonly from: string; readonly number: number; readonly missed: boolean };
 

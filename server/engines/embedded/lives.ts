@@ -9,10 +9,10 @@ import type { Keyv } from 'keyv';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Store, StoreUnavailable } from '../../ports/store.ts';
+import { takeTurns, waitAtMost } from '../patience.ts';
 import { createGroups } from './groups.ts';
 import { createLife, type Life, readImage, writeMark } from './life.ts';
 import { type OrderedStorage, orderStorage } from './ordered-storage.ts';
-import { takeTurns, waitAtMost } from './patience.ts';
 import { MARK_KEY, type Mark } from './rows.ts';
 
 /** Opens the storage, each time anew; what it opened before has been disconnected by then. */

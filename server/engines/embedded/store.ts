@@ -20,11 +20,12 @@ import {
   type Stored,
   StoreUnavailable,
 } from '../../ports/store.ts';
-import { type Alarm, createAlarm } from './alarm.ts';
+import { type Alarm, createAlarm } from '../alarm.ts';
+import { createHints, type Hints } from '../hints.ts';
+import { createSharedReads, type SharedReads } from '../shared-reads.ts';
 import { applyBatch } from './apply.ts';
 import { LEASE_MS } from './due-list.ts';
 import { readFeed, type Slice } from './feed.ts';
-import { createHints, type Hints } from './hints.ts';
 import { judgeBatch } from './judge.ts';
 import { type Brought, decideWith, lookUp, openEnvelope, rowKeyOf, wantsOf } from './known.ts';
 import type { Life } from './life.ts';
@@ -32,7 +33,6 @@ import { describeAgent, listPage } from './lists.ts';
 import { createLives, type Lives, type OpenStorage } from './lives.ts';
 import { createPresence, type Presence } from './presence.ts';
 import { readEnvelope } from './rows.ts';
-import { createSharedReads, type SharedReads } from './shared-reads.ts';
 import { trimTurn } from './trim.ts';
 
 export type EngineDeps = {

@@ -7,12 +7,12 @@
  */
 import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
+import { takeTurns } from '../patience.ts';
 import { listingsOf, putRow, removeRow } from './apply.ts';
 import type { Group } from './groups.ts';
 import { type Brought, decideWith, feedEndOf, openEnvelope, rowOf } from './known.ts';
 import type { Life } from './life.ts';
 import type { Row } from './ordered-storage.ts';
-import { takeTurns } from './patience.ts';
 import {
   doneKey,
   ENDED_PREFIX,

@@ -2,7 +2,7 @@
  * Hints whoever watches for what is due at the moment the earliest entry comes due, so that deadlines are kept to the
  * millisecond. It sleeps only while somebody watches; that a sleep may be long is the clock's business.
  */
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Hints } from './hints.ts';
 
 export type Alarm = {

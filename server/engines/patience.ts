@@ -1,5 +1,5 @@
 /** Waits, but not for ever. */
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 
 /** Resolves as the work does, or with `late` when it takes longer than this; the work goes on all the same. */
 export async function waitAtMost<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | 'late'> {

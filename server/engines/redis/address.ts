@@ -1,0 +1,107 @@
+/**
+ * Where a Redis or Valkey is and how one gets in, read from one URL:
+ *
+ *   redis://user:password@host:6379/0                                   also valkey://
+ *   rediss://…                                                          over TLS; also valkeys://
+ *   redis+sentinel://user:password@host1:26379,host2:26379/master/0     also rediss+sentinel://
+ *
+ * Promise: a mistake is told in one sentence that holds no secret.
+ */
+export type Endpoint = { readonly host: string; readonly port: number };
+
+export type RedisAddress = {
+  readonly tls: boolean;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly database: number;
+  /** The one Redis, or the Sentinels that know which it is, and by what name. */
+  readonly at:
+    | { readonly kind: 'one'; readonly endpoint: Endpoint }
+    | { readonly kind: 'sentinel'; readonly endpoints: readonly Endpoint[]; readonly master: string };
+};
+
+const SCHEME = /^(redis|valkey)(s?)(\+sentinel)?:\/\//;
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26_379;
+const DATABASE_MAX = 65_535;
+
+export const ADDRESS_EXAMPLES =
+  'redis://HOST:6379, rediss://USER:PASSWORD@HOST:6379/0 or redis+sentinel://HOST1:26379,HOST2:26379/MASTER';
+
+/** Says whether a text means to be such an address. */
+export function looksLikeRedis(text: string): boolean {
+  return /^(redis|valkey)s?(\+sentinel)?:/.test(text);
+}
+
+/** Reads an address; a text that is none is answered with what is wrong with it. */
+export function parseRedisAddress(text: string): RedisAddress | { readonly mistake: string } {
+  const scheme = SCHEME.exec(text);
+  if (!scheme) return { mistake: 'is no address of a Redis' };
+  const [authority = '', ...path] = text.slice(scheme[0].length).split('/');
+  if (/[?#]/.test(text)) return { mistake: 'has a query or a fragment, which mean nothing here' };
+  const at = authority.lastIndexOf('@');
+  const [username, password] = readCredentials(authority.slice(0, Math.max(0, at)));
+  const isSentinel = scheme[3] !== undefined;
+  const hosts = authority.slice(at + 1).split(',');
+  const endpoints = hosts.map((one) => parseEndpoint(one, isSentinel ? SENTINEL_PORT : REDIS_PORT));
+  const known = endpoints.filter((one) => one !== undefined);
+  if (known.length < hosts.length) return { mistake: 'has a host or a port that is none' };
+  if (username === undefined || password === undefined)
+    return { mistake: 'has credentials that are not percent-encoded' };
+  const master = isSentinel ? decode(path.shift() ?? '') : undefined;
+  const database = readDatabase(path);
+  if (database === undefined) return { mistake: 'has a database that is no number' };
+  const shared = { tls: scheme[2] === 's', username, password, database };
+  if (!isSentinel) {
+    const [endpoint, ...more] = known;
+    if (!endpoint || more.length > 0) return { mistake: 'names several hosts, which only Sentinels may be' };
+    return { ...shared, at: { kind: 'one', endpoint } };
+  }
+  if (!master) return { mistake: 'does not name the master its Sentinels watch' };
+  return { ...shared, at: { kind: 'sentinel', endpoints: known, master } };
+}
+
+/** The address as it may be told: without credentials. */
+export function describeAddress({ at, database }: RedisAddress): string {
+  const where =
+    at.kind === 'one'
+      ? describeEndpoint(at.endpoint)
+      : `${at.master} of the Sentinels ${at.endpoints.map(describeEndpoint).join(', ')}`;
+  return database === 0 ? where : `${where}, database ${database}`;
+}
+
+export function describeEndpoint({ host, port }: Endpoint): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function parseEndpoint(text: string, defaultPort: number): Endpoint | undefined {
+  const found = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]@\s]+))(?::(\d{1,5}))?$/.exec(text);
+  const host = found?.[1] ?? found?.[2];
+  const port = found?.[3] === undefined ? defaultPort : Number(found[3]);
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+function readCredentials(
+  text: string,
+): readonly [username: string | null | undefined, password: string | null | undefined] {
+  if (text === '') return [null, null];
+  const colon = text.indexOf(':');
+  if (colon < 0) return [decode(text), null];
+  return [colon === 0 ? null : decode(text.slice(0, colon)), decode(text.slice(colon + 1))];
+}
+
+function readDatabase(path: readonly string[]): number | undefined {
+  const [text = '', ...more] = path;
+  if (more.length > 0) return undefined;
+  if (text === '') return 0;
+  const database = Number(text);
+  return /^\d{1,5}$/.test(text) && database <= DATABASE_MAX ? database : undefined;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * The line to Redis: one connection at a time, opened again whenever it is gone.
+ *
+ * Promises
+ * - A call is sent once and answered within 4.5 s or rejected with `StoreUnavailable`; nothing is queued for later, so
+ *   what was given up is not sent afterwards.
+ * - When the connection is gone, or has not answered for that long, all that was under way is rejected at once; calls
+ *   are refused until a new connection was opened, greeted and found to be to the same store.
+ * - Modes: up (calls go through) → down (they are refused, the line tries again) → up …; closed ends it.
+ */
+import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import { StoreUnavailable } from '../../ports/store.ts';
+import type { Barrier } from './barrier.ts';
+import type { Connection, ConnectOptions, Reply } from './connect.ts';
+import { UnfitServer } from './durability.ts';
+import { type Script, scripts } from './scripts.ts';
+
+export type Line = {
+  /** Runs a script; `args` follow the epoch and the time. */
+  call(script: Script, args: readonly string[]): Promise<Reply>;
+  /** Throws at once while the line is down. */
+  check(): void;
+  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+  /** Names the connection that there is, or was last: no other has the same name. */
+  life(): string;
+  /** Lets what is under way be answered, then lets go. Twice is fine. */
+  close(): Promise<void>;
+};
+
+/** A connection that is ready, and the store it leads to. */
+export type Opened = { readonly connection: Connection; readonly barrier: Barrier; readonly epoch: string };
+
+export type LineDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The store's name, which all its keys begin with. */
+  readonly name: string;
+  /** The time as each script is told it: empty for that of Redis. */
+  tellTime(): string;
+  /** Opens a connection and makes it ready. Rejects when it is not to be used. */
+  open(epoch: string, options: ConnectOptions): Promise<Opened>;
+  /** The line is up again after it was down. */
+  onBack(): void;
+};
+
+/** No answer for so long is an outage. */
+export const ANSWER_WITHIN_MS = 4_500;
+/** A connection that is not ready by then is given up. */
+const READY_WITHIN_MS = 2_000;
+/** The first connection is tried for so long. */
+const FIRST_WITHIN_MS = 10_000;
+const PAUSE_MIN_MS = 20;
+const PAUSE_MAX_MS = 400;
+
+type Call = {
+  readonly untilMs: number;
+  readonly reject: (error: Error) => void;
+  /** Resolves when it was answered or rejected. */
+  readonly over: Promise<void>;
+};
+type State =
+  | { readonly mode: 'up'; readonly opened: Opened; readonly calls: Set<Call> }
+  | { readonly mode: 'down' | 'closed'; readonly reason: string };
+
+/** Opens the line; rejects when the first connection cannot be had. */
+export async function openLine(deps: LineDeps): Promise<Line> {
+  const { clock, log, name } = deps;
+  const closing = new AbortController();
+  let state: State = { mode: 'down', reason: 'The store is being opened.' };
+  let epoch = '';
+  let life = '';
+  let isClosing = false;
+
+  async function comeUp(): Promise<void> {
+    let mine: Opened | null = null;
+    let gone: string | null = null;
+    const onGone = (reason: string): void => {
+      gone = reason;
+      if (state.mode === 'up' && state.opened === mine) goDown(reason);
+    };
+    const ready = new AbortController();
+    const late = new AbortController();
+    void clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
+    const signal = AbortSignal.any([late.signal, closing.signal]);
+    try {
+      mine = await deps.open(epoch, { onGone, signal });
+    } finally {
+      ready.abort();
+    }
+    if (gone !== null) throw new Error(gone);
+    if (isClosing) return mine.connection.destroy();
+    epoch = mine.epoch;
+    state = { mode: 'up', opened: mine, calls: new Set() };
+    life = randomBytes(9).toString('base64url');
+  }
+
+  function goDown(why: string): void {
+    if (state.mode !== 'up') return;
+    const { calls, opened } = state;
+    const { connection } = opened;
+    state = { mode: 'down', reason: `Redis at ${connection.peer} is not available: ${why}.` };
+    connection.destroy();
+    for (const call of calls)
+      call.reject(new StoreUnavailable(`${state.reason} Whether the call had effect is unknown.`));
+    calls.clear();
+    log.error({ reason: why }, 'the connection to Redis is lost');
+    void comeBack();
+  }
+
+  async function comeBack(): Promise<void> {
+    for (let pauseMs = PAUSE_MIN_MS; state.mode === 'down'; pauseMs = Math.min(PAUSE_MAX_MS, 2 * pauseMs)) {
+      await clock.sleep(pauseMs, closing.signal);
+      if (closing.signal.aborted) return;
+      try {
+        await comeUp();
+      } catch (error) {
+        noteReason(error instanceof Error ? error.message : String(error));
+      }
+    }
+    if (closing.signal.aborted) return;
+    log.info({}, 'the connection to Redis is back');
+    deps.onBack();
+  }
+
+  function noteReason(why: string): void {
+    const reason = `Redis is not available: ${why}.`;
+    if (state.mode !== 'down' || state.reason === reason) return;
+    state = { mode: 'down', reason };
+    log.error({ reason: why }, 'Redis is not available');
+  }
+
+  let isWatching = false;
+
+  /** All calls have the same time, so they run out in the order in which they came: one sleeper serves them all. */
+  async function watchDeadlines(): Promise<void> {
+    if (isWatching) return;
+    isWatching = true;
+    for (let oldest = oldestCall(); oldest; oldest = oldestCall()) {
+      const leftMs = oldest.untilMs - clock.monotonicMs();
+      if (leftMs > 0) {
+        await clock.sleep(leftMs, closing.signal);
+        continue;
+      }
+      // If this process stood still itself, the answer is there and was not read yet.
+      for (let turns = 0; turns < 3; turns += 1) await setImmediate();
+      if (oldestCall() === oldest) goDown(`it has not answered for ${ANSWER_WITHIN_MS / 1_000} s`);
+    }
+    isWatching = false;
+  }
+
+  function oldestCall(): Call | undefined {
+    return state.mode === 'up' ? state.calls.values().next().value : undefined;
+  }
+
+  function live(): Extract<State, { mode: 'up' }> {
+    if (state.mode !== 'up') throw new StoreUnavailable(state.reason);
+    if (isClosing) throw new StoreUnavailable('The store is being closed.');
+    return state;
+  }
+
+  async function call(script: Script, args: readonly string[]): Promise<Reply> {
+    const { opened, calls } = live();
+    const told = ['1', name, epoch, deps.tellTime(), ...args];
+    const lost = Promise.withResolvers<never>();
+    const over = Promise.withResolvers<void>();
+    const untilMs = clock.monotonicMs() + ANSWER_WITHIN_MS;
+    const entry: Call = { untilMs, reject: lost.reject, over: over.promise };
+    calls.add(entry);
+    void watchDeadlines();
+    try {
+      return await Promise.race([ask(opened, script, told), lost.promise]);
+    } catch (error) {
+      throw explain(error);
+    } finally {
+      calls.delete(entry);
+      over.resolve();
+    }
+  }
+
+  /** What Redis will not do now is an outage; whatever else it says is a fault of ours. */
+  function explain(error: unknown): unknown {
+    if (error instanceof StoreUnavailable) return error;
+    const message = error instanceof Error ? error.message : String(error);
+    if (/^(ERR|WRONGTYPE)\b/.test(message)) return error;
+    // It is another store, or no longer the primary: a new connection finds out.
+    if (/^(EMPTIED|READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message)) goDown(message);
+    return new StoreUnavailable(`Redis is not available: ${message}`);
+  }
+
+  async function close(): Promise<void> {
+    isClosing = true;
+    if (state.mode === 'up') await Promise.all([...state.calls].map(({ over }) => over));
+    const before: State = state;
+    state = { mode: 'closed', reason: 'The store is closed.' };
+    closing.abort('closing');
+    if (before.mode === 'up') before.opened.connection.destroy();
+  }
+
+  await comeUpAtLast(comeUp, clock);
+  let closed: Promise<void> | null = null;
+  return {
+    call,
+    check: () => void live(),
+    health: () => (state.mode === 'up' ? { ok: true } : { ok: false, reason: state.reason }),
+    life: () => life,
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** A store that is started together with its gateways may be there a little later than they are. */
+async function comeUpAtLast(comeUp: () => Promise<void>, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonicMs() + FIRST_WITHIN_MS;
+  for (;;) {
+    try {
+      return await comeUp();
+    } catch (error) {
+      const isHopeless =
+        error instanceof UnfitServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(String(error));
+      if (isHopeless || clock.monotonicMs() >= untilMs) throw error;
+      await clock.sleep(PAUSE_MAX_MS);
+    }
+  }
+}
+
+async function ask({ connection, barrier }: Opened, script: Script, told: readonly string[]): Promise<Reply> {
+  const reply = await runScript(connection, script, told);
+  await barrier.pass();
+  return reply;
+}
+
+/** Runs a script by its name; where Redis has lost it, by its text. */
+export async function runScript(
+  connection: Connection,
+  script: Script,
+  told: readonly string[],
+): Promise<Reply> {
+  try {
+    return await connection.send(['EVALSHA', script.sha, ...told]);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return await connection.send(['EVAL', script.text, ...told]);
+  }
+}
+
+/** Makes all scripts known to Redis. */
+export async function loadScripts(connection: Connection): Promise<void> {
+  await Promise.all(Object.values(scripts).map(({ text }) => connection.send(['SCRIPT', 'LOAD', text])));
+}

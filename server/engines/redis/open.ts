@@ -1,0 +1,99 @@
+/** Opens the Redis engine: connects, makes the connection ready, and puts the parts together. */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Store } from '../../ports/store.ts';
+import { createAlarm } from '../alarm.ts';
+import { createHints } from '../hints.ts';
+import { createSharedReads } from '../shared-reads.ts';
+import type { RedisAddress } from './address.ts';
+import { createBarrier, NO_BARRIER } from './barrier.ts';
+import { type ConnectOptions, connectPrimary, type Reply } from './connect.ts';
+import { type Durability, judgeServer } from './durability.ts';
+import type { Slice } from './feed.ts';
+import { type Line, loadScripts, type Opened, openLine, runScript } from './line.ts';
+import { scripts } from './scripts.ts';
+import { createRedisStore } from './store.ts';
+import { createStoreTime, type StoreTime } from './store-time.ts';
+
+export type RedisDeps = {
+  readonly address: RedisAddress;
+  /** What a commit that has resolved is worth. */
+  readonly durability: Durability;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What all keys begin with. */
+  readonly name?: string;
+  /** How a connection is had; tests stand in between. */
+  readonly connect?: typeof connectPrimary;
+  /** For tests: the store's time, in place of that of Redis. */
+  readonly testMs?: () => number;
+};
+
+/** In braces, so that all keys of a store live in one slot. */
+const NAME = '{task-gateway}';
+
+/** Opens the store; rejects with one sentence when it can't be used. */
+export async function openRedisStore(deps: RedisDeps): Promise<Store> {
+  const { clock, log, testMs, name = NAME, connect = connectPrimary } = deps;
+  const learned = createStoreTime(clock);
+  const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : learned;
+  const tellTime = (): string => (testMs ? String(testMs()) : '');
+  const hints = createHints();
+  const slices = createSharedReads<Slice>();
+  const nextDue: { ms: number | undefined } = { ms: undefined };
+  const alarm = createAlarm({ clock, hints, nowMs: time.nowMs, earliestMs: () => nextDue.ms });
+
+  let told = '';
+  function warn(warnings: readonly string[]): void {
+    if (warnings.join() !== told) for (const warning of warnings) log.warn({}, warning);
+    told = warnings.join();
+  }
+
+  function onHint(message: string): void {
+    slices.forget();
+    const space = message.indexOf(' ');
+    for (const topic of JSON.parse(message.slice(space + 1)) as readonly string[]) hints.notify(topic);
+    if (space === 0) return;
+    nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, Number(message.slice(0, space)));
+    alarm.look();
+  }
+
+  async function open(epoch: string, options: ConnectOptions): Promise<Opened> {
+    const connection = await connect(deps.address, options);
+    const giveUp = (): void => connection.destroy();
+    options.signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      options.signal.throwIfAborted();
+      warn(await judgeServer(connection, deps.durability));
+      await connection.listen(`${name}:hints`, onHint);
+      await loadScripts(connection);
+      const sentMs = clock.monotonicMs();
+      const founded = randomBytes(9).toString('base64url');
+      const reply = await runScript(connection, scripts.open, ['1', name, epoch, tellTime(), founded]);
+      const [nowMs, opened] = reply as readonly Reply[];
+      time.learn(Number(nowMs), sentMs);
+      const barrier = deps.durability === 'replica' ? createBarrier(connection, name) : NO_BARRIER;
+      return { connection, barrier, epoch: String(opened) };
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    } finally {
+      options.signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  const line: Line = await openLine({
+    clock,
+    log,
+    name,
+    tellTime,
+    open,
+    onBack() {
+      slices.forget();
+      hints.notifyAll();
+      alarm.look();
+    },
+  });
+  return createRedisStore({ line, hints, slices, alarm, clock, time, nextDue });
+}

@@ -1,0 +1,79 @@
+/** What the Redis engine keeps: every key has an end, and none outlives what it is for. */
+
+import { createClient } from '@redis/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
+import { createRedisSubject } from './redis-subject.ts';
+import {
+  assign,
+  buildInput,
+  buildState,
+  endingOf,
+  finish,
+  must,
+  register,
+  settle,
+  submit,
+  writeTask,
+} from './subject.ts';
+
+demandRedis('the keys of the Redis engine');
+
+const DAY_MS = 24 * 3_600_000;
+const RETENTION = { keepTasksMs: DAY_MS, sessionEventsMax: 5 };
+
+describe.each(REDIS_COMMANDS)('on %s', (command) => {
+  let redis: RedisProcess;
+  beforeAll(async () => {
+    redis = await startRedis(['--appendonly', 'no'], command);
+  });
+  afterAll(() => redis.dispose());
+
+  test('nothing is left of a thousand tasks, their agents, sessions and keys when their time is over', async () => {
+    const subject = await createRedisSubject(redis, 'memory');
+    const store = await subject.open();
+    for (let n = 0; n < 20; n += 1) await register(store, `A${n}`, { agent_tags: ['a', `tag-${n}`] });
+    for (let n = 0; n < 250; n += 1) {
+      const agentId = `A${n % 20}`;
+      const session = `session-${n % 30}`;
+      await submit(store, `done-${n}`, { cli_session_id: session });
+      must(await assign(store, `done-${n}`, agentId));
+      await store.touch(agentId, { by: 'push', taken: true, status: 202, error: null });
+      const unreported = { agentId, request_id: `done-${n}` };
+      must(await store.commit({ ...(await endingOf(store, `done-${n}`)), unreported }));
+      await finish(store, `quick-${n}`, session);
+      const revision = await submit(store, `waits-${n}`);
+      const waiting = buildState(store, { waiting: true });
+      const wait = { op: 'join', request_id: `waits-${n}`, tags: ['z', `z-${n}`], sinceMs: n } as const;
+      must(await store.commit(writeTask(`waits-${n}`, revision, waiting, { wait })));
+      await settle(store, `waits-${n}`);
+      const value = { request_id: `done-${n}`, fingerprint: 'f', create_time: 1 };
+      must(
+        await store.commit({
+          writes: [
+            { kind: 'key', id: `key-${n}`, expect: 'absent', value, keepMs: DAY_MS },
+            { kind: 'input', id: `removed-${n}`, expect: 'absent', value: buildInput(`removed-${n}`) },
+          ],
+        }),
+      );
+      must(
+        await store.commit({ writes: [{ kind: 'input', id: `removed-${n}`, expect: 'any', value: null }] }),
+      );
+    }
+    await store.due(100);
+    for (let n = 0; n < 20; n += 1) {
+      const write = { kind: 'agent', id: `A${n}`, expect: 'any', value: null } as const;
+      must(await store.commit({ writes: [write], due: [{ ref: `agent:A${n}`, atMs: null }] }));
+    }
+    for (let turns = 0; turns < 2; turns += 1) {
+      await subject.advance(DAY_MS);
+      while ((await store.trim(RETENTION, 500)) > 0);
+    }
+    const client = await createClient({ url: redis.url }).connect();
+    const left = await client.keys('*');
+    client.destroy();
+    // Those that went are remembered for readers of changes, ten thousand at most.
+    expect(left.map((key) => key.slice(key.indexOf(':') + 1)).sort()).toEqual(['epoch', 'gone', 'meta']);
+    await subject.dispose();
+  });
+});

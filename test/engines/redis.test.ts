@@ -1,0 +1,35 @@
+/** The Redis engine keeps the store port's promises, on every such server that is installed. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import {
+  demandRedis,
+  REDIS_COMMANDS,
+  type RedisProcess,
+  startRedis,
+  startReplicated,
+} from '../fakes/redis-process.ts';
+import { describeStore } from './conformance.ts';
+import { createRedisSubject } from './redis-subject.ts';
+
+demandRedis('the conformance suite on Redis');
+
+describe.each(REDIS_COMMANDS)('%s', (command) => {
+  let redis: RedisProcess;
+  beforeAll(async () => {
+    redis = await startRedis([], command);
+  });
+  afterAll(() => redis.dispose());
+  describeStore('the Redis engine', () => createRedisSubject(redis));
+
+  describe('whose answers wait for a replica', () => {
+    let primary: RedisProcess;
+    let replica: RedisProcess;
+    beforeAll(async () => {
+      ({ primary, replica } = await startReplicated(['--appendonly', 'no'], command));
+    });
+    afterAll(async () => {
+      await replica.dispose();
+      await primary.dispose();
+    });
+    describeStore('the Redis engine', () => createRedisSubject(primary, 'replica'));
+  });
+});

@@ -1,0 +1,170 @@
+/**
+ * A real Redis or Valkey as a process of its own: on a free port, in a folder of its own, ended by its id. It writes
+ * every answer's effects to the disk first, as the gateway demands, unless told otherwise.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type RedisProcess = {
+  readonly port: number;
+  readonly url: string;
+  readonly folder: string;
+  pid(): number;
+  /** SIGKILL: nothing is said goodbye to. */
+  kill(): Promise<void>;
+  /** Starts it again on what its folder holds, on the same port. */
+  restart(): Promise<void>;
+  /** Ends it and removes its folder. */
+  dispose(): Promise<void>;
+};
+
+/** The servers that are installed here: each must be as good to the gateway. */
+export const REDIS_COMMANDS: readonly string[] = ['redis-server', 'valkey-server'].filter(
+  (command) => spawnSync(command, ['--version']).status === 0,
+);
+
+/** Where nothing is installed a suite must say so; where completeness is demanded that is a failure. */
+export function demandRedis(suite: string): void {
+  if (REDIS_COMMANDS.length > 0) return;
+  const message = `${suite}: NOT RUN, because neither redis-server nor valkey-server is installed here`;
+  if (process.env.CI) throw new Error(message);
+  console.error(`\n${'!'.repeat(message.length)}\n${message}\n${'!'.repeat(message.length)}\n`);
+}
+
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+/** Starts one; `settings` come last and win. */
+export async function startRedis(
+  settings: readonly string[] = [],
+  command = REDIS_COMMANDS[0] ?? 'redis-server',
+): Promise<RedisProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-redis-'));
+  const port = await findFreePort();
+  let child = await launch();
+
+  async function launch(): Promise<ChildProcess> {
+    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+    const started = spawn(command, [...place, ...DURABLE, ...settings], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let printed = '';
+    started.stdout?.on('data', (text) => {
+      printed += text;
+    });
+    started.stderr?.on('data', (text) => {
+      printed += text;
+    });
+    while (!(await answers(port))) {
+      if (started.exitCode !== null)
+        throw new Error(`${command} ended with ${started.exitCode}:\n${printed}`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return started;
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    folder,
+    pid: () => child.pid ?? 0,
+    kill: () => end('SIGKILL'),
+    async restart() {
+      child = await launch();
+    },
+    async dispose() {
+      await end('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether somebody answers there and has read what it holds. */
+async function answers(port: number): Promise<boolean> {
+  return /^(\+PONG|-NOAUTH)/.test(await ask(port, 'PING').catch(() => ''));
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** A primary and a replica that is up to date with it. */
+export async function startReplicated(
+  settings: readonly string[] = [],
+  command = REDIS_COMMANDS[0] ?? 'redis-server',
+): Promise<{ readonly primary: RedisProcess; readonly replica: RedisProcess }> {
+  const primary = await startRedis(['--repl-diskless-sync-delay', '0', ...settings], command);
+  const place = ['--replicaof', '127.0.0.1', String(primary.port)];
+  const replica = await startRedis([...place, ...settings], command);
+  await untilReplicates(primary, replica);
+  return { primary, replica };
+}
+
+/** Waits until the primary counts the replica as one that is up to date. */
+export async function untilReplicates(primary: RedisProcess, replica: RedisProcess): Promise<void> {
+  const endMs = performance.now() + 20_000;
+  const online = new RegExp(`port=${replica.port},state=online`);
+  for (let told = ''; !online.test(told); told = await ask(primary.port, 'INFO replication')) {
+    if (performance.now() > endMs) throw new Error(`the replica is not there:\n${told}`);
+  }
+}
+
+/** A Sentinel that watches a primary under the name `main`, and is quick to act. */
+export async function startSentinel(primary: RedisProcess, command = REDIS_COMMANDS[0] ?? 'redis-server') {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-sentinel-'));
+  const port = await findFreePort();
+  const file = join(folder, 'sentinel.conf');
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${folder}`,
+    `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
+    'sentinel down-after-milliseconds main 500',
+    'sentinel failover-timeout main 3000',
+  ];
+  writeFileSync(file, lines.join('\n'));
+  const child = spawn(command, [file, '--sentinel'], { stdio: 'ignore' });
+  while (!(await answers(port))) await new Promise((resolve) => setImmediate(resolve));
+  return {
+    port,
+    /** Waits until it knows that the primary has a replica. */
+    async untilKnown(): Promise<void> {
+      while (!/slaves=1/.test(await ask(port, 'INFO sentinel')));
+    },
+    async dispose(): Promise<void> {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Sends one line and answers what comes back first. */
+async function ask(port: number, line: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    socket.write(`${line}\r\n`);
+    const closed = once(socket, 'close').then(() => Promise.reject(new Error('closed unanswered')));
+    const [bytes] = (await Promise.race([once(socket, 'data'), closed])) as [Buffer];
+    return bytes.toString();
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,137 @@
+/** What a gateway demands of its Redis before it starts, and what it warns of; in words that say what to do. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { submit } from '../e2e/wire.ts';
+import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
+import {
+  demandRedis,
+  REDIS_COMMANDS,
+  type RedisProcess,
+  startRedis,
+  untilReplicates,
+} from '../fakes/redis-process.ts';
+
+demandRedis('what is demanded of Redis at the start');
+
+const PASSWORD = 'a-password-of-the-redis-canary';
+
+describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
+  const closing: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function launch(...settings: readonly string[]): Promise<RedisProcess> {
+    const redis = await startRedis(settings, command);
+    closing.push(redis.dispose);
+    return redis;
+  }
+
+  async function start(STORE: string, env: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+    const gateway = await startGateway({ STORE, ...env });
+    closing.push(gateway.stop);
+    return gateway;
+  }
+
+  test.each([
+    ['may evict tasks', ['--maxmemory-policy', 'allkeys-lru'], /set maxmemory-policy noeviction/],
+    [
+      'writes to its disk later',
+      ['--appendfsync', 'everysec'],
+      /set appendfsync always, or REDIS_DURABILITY=memory/,
+    ],
+    ['keeps no log', ['--appendonly', 'no'], /\(appendonly no\); set appendonly yes/],
+    [
+      'stops writing while it rewrites',
+      ['--no-appendfsync-on-rewrite', 'yes'],
+      /set no-appendfsync-on-rewrite no/,
+    ],
+    ['wants a password', ['--requirepass', PASSWORD], /NOAUTH/],
+  ])('is not started when Redis %s, and says what to do', async (_what, settings, words) => {
+    const redis = await launch(...settings);
+    const starting = start(redis.url);
+    await expect(starting).rejects.toThrow(/The gateway was not started\./);
+    await expect(starting).rejects.toThrow(words);
+  });
+
+  test('is not started on a replica, nor without one when answers are to wait for it', async () => {
+    const primary = await launch();
+    const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
+    await expect(start(replica.url)).rejects.toThrow(/is a replica; the store needs the primary/);
+    const alone = await launch();
+    await expect(start(alone.url, { REDIS_DURABILITY: 'replica' })).rejects.toThrow(/has no replica/);
+  });
+
+  test('takes its password from the address or apart from it, and tells it to nobody', async () => {
+    const redis = await launch('--requirepass', PASSWORD);
+    const gateways = [
+      await start(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`, { LOG_LEVEL: 'debug' }),
+      await start(redis.url, { LOG_LEVEL: 'debug', REDIS_PASSWORD: PASSWORD }),
+    ];
+    for (const gateway of gateways) {
+      await submit(gateway.baseUrl);
+      expect(gateway.output()).not.toContain('canary');
+    }
+    const wrong = start(`redis://:wrong-password-canary@127.0.0.1:${redis.port}`);
+    await expect(wrong).rejects.toThrow(/WRONGPASS/);
+    await expect(wrong).rejects.not.toThrow(/canary/);
+  });
+
+  test('speaks TLS where the address says so, to a server whose certificate it can judge', async () => {
+    const folder = (await launch()).folder;
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    execFileSync(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-days', '1'],
+        ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
+      ],
+      { stdio: 'ignore' },
+    );
+    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
+    const redis = await launch(...files, '--tls-auth-clients', 'no', '--tls-port', '0');
+    execFileSync('redis-cli', [
+      '-p',
+      String(redis.port),
+      'config',
+      'set',
+      'tls-port',
+      String(redis.port + 1),
+    ]);
+    const url = `rediss://localhost:${redis.port + 1}`;
+    await expect(start(url)).rejects.toThrow(/certificate/);
+    const gateway = await start(url, { NODE_EXTRA_CA_CERTS: cert });
+    await submit(gateway.baseUrl);
+  });
+
+  test('is told what its Redis may lose when it is content with the memory', async () => {
+    const everysec = await launch('--appendfsync', 'everysec');
+    const first = await start(everysec.url, { REDIS_DURABILITY: 'memory' });
+    expect(first.output()).toMatch(/appendfsync everysec\): what was accepted in the last seconds is lost/);
+    const none = await launch('--appendonly', 'no');
+    const second = await start(none.url, { REDIS_DURABILITY: 'memory' });
+    expect(second.output()).toMatch(/appendonly no\): everything is lost/);
+  });
+
+  test('is told that a failover may lose what the new primary had not received', async () => {
+    const primary = await launch();
+    const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
+    await untilReplicates(primary, replica);
+    const gateway = await start(primary.url);
+    expect(gateway.output()).toMatch(/after a failover, what the new primary had not received is lost/);
+  });
+
+  test('whose answers wait for a replica answers 503 while there is none, and goes on when it is back', async () => {
+    const primary = await launch('--repl-diskless-sync-delay', '0');
+    const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
+    await untilReplicates(primary, replica);
+    const gateway = await start(primary.url, { REDIS_DURABILITY: 'replica' });
+    await submit(gateway.baseUrl);
+    await replica.kill();
+    await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
+    await replica.restart();
+    await untilReplicates(primary, replica);
+    await submit(gateway.baseUrl);
+  });
+});
