@@ -13,6 +13,7 @@ import type { Task } from '../contract.ts';
 import { type ChildEnd, canRun, runChild } from './child.ts';
 import { connectFor, type Desk, gather, parseCount, parseSecondsOrNone } from './desk.ts';
 import { createUsageError } from './exits.ts';
+import { parseJson } from './json.ts';
 import type { Screen } from './screen.ts';
 import { waitForEnd } from './wait.ts';
 import { cleanText } from './width.ts';
@@ -226,9 +227,9 @@ export function judgeRun(
 
 function parseResult(text: string, program: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error(`${program} wrote no JSON`);
+    return parseJson(text);
+  } catch (error) {
+    throw new Error(`${program} wrote no JSON: ${error instanceof Error ? error.message : error}`);
   }
 }
 

@@ -69,10 +69,11 @@ describe('a program as an agent', () => {
   });
 
   test('tells its progress while it works', async () => {
-    await startAgent('progress', 'echo "::progress 42::"; read -r line; sleep 1000');
+    const agent = await startAgent('progress', 'echo "::progress 42::"; read -r line; sleep 1000');
     const { request_id } = await client.submitTask({ task_type: 'x', task_tags: ['progress'], payload: {} });
     await expect.poll(async () => (await client.getTask(request_id)).progress, { timeout: 15_000 }).toBe(42);
     await client.cancelTask(request_id);
+    expect((await stop(agent)).code).toBe(0);
   });
 
   test('that fails gives its last words as the reason', async () => {
