@@ -4,7 +4,8 @@
  */
 import type { RequestId, Task } from '../contract.ts';
 import type { Fetch } from '../transport.ts';
-import { createWorld, isSettled } from './world.ts';
+import { type Answer, createRoutes, type RoutesDeps } from './routes.ts';
+import { createWorld, type World } from './world.ts';
 
 export type FakeGateway = {
   /** What `createClient` and `createAgent` need to reach it. */
@@ -33,9 +34,6 @@ export type FakeGatewayOptions = {
   readonly heartbeatSeconds?: number | undefined;
 };
 
-type Call = { readonly body: Record<string, unknown>; readonly url: URL; readonly request: Request };
-type Answer = { readonly status: number; readonly body?: unknown; readonly type?: string };
-
 const BASE_URL = 'http://gateway.test';
 const AUTH = 'secret-of-the-fake-gateway';
 
@@ -43,160 +41,14 @@ const AUTH = 'secret-of-the-fake-gateway';
 export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGateway {
   const { push = (request) => globalThis.fetch(request), heartbeatSeconds = 15 } = settings;
   const watchers = new Set<() => void>();
-  const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
-  const keys = new Map<string, RequestId>();
   const world = createWorld(() => {
     for (const watcher of [...watchers]) watcher();
-    pushAll();
+    pushAll(world, push);
   });
+  const streams = createStreams(world, watchers);
+  const until = createUntil(watchers);
+  const answer = createRoutes({ world, until, heartbeatSeconds, auth: AUTH, openStream: streams.open });
   let down = false;
-
-  /** Resolves with what `look` finds, looked at now and whenever something has happened. */
-  function until<T>(look: () => T | undefined, signal: AbortSignal | undefined): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const watch = (): void => {
-        const found = look();
-        if (found === undefined) return;
-        watchers.delete(watch);
-        resolve(found);
-      };
-      watchers.add(watch);
-      signal?.addEventListener('abort', () => {
-        watchers.delete(watch);
-        reject(signal.reason);
-      });
-      watch();
-    });
-  }
-
-  function pushAll(): void {
-    for (const [agent_id, { registration }] of world.agents) {
-      if (registration.endpoint === 'pull') continue;
-      for (let task = world.handOut(agent_id); task; task = world.handOut(agent_id)) {
-        void deliver(registration.endpoint, task);
-      }
-    }
-  }
-
-  /** What is not taken is offered again as soon as something else has happened. */
-  async function deliver(endpoint: string, task: Task): Promise<void> {
-    const held = world.tasks.get(task.request_id);
-    const headers = { 'content-type': 'application/json', 'task-remaining': String(task.timeout) };
-    const request = new Request(endpoint, { method: 'POST', headers, body: JSON.stringify(task) });
-    const answer = await push(request).catch(() => undefined);
-    if (!held) return;
-    held.acknowledged = answer?.ok === true || answer?.status === 409;
-    held.handed = held.acknowledged;
-  }
-
-  function openStream(call: Call): Answer {
-    const session = call.url.searchParams.get('cli_session_id');
-    if (!session) return refuse(422, 'validation_failed', 'cli_session_id is needed.');
-    let last = call.request.headers.get('last-event-id') ?? call.url.searchParams.get('last_event_id');
-    let watch = (): void => undefined;
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        const write = (text: string): void => controller.enqueue(new TextEncoder().encode(text));
-        streams.add(controller);
-        watch = () => {
-          if (!streams.has(controller)) watchers.delete(watch);
-          else
-            for (const { id, data } of world.events(session, last)) {
-              write(`id: ${id}\ndata: ${data}\n\n`);
-              last = id;
-            }
-        };
-        watchers.add(watch);
-        write('retry: 100\n: hello\n\n');
-        watch();
-      },
-      cancel: () => void watchers.delete(watch),
-    });
-    return { status: 200, body, type: 'text/event-stream' };
-  }
-
-  async function answerTask(call: Call, rest: string): Promise<Answer> {
-    const [id = '', action] = rest.split('/');
-    const request_id = decodeURIComponent(id);
-    const held = world.tasks.get(request_id);
-    if (!held) return refuse(404, 'task_not_found', 'There is no such task.');
-    if (action === 'cancel') {
-      if (world.fail(request_id, 'cancelled by user')) return { status: 200, body: { ok: true, request_id } };
-      return refuse(400, 'task_terminal', 'The task has ended already.');
-    }
-    if (Number(call.url.searchParams.get('wait') ?? 0) > 0) {
-      await until(() => (isSettled(held.task) ? true : undefined), call.request.signal);
-    }
-    return { status: 200, body: held.task };
-  }
-
-  function submit({ body, request }: Call): Answer {
-    const key = request.headers.get('idempotency-key');
-    const known = key === null ? undefined : world.tasks.get(keys.get(key) ?? '');
-    const fresh = { status: 'pending', agent_id: null, progress: 0, result: null, error_info: null };
-    if (known) return { status: 200, body: { ...known.task, ...fresh } };
-    if (typeof body.task_type !== 'string' || !Array.isArray(body.task_tags) || !body.payload) {
-      return refuse(422, 'validation_failed', 'task_type, task_tags and payload are needed.');
-    }
-    const task = world.submit(body as Parameters<typeof world.submit>[0]);
-    if (key !== null) keys.set(key, task.request_id);
-    return { status: 200, body: task };
-  }
-
-  async function answerAgent(call: Call, operation: string): Promise<Answer> {
-    const { body } = call;
-    const agent_id = String(body.agent_id ?? '');
-    if (agent_id === '') return refuse(400, 'agent_id_missing', 'agent_id is needed.');
-    if (operation === 'result') return report(body, agent_id);
-    if (operation === 'register') world.register(body as Parameters<typeof world.register>[0]);
-    const member = world.agents.get(agent_id);
-    if (!member) return refuse(404, 'agent_not_found', 'There is no such agent: register.');
-    const ids = Array.isArray(body.request_ids) ? body.request_ids.map(String) : undefined;
-    const cancelled_request_ids = world.acknowledge(agent_id, ids);
-    const running = [...world.tasks.values()].some(
-      ({ task }) => task.status === 'running' && task.agent_id === agent_id,
-    );
-    if (typeof body.draining === 'boolean') member.draining = body.draining;
-    const state = member.draining ? 'draining' : running ? 'processing' : 'ready';
-    const receipt = { ok: true, agent_id, state, cancelled_request_ids };
-    switch (operation) {
-      case 'register':
-        return { status: 200, body: { ...receipt, heartbeat_interval: heartbeatSeconds, offline_after: 90 } };
-      case 'heartbeat':
-        return { status: 200, body: receipt };
-      case 'unregister':
-        world.agents.delete(agent_id);
-        return { status: 200, body: { ok: true, agent_id } };
-      case 'claim': {
-        const look = () => world.handOut(agent_id);
-        const task = Number(body.wait ?? 0) > 0 ? await until(look, call.request.signal) : look();
-        return task ? { status: 200, body: task } : { status: 204 };
-      }
-      default:
-        return refuse(404, 'route_not_found', 'There is no such path.');
-    }
-  }
-
-  function report(body: Record<string, unknown>, agent_id: string): Answer {
-    const request_id = String(body.request_id);
-    const held = world.tasks.get(request_id);
-    if (!held) return refuse(404, 'task_not_found', 'There is no such task.');
-    if (held.task.agent_id !== agent_id) return refuse(400, 'agent_mismatch', 'The task is another agent’s.');
-    const accepted = world.report(body as Parameters<typeof world.report>[0]);
-    return { status: 200, body: { ok: true, request_id, status: held.task.status, accepted } };
-  }
-
-  async function route(call: Call): Promise<Answer> {
-    const { pathname } = call.url;
-    const secret = call.request.headers.get('authorization')?.slice('Bearer '.length) ?? call.body.auth;
-    if (secret !== AUTH) return refuse(401, 'unauthorized', 'The secret is wrong.');
-    if (pathname === '/api/cli/events') return openStream(call);
-    if (pathname === '/api/cli/tasks') return submit(call);
-    const [, group, rest = ''] = /^\/api\/(cli\/tasks|agent)\/(.+)$/.exec(pathname) ?? [];
-    if (group === 'agent') return answerAgent(call, rest);
-    if (group === 'cli/tasks') return answerTask(call, rest);
-    return refuse(404, 'route_not_found', 'The fake gateway knows no such path.');
-  }
 
   const fetch: Fetch = async (request, init) => {
     const own = new Request(request, init);
@@ -204,17 +56,12 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
     const text = await own.text();
     if (down) throw new TypeError('The fake gateway is down.');
     const body = text === '' ? {} : JSON.parse(text);
-    const answered = route({ body, url: new URL(own.url), request: own });
     const aborted = new Promise<never>((_resolve, reject) => {
       own.signal.addEventListener('abort', () => reject(own.signal.reason));
     });
+    const answered = answer({ body, url: new URL(own.url), request: own });
     return respond(await Promise.race([answered, aborted]), own.signal);
   };
-
-  function cutStreams(): void {
-    for (const stream of streams) stream.error(new TypeError('The stream was cut.'));
-    streams.clear();
-  }
 
   return {
     options: { baseUrl: BASE_URL, auth: AUTH, fetch },
@@ -223,10 +70,10 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
     cancel: (request_id) => world.fail(request_id, 'cancelled by user'),
     expire: (request_id) => world.fail(request_id, 'timeout'),
     forgetAgents: () => world.agents.clear(),
-    cutStreams,
+    cutStreams: streams.cut,
     fail() {
       down = true;
-      cutStreams();
+      streams.cut();
     },
     recover() {
       down = false;
@@ -234,11 +81,81 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
   };
 }
 
-function refuse(status: number, code: string, detail: string): Answer {
-  const title = code.replaceAll('_', ' ');
-  const errors = status === 422 ? { errors: [{ pointer: '', detail }] } : {};
-  const body = { type: `urn:task-gateway:problem:${code}`, title, status, detail, code, ...errors };
-  return { status, body, type: 'application/problem+json' };
+/** How to wait for something to be there; looked for now and whenever something has happened. */
+function createUntil(watchers: Set<() => void>): RoutesDeps['until'] {
+  return (look, signal) =>
+    new Promise((resolve, reject) => {
+      const watch = (): void => {
+        const found = look();
+        if (found === undefined) return;
+        watchers.delete(watch);
+        resolve(found);
+      };
+      watchers.add(watch);
+      signal.addEventListener('abort', () => {
+        watchers.delete(watch);
+        reject(signal.reason);
+      });
+      watch();
+    });
+}
+
+/** The streams that are open. */
+function createStreams(world: World, watchers: Set<() => void>) {
+  const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  return {
+    open(session: string, after: string | null): ReadableStream<Uint8Array> {
+      let last = after;
+      let watch = (): void => undefined;
+      return new ReadableStream<Uint8Array>({
+        start(controller) {
+          const write = (text: string): void => controller.enqueue(new TextEncoder().encode(text));
+          watch = () => {
+            if (!open.has(controller)) {
+              watchers.delete(watch);
+              return;
+            }
+            for (const { id, data } of world.events(session, last)) {
+              write(`id: ${id}\ndata: ${data}\n\n`);
+              last = id;
+            }
+          };
+          open.add(controller);
+          watchers.add(watch);
+          write('retry: 100\n: hello\n\n');
+          watch();
+        },
+        cancel: () => void watchers.delete(watch),
+      });
+    },
+    cut(): void {
+      for (const stream of open) stream.error(new TypeError('The stream was cut.'));
+      open.clear();
+    },
+  };
+}
+
+type Push = (request: Request) => Promise<Response>;
+
+/** Pushes what the agents have not been given yet. */
+function pushAll(world: World, push: Push): void {
+  for (const [agent_id, { registration }] of world.agents) {
+    if (registration.endpoint === 'pull') continue;
+    for (let task = world.handOut(agent_id); task; task = world.handOut(agent_id)) {
+      void deliver(world, registration.endpoint, task, push);
+    }
+  }
+}
+
+/** What is not taken is offered again as soon as something else has happened. */
+async function deliver(world: World, endpoint: string, task: Task, push: Push): Promise<void> {
+  const held = world.tasks.get(task.request_id);
+  const headers = { 'content-type': 'application/json', 'task-remaining': String(task.timeout) };
+  const request = new Request(endpoint, { method: 'POST', headers, body: JSON.stringify(task) });
+  const answer = await push(request).catch(() => undefined);
+  if (!held) return;
+  held.acknowledged = answer?.ok === true || answer?.status === 409;
+  held.handed = held.acknowledged;
 }
 
 function respond({ status, body, type = 'application/json' }: Answer, signal: AbortSignal): Response {

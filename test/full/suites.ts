@@ -8,8 +8,12 @@ export type Suite = {
 };
 
 export const SUITES: readonly Suite[] = [
-  { name: 'model', files: ['test/model'], env: { MODEL_RUNS: '5000' } },
-  { name: 'races', files: ['test/races/races.test.ts'], env: { RACE_RUNS: '5000' } },
+  { name: 'model', files: ['test/model'], env: { MODEL_RUNS: '5000', MODEL_REDIS_RUNS: '250' } },
+  {
+    name: 'races',
+    files: ['test/races/races.test.ts'],
+    env: { RACE_RUNS: '5000', RACE_REDIS_RUNS: '250' },
+  },
   {
     name: 'wrong designs',
     files: ['test/races/mutants.test.ts', 'test/races/replay.test.ts', 'test/unit'],
@@ -18,7 +22,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'kill',
     files: ['test/faults/kill.test.ts', 'test/faults/terminate.test.ts'],
-    env: { KILL_CYCLES: '50' },
+    env: { KILL_CYCLES: '50', TERM_CYCLES: '10' },
   },
   { name: 'power cut', files: ['test/faults/power-cut.test.ts'], env: { CUT_POINTS: '8000' } },
   {
@@ -30,8 +34,14 @@ export const SUITES: readonly Suite[] = [
   { name: 'overload', files: ['test/overload'], env: { OVERLOAD_SCALE: '3' } },
   {
     name: 'fuzz',
-    files: ['test/http/fuzz.test.ts', 'test/security/fuzz.test.ts'],
-    env: { FUZZ_RUNS: '300000', PROPERTY_RUNS: '5000' },
+    files: ['test/http/fuzz.test.ts', 'test/security/fuzz.test.ts', 'test/security/keywords.test.ts'],
+    env: { FUZZ_RUNS: '500000', PROPERTY_RUNS: '5000', VALID_RUNS: '2000' },
   },
   { name: 'security', files: ['test/security', 'test/push'], env: {} },
+  {
+    name: 'replicas',
+    files: ['test/replicas'],
+    env: { REPLICA_KILLS: '20', REDIS_KILLS: '10', STORE_FAULT_SECONDS: '10' },
+  },
+  { name: 'lost results', files: ['test/faults/lost-results.test.ts'], env: { RUN_TASKS: '2000' } },
 ];

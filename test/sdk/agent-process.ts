@@ -3,7 +3,7 @@ import { runAgent } from '../../sdk/agent/index.ts';
 
 await runAgent(
   {
-    ...{ agentId: 'own-process', tags: ['own'], maxConcurrent: 2 },
+    ...{ agentId: 'own-process', tags: ['own'], maxConcurrent: 2, outbox: process.env.OUTBOX },
     async handler({ payload }, { signal }) {
       if (typeof payload.block_ms === 'number') {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, payload.block_ms);

@@ -1,19 +1,37 @@
 /** An agent as a process: what it does while its thread is blocked, and in which order it leaves. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from './kit-clock.ts';
 import { type ServedGateway, serveFakeGateway } from './served-gateway.ts';
 
 let gateway: ServedGateway;
+let folder: string;
 let child: ChildProcess;
 let printed: string;
 
 beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-process-'));
   gateway = await serveFakeGateway({ heartbeatSeconds: 1 });
+  await startAgent();
+});
+
+afterEach(async () => {
+  await kill();
+  await gateway.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts the agent, with an outbox; resolves once it has registered. */
+async function startAgent(): Promise<void> {
   printed = '';
-  const environment = { TASK_GATEWAY_URL: gateway.url, TASK_GATEWAY_AUTH: gateway.options.auth };
+  const environment = {
+    ...{ TASK_GATEWAY_URL: gateway.url, TASK_GATEWAY_AUTH: gateway.options.auth },
+    OUTBOX: join(folder, 'outbox'),
+  };
   child = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], { env: environment });
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
@@ -21,15 +39,15 @@ beforeEach(async () => {
     });
   }
   await until(() => printed.includes('registered'), 'the agent registers');
-});
+}
 
-afterEach(async () => {
-  if (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
-  await gateway.close();
-});
+/** SIGKILL: it has no time for anything. */
+async function kill(): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
 
 /** Hands the agent a task; resolves once it has it. */
 async function give(payload: Record<string, unknown>): Promise<string> {
@@ -80,8 +98,10 @@ test('On SIGTERM it says that it drains, finishes, reports, unregisters, and end
   expect(printed).toMatch(/end\n$/);
   expect(code).toBe(0);
   expect(taskOf(request_id)).toMatchObject({ status: 'success', result: { output: 'lasted' } });
+  // A claim may still have been on its way when the signal came.
   const told = gateway.calls
     .slice(before)
+    .filter(({ operation }) => operation !== 'claim')
     .map(({ operation, body }) => [operation, body.draining ?? body.status]);
   expect(told[0]).toEqual(['heartbeat', true]);
   expect(told.at(-2)).toEqual(['result', 'success']);
@@ -103,4 +123,19 @@ test('A second SIGTERM stops what is still running: it is told as failed, and th
     error_info: 'the agent was stopped before the task was done',
   });
   expect(gateway.calls.at(-1)?.operation).toBe('unregister');
+});
+
+test('What it could not tell before it was killed it tells in its next life, without doing the work again.', async () => {
+  const request_id = await give({ last_ms: 500 });
+  gateway.fail();
+  const kept = () => readFileSync(join(folder, 'outbox'), 'utf8');
+  await until(() => kept().includes(request_id), 'the outcome is kept');
+  await kill();
+  gateway.recover();
+  expect(taskOf(request_id)?.status).toBe('running');
+  await startAgent();
+  await until(() => taskOf(request_id)?.status === 'success', 'the outcome is told');
+  expect(taskOf(request_id)?.result).toEqual({ output: 'lasted' });
+  expect(printed).not.toContain('taken');
+  await until(() => kept() === '', 'the outbox is empty');
 });
