@@ -59,4 +59,20 @@ export const SUITES: readonly Suite[] = [
     each: 5_000,
     times: 1,
   },
+  {
+    name: 'replicas',
+    files: ['test/replicas/replicas.test.ts'],
+    unit: 'kills',
+    variable: 'REPLICA_KILLS',
+    each: 20,
+    times: 1,
+  },
+  {
+    name: 'network to Redis',
+    files: ['test/replicas/faults.test.ts'],
+    unit: 'seconds of faults',
+    variable: 'STORE_FAULT_SECONDS',
+    each: 30,
+    times: 7,
+  },
 ];
