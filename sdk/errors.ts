@@ -68,7 +68,7 @@ export type Refusal = {
   /** How often the request was sent. */
   readonly attempts: number;
   /** The answer's headers. */
-  readonly headers: Headers;
+  readonly headers?: Headers | undefined;
 };
 
 /** The gateway answered with an error status (§7). `code` is the problem's, or `http_` and the status. */
@@ -81,7 +81,7 @@ export class ApiError extends TaskGatewayError {
   readonly headers: Headers;
 
   constructor(refusal: Refusal) {
-    const { status, problem, retryAfterMs, attempts, headers } = refusal;
+    const { status, problem, retryAfterMs, attempts, headers = new Headers() } = refusal;
     super(
       problem?.code ?? `http_${status}`,
       problem ? `${status} ${problem.title}: ${problem.detail}` : `The gateway answered ${status}.`,

@@ -99,7 +99,10 @@ function readSetting(name: SettingName, env: Environment, world: World, mistakes
     return text === null ? undefined : setting.parse(text);
   } catch (error) {
     if (!(error instanceof Mistake)) throw error;
-    mistakes.push(`${source}: ${error.message}`);
+    const repeats = !setting.secret && repeatsSecret(env[name] ?? '', env);
+    mistakes.push(
+      repeats ? `${name}: holds the text of a secret; leave it out here` : `${source}: ${error.message}`,
+    );
     return undefined;
   }
 }
@@ -124,6 +127,14 @@ function readSecretFile(file: string, world: World): string {
       `cannot be read${code}; write the path of a file that holds the secret and nothing else`,
     );
   }
+}
+
+/** Whether a text that a message would quote holds what was written as a secret. */
+function repeatsSecret(text: string, env: Environment): boolean {
+  return settingNames().some((name) => {
+    const secret = settings[name].secret ? (env[name] ?? '') : '';
+    return secret.length >= TELLING_CHARS && text.includes(secret);
+  });
 }
 
 function fileName(name: SettingName): string {
@@ -259,6 +270,8 @@ function listSecrets(...secrets: readonly (string | undefined)[]): readonly stri
   return [...new Set(secrets.filter((one) => one !== undefined))];
 }
 
+/** What is shorter stands in many a text by chance. */
+const TELLING_CHARS = 6;
 const SHORT_SECRET_CHARS = 16;
 
 /** What works and should not stay so. */

@@ -63,6 +63,8 @@ export const settings = {
     ['optional', 'required'],
     'optional',
     'Whether heartbeats, results and unregistering must carry the gateway secret.',
+    // Its name is like a secret's, and so is then what somebody writes there by mistake: it is not repeated.
+    () => 'this word',
   ),
   PUSH_SECRET: secret('Signs pushes (Standard Webhooks): whsec_ and base64, or any text.', parsePushSecret),
   PUSH_SECRET_PREVIOUS: secret('Signs pushes as well, so that agents can change over.', parsePushSecret),
@@ -113,10 +115,15 @@ function secret(description: string, parse: (text: string) => string) {
   return { unit: null, default: null, description, secret: true, parse } as const;
 }
 
-function oneOf<const W extends string>(words: readonly W[], fallback: NoInfer<W>, description: string) {
+function oneOf<const W extends string>(
+  words: readonly W[],
+  fallback: NoInfer<W>,
+  description: string,
+  tell: (text: string) => string = quote,
+) {
   return word(fallback, `${description} One of ${words.join(', ')}.`, (text) => {
     const found = words.find((one) => one === text);
-    if (found === undefined) throw new Mistake(`${quote(text)} is unknown; write one of ${words.join(', ')}`);
+    if (found === undefined) throw new Mistake(`${tell(text)} is unknown; write one of ${words.join(', ')}`);
     return found;
   });
 }

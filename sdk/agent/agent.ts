@@ -94,6 +94,7 @@ export function createAgent(options: AgentOptions): Agent {
     state = 'draining';
     work.close();
     presence.drain();
+    parts.tellPulse();
     taking.abort();
     if (before === 'working') {
       await within(clock, FAREWELL_MS, (signal) => presence.beat(signal));
@@ -101,6 +102,8 @@ export function createAgent(options: AgentOptions): Agent {
       work.interrupt();
       await grace.run((signal) => work.untilDone(signal));
       await within(clock, FAREWELL_MS, (signal) => work.abandon(signal));
+      // A beat of the thread that came after the last word would bring the agent back.
+      await pulse?.stop();
       await within(clock, FAREWELL_MS, (signal) => parts.unregister(signal));
     }
     lifetime.abort();
@@ -174,7 +177,7 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
   }
 
   return {
-    ...{ agent_id, calls, clock, notify, presence, work, outbox, pulse, inbox },
+    ...{ agent_id, calls, clock, notify, presence, work, outbox, pulse, tellPulse, inbox },
     server: listen && createInboxServer(listen, { inbox, onError: failed('push') }),
     /** Says where pushes arrive, once that is known. */
     reachAt(address: string | undefined): void {

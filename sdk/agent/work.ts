@@ -270,7 +270,7 @@ export function createWork(deps: WorkDeps): Work {
 }
 
 /** What the handler answered, as the result it stands for. Throws for what no result can be. */
-function readResult(answer: HandlerAnswer, reply: string | undefined): TaskResult {
+export function readResult(answer: HandlerAnswer, reply: string | undefined): TaskResult {
   const first = reply === undefined ? {} : { reply };
   if (answer === undefined || answer === null) return first;
   if (typeof answer === 'string') return { ...first, output: answer };

@@ -10,7 +10,7 @@ import {
 } from '../domain/task.ts';
 import type { Clock, Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
-import type { Batch, Store, Write } from '../ports/store.ts';
+import { type Batch, type Store, StoreUnavailable, type Write } from '../ports/store.ts';
 import { commitDeadlineMs, type Transitions, taskRef } from './transition.ts';
 
 export type TaskLimits = {
@@ -66,10 +66,18 @@ export function taskNotFound(): GatewayError {
   );
 }
 
-/** Reads a task whole; undefined when it is not kept. */
+/** Reads a task whole; undefined when it is not kept. Half a task is damage, and no answer: not "never submitted". */
 export async function readTask(store: Store, request_id: string): Promise<TaskInfo | undefined> {
-  const [input, state] = await Promise.all([store.get('input', request_id), store.get('task', request_id)]);
-  return input && state ? describeTask(input.value, state.value) : undefined;
+  const readHalves = () => Promise.all([store.get('input', request_id), store.get('task', request_id)]);
+  let [input, state] = await readHalves();
+  // Both come and go together, but are read one after the other: a change in between shows only once.
+  if (!input !== !state) [input, state] = await readHalves();
+  if (input && state) return describeTask(input.value, state.value);
+  if (!input && !state) return undefined;
+  const [there, missing] = input ? ['input', 'state'] : ['state', 'input'];
+  throw new StoreUnavailable(
+    `The store is damaged: it has the ${there} of task ${request_id} and not its ${missing}.`,
+  );
 }
 
 function isTerminal(task: TaskInfo): boolean {

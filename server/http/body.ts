@@ -1,13 +1,15 @@
 /**
  * Reading a request's body: bounded, as bytes, then as UTF-8, then as JSON. Nothing larger than the limit is ever
- * held, and all bodies being read together have a limit too. A small body of declared length is read here; every other goes through koa-body. Both answer the same.
+ * held, and all bodies being read together have a limit too. Every body begins as a small one, and only what has really
+ * grown beyond that takes the room of a large one: slow senders who announce much and send little hold up nobody.
+ * What is small is read here; every other goes through koa-body. Both answer the same.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { Problem } from './problems.ts';
 
-/** Bodies up to this many bytes are read here if their length is declared. */
+/** Bodies up to this many bytes are read here. */
 const SMALL_BYTES = 65_536;
 
 /** The caller went away while its body was being read: there is nobody to answer. */
@@ -41,22 +43,34 @@ export function createBodyReader({ bodyBytesMax, bodiesBytesMax }: BodyLimits): 
     if (length !== null && length > bodyBytesMax) throw tooLarge();
     judgeHeaders(req, transfer !== undefined || (length ?? 0) > 0);
     if (transfer === undefined && (length ?? 0) === 0) return parseBody(Buffer.alloc(0));
-    const isSmall = transfer === undefined && length !== null && length <= SMALL_BYTES;
     // What does not say how long it is may become as long as is allowed.
     const bytes = transfer === undefined && length !== null ? length : bodyBytesMax;
-    if (heldBytes + bytes > bodiesBytesMax) {
-      throw new Problem(
-        'busy',
-        'Too many large bodies arrive at this moment. Send it again after `Retry-After`.',
-      );
-    }
-    heldBytes += bytes;
+    let mineBytes = 0;
+    const reserve = (wantedBytes: number): void => {
+      if (heldBytes - mineBytes + wantedBytes > bodiesBytesMax) throw tooMany();
+      heldBytes += wantedBytes - mineBytes;
+      mineBytes = wantedBytes;
+    };
+    const startBytes = Math.min(SMALL_BYTES, bodyBytesMax);
+    reserve(Math.min(bytes, startBytes));
     try {
-      return parseBody(await (isSmall ? readSmall(req) : readAny(ctx)));
+      const small = await readStart(req, startBytes);
+      if (small) return parseBody(small);
+      reserve(bytes);
+      return parseBody(await readAny(ctx));
     } finally {
-      heldBytes -= bytes;
+      heldBytes -= mineBytes;
+      // What was held back and is not wanted is read over, so that the next request behind it is seen.
+      if (req.isPaused()) req.resume();
     }
   };
+}
+
+function tooMany(): Problem {
+  return new Problem(
+    'busy',
+    'Too many large bodies arrive at this moment. Send it again after `Retry-After`.',
+  );
 }
 
 /** A compressed body is not read; a web page's must say that it is JSON, so that the browser asks first. */
@@ -80,16 +94,25 @@ function isJsonType(contentType: string | undefined): boolean {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
-/** The parser of HTTP sees to it that no more comes than was declared. */
-function readSmall(req: IncomingMessage): Promise<Buffer> {
+/** The whole of a body that turns out to be small; undefined when more comes, with what was read put back. */
+function readStart(req: IncomingMessage, startBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    req.on('data', (chunk: Buffer) => chunks.push(chunk));
-    req.on('end', () => {
+    let bytes = 0;
+    const take = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes <= startBytes) return;
+      req.off('data', take).off('end', finish).off('error', fail).pause();
+      req.unshift(Buffer.concat(chunks));
+      resolve(undefined);
+    };
+    const finish = (): void => {
       const [first] = chunks;
       resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks));
-    });
-    req.on('error', () => reject(new CallerLeft()));
+    };
+    const fail = (): void => reject(new CallerLeft());
+    req.on('data', take).on('end', finish).on('error', fail);
   });
 }
 
@@ -109,7 +132,10 @@ function createLargeReader(bodyBytesMax: number, tooLarge: () => Problem): (ctx:
     ctx.req.headers['content-type'] = 'text/plain';
     delete ctx.req.headers['content-encoding'];
     try {
-      await read(ctx, async () => {});
+      const reading = read(ctx, async () => {});
+      // It was held back when it turned out to be large; whoever reads it now listens already.
+      ctx.req.resume();
+      await reading;
     } catch (error) {
       if (statusOf(error) === 413) throw tooLarge();
       throw new CallerLeft();

@@ -91,7 +91,9 @@ export async function loadContract(): Promise<Contract> {
 /** One instance for everything. Nothing is coerced and nothing filled in; parameters arrive as what they mean. */
 function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true, strictNumbers: true });
-  addFormats.default(ajv, ['int32', 'int64', 'float', 'double', 'password']);
+  addFormats.default(ajv, ['int32', 'float', 'double', 'password']);
+  // The format of the package is content with any integer, such as 1e300, which no reader of an int64 can hold.
+  ajv.addFormat('int64', { type: 'number', validate: (value) => Math.abs(value) < 2 ** 63 });
   ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
   return ajv;
 }
@@ -206,7 +208,8 @@ function createWording(parameters: readonly Parameter[], bodySchema: Schema | un
     if (keyword === 'format' && params.format === 'well-formed') {
       return { pointer, detail: 'must be well-formed Unicode, without lone surrogates' };
     }
-    return { pointer, detail: `must be ${wanted}` };
+    const bound = keyword === 'format' && params.format === 'int64' ? ', and below 2^63' : '';
+    return { pointer, detail: `must be ${wanted}${bound}` };
   };
 }
 

@@ -61,11 +61,28 @@ export function createServer(
   server.timeout = STILL_MS;
   // What else a caller expects is ignored, as HTTP allows; Node by itself would refuse it with a bare 417.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
+  server.on('checkContinue', (req, res) => {
+    // Before its turn among several on a connection, Node would write this line into the answer, behind its headers.
+    // Without the line it closes after the answer, since nobody knows whether the body will come.
+    if (res.socket !== null) res.writeContinue();
+    server.emit('request', req, res);
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const tell = (): void => {
+      if (!socket.writable) socket.destroy();
+      else socket.end(describeBroken(judgeBroken(error.code, limits), headers), () => socket.destroy());
+    };
     const last = answering.get(socket);
-    const isInAnswer = last?.headersSent === true && !last.writableFinished;
-    if (!socket.writable || error.code === 'ECONNRESET' || isInAnswer) socket.destroy();
-    else socket.end(describeBroken(judgeBroken(error.code, limits), headers), () => socket.destroy());
+    switch (judgePlace(last)) {
+      case 'its own':
+        return error.code === 'ECONNRESET' ? socket.destroy() : tell();
+      case 'behind':
+        socket.pause();
+        last?.once('close', tell);
+        return;
+      case 'within':
+        socket.destroy();
+    }
   });
 
   let drained: Promise<void> | null = null;
@@ -85,6 +102,18 @@ export function createServer(
       return drained;
     },
   };
+}
+
+/**
+ * Where on its connection what is broken stands, by the last answer that was asked for there: it is the only thing to
+ * answer, it stands behind a whole request that has its answer still to come, or an answer is cut off by it.
+ */
+function judgePlace(last: ServerResponse | undefined): 'its own' | 'behind' | 'within' {
+  if (!last || last.writableFinished) return 'its own';
+  if (last.req.complete && (last.writableEnded || !last.headersSent)) return 'behind';
+  if (last.headersSent) return 'within';
+  // Until the answers before it have gone out, an answer has no socket.
+  return last.socket === null ? 'within' : 'its own';
 }
 
 /** The target as origin form: a proxy's absolute form loses its authority, anything else is a path nobody serves. */

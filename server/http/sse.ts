@@ -195,7 +195,7 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
       enter(session, stream);
       response.once('close', () => {
         leave(session, stream);
-        stream.leave.abort();
+        stream.leave.abort('left');
         stream.release?.();
       });
       const items = open(stream.leave.signal)[Symbol.asyncIterator]();
@@ -217,7 +217,7 @@ export function createStreams({ clock, chance, log, limits, pingIntervalMs }: De
         // Not all at the same moment.
         const retryMs = 1_000 + Math.floor(chance() * 4_000);
         if (stream.response.headersSent) stream.response.end(`retry: ${retryMs}\n\n`);
-        stream.leave.abort();
+        stream.leave.abort('left');
         stream.release?.();
       }
     },

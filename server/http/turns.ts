@@ -1,13 +1,11 @@
 /**
  * Fair shares of the event loop for streams that have much to write. A long replay to a quick reader never waits for
  * anything by itself: its rows are there and its socket takes all of them. So whoever has written its share queues up,
- * and between two small groups of those who queue everybody else has a turn, whoever calls the gateway meanwhile.
+ * one goes on at a time, and in between everybody else has a turn, whoever calls the gateway meanwhile.
  */
 
-/** So many streams go on at a time. */
-const STREAMS_PER_TURN = 8;
-/** So many events a stream writes before it queues up. */
-const EVENTS_PER_TURN = 8;
+/** So many events a stream writes before it queues up: about as much work as a call, so that a call waits for little. */
+const EVENTS_PER_TURN = 4;
 
 /** What a stream has written lately. */
 export type Share = {
@@ -30,7 +28,7 @@ export function createTurns(): Turns {
   let isCounting = false;
 
   function letOn(): void {
-    for (const resume of waiting.splice(0, STREAMS_PER_TURN)) resume();
+    waiting.shift()?.();
     if (waiting.length > 0) setImmediate(letOn);
   }
 

@@ -103,10 +103,11 @@ async function startServers(): Promise<readonly Server[]> {
   };
   add(await startGateway('gateway, sqlite', `sqlite:${folder}/gateway.db`));
   add(await startGateway('gateway, memory', 'memory:'));
-  const redis = await startRedis('always');
-  if (redis) {
-    stops.push(redis.stop);
-    add(await startPeer(PEER, redis));
+  const [ours, theirs] = [await startRedis('always'), await startRedis('always')];
+  if (ours && theirs) {
+    stops.push(ours.stop, theirs.stop);
+    add(await startGateway('gateway, Redis, fsync always', ours));
+    add(await startPeer(PEER, theirs));
   } else {
     tell(
       '**No redis-server was found: nothing is compared with Fastify + BullMQ. Install it and run again.**',

@@ -50,9 +50,10 @@ export async function startServer(
   };
 }
 
-/** The gateway on the store of that name. */
-export function startGateway(name: string, store: string): Promise<Server> {
-  return startServer(name, 'server/main.ts', { STORE: store });
+/** The gateway on the store of that name; a Redis that it runs on counts with it. */
+export function startGateway(name: string, store: string | Redis): Promise<Server> {
+  if (typeof store === 'string') return startServer(name, 'server/main.ts', { STORE: store });
+  return startServer(name, 'server/main.ts', { STORE: store.url }, store);
 }
 
 /** The assembled peer; its packages are installed when they are not there, and the benchmark says so. */

@@ -6,8 +6,9 @@
 import { parseArgs } from 'node:util';
 import { submit } from '../e2e/wire.ts';
 import { SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure } from '../full/figure.ts';
 import { startCrowd } from '../overload/crowd.ts';
-import { percentile, printFigure, readCpuMs, readRssKiB } from '../overload/measure.ts';
+import { percentile, readCpuMs, readRssKiB } from '../overload/measure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -35,8 +36,8 @@ try {
   const beforeKiB = readRssKiB(gateway.pid);
   const openMs = performance.now();
   await crowd.open(sessions);
-  printFigure('streams_open', performance.now() - openMs, 'ms');
-  printFigure('stream_memory_when_opened', (readRssKiB(gateway.pid) - beforeKiB) / count, 'KiB');
+  tellFigure('streams-open', performance.now() - openMs, 'ms');
+  tellFigure('stream-memory-when-opened', (readRssKiB(gateway.pid) - beforeKiB) / count, 'KiB');
   const took: number[] = [];
   const cpu: number[] = [];
   for (let event = 1; event <= Number(values.events); event += 1) {
@@ -48,10 +49,10 @@ try {
     cpu.push(((readCpuMs(gateway.pid) - cpuMs) * 1_000) / count);
   }
   console.log(took.map((ms) => ms.toFixed(0)).join(' '));
-  printFigure('stream_memory', (readRssKiB(gateway.pid) - beforeKiB) / count, 'KiB');
-  printFigure(`event_to_${count}_streams_p50`, percentile(took, 0.5), 'ms');
-  printFigure(`event_to_${count}_streams_max`, Math.max(...took), 'ms');
-  printFigure('event_cpu_per_stream', percentile(cpu, 0.5), 'us');
+  tellFigure('stream-memory', (readRssKiB(gateway.pid) - beforeKiB) / count, 'KiB');
+  tellFigure(`event_to_${count}_streams_p50`, percentile(took, 0.5), 'ms');
+  tellFigure(`event_to_${count}_streams_max`, Math.max(...took), 'ms');
+  tellFigure('event-cpu-per-stream', percentile(cpu, 0.5), 'us');
 } finally {
   await crowd.leave();
   await gateway.stop();

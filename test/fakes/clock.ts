@@ -57,11 +57,12 @@ export function createFakeClock(): FakeClock {
       for (;;) {
         const next = [...sleepers].filter((one) => one.atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
         if (!next) break;
-        now = next.atMs;
+        now = Math.max(now, next.atMs);
         next.wake();
         await settleMicrotasks();
       }
-      now = untilMs;
+      // Somebody may have moved it further meanwhile; time never goes back.
+      now = Math.max(now, untilMs);
       await settleMicrotasks();
     },
   };

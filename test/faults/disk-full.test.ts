@@ -59,7 +59,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('a full disk', { timeout: 60_000 + TIMES * 30_000 }, () => {
+describe('a full disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
   test.skipIf(obstacle !== undefined)('is an outage that ends when there is room again', async () => {
     const place = join(folder, 'disk');
     mkdirSync(place);

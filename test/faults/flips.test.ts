@@ -18,7 +18,9 @@ import { openFileHere } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createChance, drawSeed } from '../engines/subject.ts';
 import { createFakeClock } from '../fakes/clock.ts';
+import { startGateway } from '../fakes/gateway-process.ts';
 import { SILENT } from '../fakes/silence.ts';
+import { tellTally } from '../full/figure.ts';
 import { type Contents, readEverything, type Said } from './everything.ts';
 import { liveIn } from './lived-in.ts';
 
@@ -28,6 +30,9 @@ const SEED = Number(process.env.FLIP_SEED ?? drawSeed());
 const TASKS_EACH_LIFE = 40;
 const FRAME_HEADER_BYTES = 24;
 const LOG_HEADER_BYTES = 32;
+const PAGE_BYTES = 4_096;
+/** The first byte of a page of the table's leaves. */
+const LEAF_PAGE = 0x0a;
 
 /** The bytes of a store's files. */
 type Files = { readonly database: Buffer; readonly log: Buffer };
@@ -166,8 +171,8 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
     const outcomes = { 'as it was': 0, named: 0, hidden: 0 };
     for (let run = 0; run < FLIPS; run += 1) {
       // Every third in the head of a page, where SQLite keeps what leads to the rows.
-      const page = chance.next(stopped.database.length / 4_096);
-      const at = run % 3 === 0 ? page * 4_096 + chance.next(24) : chance.next(stopped.database.length);
+      const page = chance.next(stopped.database.length / PAGE_BYTES);
+      const at = run % 3 === 0 ? page * PAGE_BYTES + chance.next(24) : chance.next(stopped.database.length);
       const bit = chance.next(8);
       const flipped = { ...stopped, database: flip(stopped.database, at, bit) };
       const file = put(flipped);
@@ -182,7 +187,7 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
       rmSync(join(file, '..'), { recursive: true });
     }
     for (const [name, count] of Object.entries(outcomes)) {
-      console.log(`figure: flips-in-database:${name.replaceAll(' ', '-')} ${count} flips`);
+      tellTally(`flips-in-database:${name.replaceAll(' ', '-')}`, count, 'flips');
     }
     expect(outcomes.named).toBeGreaterThan(0);
   });
@@ -212,20 +217,38 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
       named += 1;
       expect(now, where).toMatch(/the log .*gateway\.db-wal is damaged at byte \d+/);
     }
-    console.log(`figure: flips-in-log:named ${named} flips`);
-    console.log(`figure: flips-in-log:last-transaction-unmade ${FLIPS - named} flips`);
+    tellTally('flips-in-log:named', named, 'flips');
+    tellTally('flips-in-log:last-transaction-unmade', FLIPS - named, 'flips');
     expect(named).toBeGreaterThan(0);
   });
 });
 
-test('an intact file is looked through without a word, and one with a hidden row is not', async () => {
-  expect(await findDamage(put(stopped))).toBeUndefined();
-  // The number of rows in the head of every leaf page but the first is lowered by one: its last row is gone.
-  const pages = Array.from({ length: stopped.database.length / 4_096 }, (_, page) => page * 4_096);
-  const leaf =
-    pages.find((at) => stopped.database[at] === 0x0a && stopped.database.readUInt16BE(at + 3) > 2) ?? 0;
+/** The number of rows in the head of a leaf page is lowered by one: its last row is gone. */
+function hideRow({ database, log }: Files): Files {
+  const pages = Array.from({ length: database.length / PAGE_BYTES }, (_, page) => page * PAGE_BYTES);
+  const leaf = pages.find((at) => database[at] === LEAF_PAGE && database.readUInt16BE(at + 3) > 2) ?? 0;
   expect(leaf).toBeGreaterThan(0);
-  const database = Buffer.from(stopped.database);
-  database.writeUInt16BE(database.readUInt16BE(leaf + 3) - 1, leaf + 3);
-  expect(await findDamage(put({ ...stopped, database }))).toMatch(/the pages of .*gateway\.db are damaged/);
+  const hiding = Buffer.from(database);
+  hiding.writeUInt16BE(database.readUInt16BE(leaf + 3) - 1, leaf + 3);
+  return { database: hiding, log };
+}
+
+describe('a row that damage hides', () => {
+  test('is noticed by the inspection, which has nothing to say of an intact file', async () => {
+    expect(await findDamage(put(stopped))).toBeUndefined();
+    expect(await findDamage(put(killed))).toBeUndefined();
+    expect(await findDamage(put(hideRow(stopped)))).toMatch(/the pages of .*gateway\.db are damaged/);
+  });
+
+  test('is told in the log of the real gateway soon after its start', { timeout: 30_000 }, async () => {
+    const gateway = await startGateway({ STORE: `sqlite:${put(hideRow(stopped))}` });
+    try {
+      await expect
+        .poll(gateway.output, { timeout: 20_000 })
+        .toMatch(/the pages of .*gateway\.db are damaged.*"msg":"the database is damaged/);
+      expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
+    } finally {
+      await gateway.stop();
+    }
+  });
 });

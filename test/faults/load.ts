@@ -40,6 +40,7 @@ export async function createLoad(url: string, history: History, { post }: Calls 
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { request_id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { request_id: string };
     held.get('pusher')?.add(request_id);
+    history.handed(request_id, 'pusher');
     answer.writeHead(202).end();
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
@@ -90,7 +91,9 @@ export async function createLoad(url: string, history: History, { post }: Calls 
       agent_id: 'puller',
       wait: 0,
     });
-    if (status === 200) held.get('puller')?.add(String(body.request_id));
+    if (status !== 200) return;
+    held.get('puller')?.add(String(body.request_id));
+    history.handed(String(body.request_id), 'puller');
   }
 
   async function listen(): Promise<void> {

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tellTally } from '../full/figure.ts';
 import {
   findLostByEngine,
   findLostByGateway,
@@ -18,9 +19,9 @@ import {
 } from './cuts.ts';
 import { CUTS } from './disk.ts';
 
-/** How many cuts are tried; `CUT_POINTS` asks for more. A hundredth of them, and a few more, are opened by the real gateway. */
+/** How many cuts are tried; `CUT_POINTS` asks for more. A few of them are opened by the real gateway. */
 const POINTS = Number(process.env.CUT_POINTS ?? 2_000);
-const GATEWAY_POINTS = 9 + POINTS / 100;
+const GATEWAY_POINTS = 10 + POINTS / 200;
 const TASKS = 150;
 /** The fsyncs of each writer that fail; the writer that follows it, a thread of its own, counts anew. */
 const FAILING_SYNCS = '25..27';
@@ -53,8 +54,8 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
     );
     expect(byGateway.lost).toEqual([]);
     expect(byGateway.tried).toBeGreaterThan(0);
-    console.log(`figure: power-cuts ${byEngine.tried} cuts`);
-    console.log(`figure: power-cuts-opened-by-the-gateway ${byGateway.tried} cuts`);
+    tellTally('power-cuts', byEngine.tried, 'cuts');
+    tellTally('power-cuts-opened-by-the-gateway', byGateway.tried, 'cuts');
   });
 
   test('lose nothing that was answered after an fsync had failed: nothing rests on what it was for', async () => {
@@ -64,12 +65,12 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
     expect(failed).toBeGreaterThan(0);
     const { tried, promises, lost } = await tryCuts(
       operations,
-      spreadBehindFailures(operations, POINTS / 8, REACH),
+      spreadBehindFailures(operations, POINTS / 20, REACH),
       findLostByEngine,
     );
     expect(lost).toEqual([]);
     expect(promises).toBeGreaterThan(TASKS);
-    console.log(`figure: power-cuts-after-failed-fsync ${tried} cuts`);
-    console.log(`figure: failed-fsyncs ${failed} fsyncs`);
+    tellTally('power-cuts-after-failed-fsync', tried, 'cuts');
+    tellTally('failed-fsyncs', failed, 'fsyncs');
   });
 });

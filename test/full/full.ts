@@ -1,9 +1,7 @@
 /**
- * `npm run test:full -- --minutes 20`: the random suites again and again, each time from other seeds, for as long as
- * it is given; then two tables, of what was tried and of what the suites measured on the way. The first failure ends
- * it, with the suite's own words (they name the seed).
- *
- * A suite tells a figure by printing a line `figure: NAME VALUE UNIT`.
+ * `npm run test:full -- --minutes 20`: the random and the slow suites again and again, each time from other seeds, for
+ * as long as it is given, each at least once; then tables of what was tried and of what was measured on the way. The
+ * first failure ends it, with the suite's own words (they name the seed).
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism, cpus, totalmem } from 'node:os';
@@ -11,15 +9,16 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { SUITES, type Suite } from './suites.ts';
 
 type Tried = { readonly rounds: number; readonly seconds: number };
-type Figure = { readonly unit: string; readonly values: readonly string[] };
+type Figure = { readonly unit: string; readonly values: readonly number[] };
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '20' } } });
 const startMs = performance.now();
 const endMs = startMs + Number(values.minutes) * 60_000;
 const tried = new Map<string, Tried>();
 const figures = new Map<string, Figure>();
+const tallies = new Map<string, Figure>();
 
-for (let round = 0; performance.now() < endMs; round += 1) {
+for (let round = 0; round < SUITES.length || performance.now() < endMs; round += 1) {
   const suite = SUITES[round % SUITES.length];
   if (!suite) break;
   const beganMs = performance.now();
@@ -32,13 +31,14 @@ for (let round = 0; performance.now() < endMs; round += 1) {
   const before = tried.get(suite.name) ?? { rounds: 0, seconds: 0 };
   const seconds = (performance.now() - beganMs) / 1_000;
   tried.set(suite.name, { rounds: before.rounds + 1, seconds: before.seconds + seconds });
-  keepFigures(printed);
-  console.log(`${suite.name}: passed in ${seconds.toFixed(0)} s`);
+  gather('figure', printed, figures);
+  gather('tally', printed, tallies);
+  console.error(`${suite.name}: passed in ${seconds.toFixed(0)} s`);
 }
 printTables();
 
 /** Runs one suite; its output is shown only when it fails. */
-function runSuite({ files, variable, each }: Suite): Promise<{ passed: boolean; printed: string }> {
+function runSuite({ files, env }: Suite): Promise<{ passed: boolean; printed: string }> {
   const config = [
     'run',
     '--config',
@@ -48,7 +48,7 @@ function runSuite({ files, variable, each }: Suite): Promise<{ passed: boolean; 
     '--disableConsoleIntercept=true',
   ];
   const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...config, ...files], {
-    env: { ...process.env, [variable]: String(each) },
+    env: { ...process.env, ...env },
   });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -61,30 +61,30 @@ function runSuite({ files, variable, each }: Suite): Promise<{ passed: boolean; 
   });
 }
 
-function keepFigures(printed: string): void {
-  for (const [, name = '', value = '', unit = ''] of printed.matchAll(/^figure: (.+) (\S+) (\S+)$/gm)) {
-    const before = figures.get(name)?.values ?? [];
-    figures.set(name, { unit, values: [...before, value] });
+function gather(kind: 'figure' | 'tally', printed: string, into: Map<string, Figure>): void {
+  const lines = new RegExp(`^${kind}: (.+) (\\S+) (\\S+)$`, 'gm');
+  for (const [, name = '', value = '', unit = ''] of printed.matchAll(lines)) {
+    const before = into.get(name)?.values ?? [];
+    into.set(name, { unit, values: [...before, Number(value)] });
   }
 }
 
 function printTables(): void {
   const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
   const memory = (totalmem() / 2 ** 30).toFixed(0);
-  console.log(
-    `\n${minutes} minutes on ${availableParallelism()} cores (${cpus()[0]?.model}), ${memory} GiB, Node ${process.version}\n`,
-  );
-  console.log('| suite | rounds passed | tried in all | seconds |');
-  console.log('|---|---|---|---|');
-  for (const { name, unit, each, times } of SUITES) {
+  const machine = `${availableParallelism()} cores (${cpus()[0]?.model}), ${memory} GiB, Node ${process.version}`;
+  console.log(`\n${minutes} minutes on ${machine}\n`);
+  console.log('| suite | rounds passed | seconds |\n|---|---|---|');
+  for (const { name } of SUITES) {
     const { rounds, seconds } = tried.get(name) ?? { rounds: 0, seconds: 0 };
-    const all = (rounds * each * times).toLocaleString('en');
-    console.log(`| ${name} | ${rounds} | ${all} ${unit} | ${seconds.toFixed(0)} |`);
+    console.log(`| ${name} | ${rounds} | ${seconds.toFixed(0)} |`);
   }
-  console.log('\n| figure | lowest | highest | unit |');
-  console.log('|---|---|---|---|');
-  for (const [name, { unit, values: told }] of figures) {
-    const sorted = told.toSorted((a, b) => Number.parseFloat(a) - Number.parseFloat(b));
-    console.log(`| ${name} | ${sorted.at(0)} | ${sorted.at(-1)} | ${unit} |`);
+  console.log('\n| tried or counted | in all | |\n|---|---|---|');
+  for (const [name, { unit, values: counts }] of tallies) {
+    const all = counts.reduce((sum, count) => sum + count, 0);
+    console.log(`| ${name} | ${all.toLocaleString('en')} | ${unit} |`);
   }
+  console.log('\n| measured | least | greatest | |\n|---|---|---|---|');
+  for (const [name, { unit, values: measured }] of figures)
+    console.log(`| ${name} | ${Math.min(...measured)} | ${Math.max(...measured)} | ${unit} |`);
 }

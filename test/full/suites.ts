@@ -3,76 +3,45 @@ export type Suite = {
   readonly name: string;
   /** What vitest is told to run. */
   readonly files: readonly string[];
-  /** What one round tries, in words, and how much: `each` is handed over in the variable, `times` it is tried. */
-  readonly unit: string;
-  readonly variable: string;
-  readonly each: number;
-  readonly times: number;
+  /** How much is tried: what the suites read from their environment. */
+  readonly env: Readonly<Record<string, string>>;
 };
 
 export const SUITES: readonly Suite[] = [
-  {
-    name: 'model',
-    files: ['test/model'],
-    unit: 'lives',
-    variable: 'MODEL_RUNS',
-    each: 5_000,
-    times: 2,
-  },
+  { name: 'model', files: ['test/model'], env: { MODEL_RUNS: '5000', MODEL_REDIS_RUNS: '250' } },
   {
     name: 'races',
     files: ['test/races/races.test.ts'],
-    unit: 'orders',
-    variable: 'RACE_RUNS',
-    each: 5_000,
-    times: 18,
+    env: { RACE_RUNS: '5000', RACE_REDIS_RUNS: '250' },
   },
   {
-    name: 'planted designs',
-    files: ['test/races/mutants.test.ts', 'test/races/replay.test.ts', 'test/unit/reach.test.ts'],
-    unit: 'rounds',
-    variable: 'PLANTED_ROUNDS',
-    each: 1,
-    times: 1,
+    name: 'wrong designs',
+    files: ['test/races/mutants.test.ts', 'test/races/replay.test.ts', 'test/unit'],
+    env: {},
   },
   {
     name: 'kill',
-    files: ['test/faults/kill.test.ts'],
-    unit: 'kills',
-    variable: 'KILL_CYCLES',
-    each: 50,
-    times: 1,
+    files: ['test/faults/kill.test.ts', 'test/faults/terminate.test.ts'],
+    env: { KILL_CYCLES: '50', TERM_CYCLES: '10' },
   },
+  { name: 'power cut', files: ['test/faults/power-cut.test.ts'], env: { CUT_POINTS: '8000' } },
   {
-    name: 'power cut',
-    files: ['test/faults/power-cut.test.ts'],
-    unit: 'cuts',
-    variable: 'CUT_POINTS',
-    each: 8_000,
-    times: 1,
+    name: 'disk',
+    files: ['test/faults/disk-full.test.ts', 'test/faults/io-errors.test.ts', 'test/faults/flips.test.ts'],
+    env: { OUTAGE_TIMES: '3', FLIP_RUNS: '1000' },
   },
+  { name: 'time', files: ['test/time'], env: {} },
+  { name: 'overload', files: ['test/overload'], env: { OVERLOAD_SCALE: '3' } },
   {
     name: 'fuzz',
-    files: ['test/http/fuzz.test.ts'],
-    unit: 'inputs a property',
-    variable: 'FUZZ_RUNS',
-    each: 5_000,
-    times: 1,
+    files: ['test/http/fuzz.test.ts', 'test/security/fuzz.test.ts', 'test/security/keywords.test.ts'],
+    env: { FUZZ_RUNS: '500000', PROPERTY_RUNS: '5000', VALID_RUNS: '2000' },
   },
+  { name: 'security', files: ['test/security', 'test/push'], env: {} },
   {
     name: 'replicas',
-    files: ['test/replicas/replicas.test.ts'],
-    unit: 'kills',
-    variable: 'REPLICA_KILLS',
-    each: 20,
-    times: 1,
+    files: ['test/replicas'],
+    env: { REPLICA_KILLS: '20', REDIS_KILLS: '10', STORE_FAULT_SECONDS: '10' },
   },
-  {
-    name: 'network to Redis',
-    files: ['test/replicas/faults.test.ts'],
-    unit: 'seconds of faults',
-    variable: 'STORE_FAULT_SECONDS',
-    each: 30,
-    times: 7,
-  },
+  { name: 'lost results', files: ['test/faults/lost-results.test.ts'], env: { RUN_TASKS: '2000' } },
 ];

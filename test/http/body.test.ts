@@ -4,7 +4,7 @@ import { buildCall } from '../contract/calls.ts';
 import { ask } from './ask.ts';
 import { createFakeGateway } from './fake-gateway.ts';
 import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
-import { openWire, type Wire } from './wire.ts';
+import { exchange, openWire, type Wire } from './wire.ts';
 
 const BODY_BYTES_MAX = 200_000;
 const gateway = createFakeGateway();
@@ -208,6 +208,40 @@ describe('bodies that arrive at the same time', () => {
     expect((await ask(tight.url, submit)).status).toBe(200);
     for (const wire of slow) wire.close();
     await expect.poll(async () => (await ask(tight.url, large)).status).toBe(200);
+    await tight.stop();
+  });
+});
+
+describe('bodies that announce much', () => {
+  test('take the room of what they announce only once they have grown large', async () => {
+    const tight = await openGate(gateway, { limits: { bodyBytesMax: 1_000_000, bodiesBytesMax: 1_500_000 } });
+    const head = 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n';
+    const slow = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const wire = await openWire(tight.port);
+        wire.write(`${head}Expect: 100-continue\r\n\r\n`);
+        await wire.readUntil(/100 Continue/);
+        wire.write(' ');
+        return wire;
+      }),
+    );
+    const large = { ...submit, body: `${String(submit.body)}${' '.repeat(100_000)}` };
+    expect((await ask(tight.url, large)).status).toBe(200);
+    for (const wire of slow) wire.close();
+    await tight.stop();
+  });
+
+  test('one that grows when there is no more room is asked to come again, and its connection goes on', async () => {
+    const tight = await openGate(gateway, { limits: { bodyBytesMax: 200_000, bodiesBytesMax: 300_000 } });
+    const grown = await openWire(tight.port);
+    grown.write(
+      `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n${' '.repeat(70_000)}`,
+    );
+    const large = `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 150000\r\n\r\n${' '.repeat(150_000)}`;
+    await expect
+      .poll(() => exchange(tight.port, `${large}GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`))
+      .toMatch(/^HTTP\/1\.1 503 .*"code":"busy".*HTTP\/1\.1 200 .*"ok"/s);
+    grown.close();
     await tight.stop();
   });
 });

@@ -8,7 +8,7 @@ import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
 import { exchange } from './wire.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
-const RUNS = Number(process.env.FUZZ_RUNS ?? 400);
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 400);
 const gateway = createFakeGateway();
 let gate: Gate;
 beforeAll(async () => {

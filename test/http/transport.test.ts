@@ -1,6 +1,6 @@
 /** What is no proper request: always an answer or a closed connection, never a crash and never a 5xx. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createFakeGateway } from './fake-gateway.ts';
+import { createFakeGateway, TASK } from './fake-gateway.ts';
 import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
 import { exchange, openWire } from './wire.ts';
 
@@ -67,6 +67,41 @@ describe('what is no HTTP', () => {
     expect(text).toMatch(/^HTTP\/1\.1 404 /);
     expect(text).toContain('Task-Gateway-Version: ');
     expect(bodyOf(text)).toMatchObject({ code: 'route_not_found' });
+  });
+
+  test('what is broken behind a request waits for the answer to that request', async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow = await openGate(createFakeGateway({ getTask: () => held.then(() => TASK) }));
+    const wire = await openWire(slow.port);
+    wire.write(`GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(2));
+    wire.write('garbage\r\n\r\n');
+    // Another connection is served meanwhile, so the garbage has been looked at.
+    await exchange(slow.port, 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    release();
+    const statuses = [...(await wire.readAll()).matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1]);
+    expect(statuses).toEqual(['200', '200', '400']);
+    await slow.stop();
+  });
+
+  test('a body that breaks off behind a request in work is answered by closing, never in its place', async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow = await openGate(createFakeGateway({ getTask: () => held.then(() => TASK) }));
+    const get = `GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const head = 'POST /api/agent/heartbeat HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+    expect(await exchange(slow.port, `${get}${head}garbage\r\n\r\n`)).toBe('');
+    release();
+    await slow.stop();
+  });
+
+  test('leave to send a body is never written into the answer before it', async () => {
+    const expecting = 'GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n';
+    const text = await exchange(gate.port, expecting.repeat(3));
+    // The second gets no leave before its turn, so its answer is the last one.
+    expect(text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200', 'HTTP/1.1 200']);
+    for (const answer of text.split(/(?=HTTP\/1\.1 200)/).slice(1))
+      expect(bodyOf(answer)).toHaveProperty('name');
   });
 
   test('a request behind a stream on the same connection is not answered into it', async () => {

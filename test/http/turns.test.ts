@@ -11,11 +11,11 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 const fresh = (): Share => ({ turn: 0, events: 0 });
 
 describe('turns', () => {
-  test('a share is eight events, and a fresh one after a wait', async () => {
+  test('a share is four events, and a fresh one after a wait', async () => {
     const turns = createTurns();
     const share = fresh();
-    const spend = (): readonly boolean[] => Array.from({ length: 8 }, () => turns.spend(share));
-    const whole = [false, false, false, false, false, false, false, true];
+    const spend = (): readonly boolean[] => Array.from({ length: 4 }, () => turns.spend(share));
+    const whole = [false, false, false, true];
     expect(spend()).toEqual(whole);
     expect(turns.spend(share)).toBe(true);
     await turns.next(share);
@@ -31,7 +31,7 @@ describe('turns', () => {
     }
   });
 
-  test('of those who queue up eight go on at a time, the first first', async () => {
+  test('of those who queue up one goes on at a time, the first first', async () => {
     const turns = createTurns();
     const went: number[] = [];
     const perTurn: number[] = [];
@@ -43,7 +43,7 @@ describe('turns', () => {
       turn = nextTurn();
     }
     expect(went).toEqual(Array.from({ length: 20 }, (_, n) => n));
-    expect(Math.max(...perTurn)).toBeLessThanOrEqual(8);
+    expect(Math.max(...perTurn)).toBe(1);
   });
 });
 
@@ -71,6 +71,6 @@ describe('a replay to a quick reader', () => {
     }
     expect(await reading).toContain('"request_id":"r499"');
     // A share, and the one that is taken ahead of the next; a turn may end a moment after the count.
-    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 9);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 5);
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { createPlainStore } from '../fakes/plain-store.ts';
 import { REDIS_STORES } from '../fakes/stores.ts';
+import { tellTally } from '../full/figure.ts';
 import { type Lifetimes, live } from './life.ts';
 import { createLifetimes, createRedisLifetimes } from './lifetimes.ts';
 import { operations } from './operations.ts';
@@ -24,6 +25,7 @@ async function tryLives(lifetimes: () => Lifetimes, crash: boolean, runs = RUNS)
     endOnFailure: false,
     ...(seed !== undefined && { seed: Number(seed) }),
   });
+  tellTally('model:lives', runs, 'lives');
 }
 
 describe('the eight invariants hold after every operation', () => {

@@ -65,7 +65,7 @@ const kinds: readonly Kind[] = [
   ],
 ];
 
-describe('callers that come and go', () => {
+describe('callers that come and go', { timeout: 120_000 }, () => {
   test.each(kinds)('%s leave nothing behind', async (_title, bytes, stayFor) => {
     const round = async (): Promise<void> => {
       await Promise.all(Array.from({ length: AT_ONCE }, () => comeAndGo(bytes(), stayFor)));

@@ -7,7 +7,8 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Stream, subscribe } from '../e2e/wire.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { percentile, printFigure } from './measure.ts';
+import { tellFigure } from '../full/figure.ts';
+import { percentile } from './measure.ts';
 import { SCALE } from './soak.ts';
 import { type Caller, createCaller } from './submitting.ts';
 
@@ -56,12 +57,15 @@ async function sample(): Promise<Times> {
 
 let alone: Times | null = null;
 
-/** Prints the 99th percentiles, and how many times those of the session alone they are. */
+/** Prints what is usual and what is rare, and how many times those of the session alone they are. */
 function printTimes(beside: string, times: Times): void {
   for (const what of ['submit', 'get', 'event'] as const) {
-    const ms = percentile(times[what], 0.99);
-    printFigure(`${what}_p99_${beside}`, ms, 'ms');
-    if (alone) printFigure(`${what}_p99_${beside}_ratio`, ms / percentile(alone[what], 0.99), 'x');
+    for (const share of [0.5, 0.99]) {
+      const ms = percentile(times[what], share);
+      const name = `${what}_p${share * 100}_${beside}`;
+      tellFigure(name, ms, 'ms');
+      if (alone) tellFigure(`${name}_ratio`, ms / percentile(alone[what], share), 'x');
+    }
   }
 }
 
@@ -133,8 +137,8 @@ describe('another session', { timeout: 300_000 }, () => {
     printTimes('beside_replay', await sample());
     await vi.waitFor(() => expect(replays.length).toBe(REPLAYS_AT_ONCE));
     const ended = replays.map((replay) => replay.stop());
-    printFigure(
-      'replays_meanwhile',
+    tellFigure(
+      'replays-meanwhile',
       ended.reduce((sum, count) => sum + count, 0),
       'replays',
     );

@@ -1,4 +1,4 @@
-/** What a process costs, as Linux counts it, and how a figure is told. */
+/** What a process costs, as Linux counts it. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Memory of a process that is in RAM, in KiB. */
@@ -26,10 +26,4 @@ export function readCpuMs(pid: number): number {
 export function percentile(numbers: readonly number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-/** Tells a figure in the one form that is collected: `figure: NAME VALUE UNIT`. */
-export function printFigure(name: string, value: number, unit: string): void {
-  const digits = Math.abs(value) >= 100 ? 0 : 2;
-  console.log(`figure: ${name} ${value.toFixed(digits)} ${unit}`);
 }

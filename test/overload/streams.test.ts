@@ -2,13 +2,15 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Stream, subscribe } from '../e2e/wire.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { tellFigure } from '../full/figure.ts';
 import { startCrowd } from './crowd.ts';
-import { printFigure, readRssKiB } from './measure.ts';
+import { readRssKiB } from './measure.ts';
 import { SCALE } from './soak.ts';
 import { createCaller } from './submitting.ts';
 
 const STREAMS = Math.min(10_000, Math.round(2_000 * SCALE));
-const SESSIONS = 100;
+/** So many that at the largest scale none has as many streams as a session may have. */
+const SESSIONS = 200;
 const EVENTS_EACH = 5;
 const JOINS = 20;
 const EVENTS = 10_000;
@@ -41,10 +43,11 @@ test(`${STREAMS} streams at once each get every event of their session once, in 
   try {
     const beforeKiB = readRssKiB(gateway.pid);
     await crowd.open(Array.from({ length: STREAMS }, (_, place) => names[place % SESSIONS] ?? ''));
-    printFigure(`stream_memory_of_${STREAMS}`, (readRssKiB(gateway.pid) - beforeKiB) / STREAMS, 'KiB');
+    tellFigure(`stream_memory_of_${STREAMS}`, (readRssKiB(gateway.pid) - beforeKiB) / STREAMS, 'KiB');
     await Promise.all(names.map((cli_session_id) => caller.submitMany(EVENTS_EACH, { cli_session_id })));
     await crowd.awaitEvents(EVENTS_EACH);
-    for (const session of names) {
+    // Reading every session anew would cost more than the crowd.
+    for (const session of names.filter((_, place) => place % 4 === 0)) {
       const replay = await subscribe(gateway.baseUrl, session);
       await awaitEvents(replay, EVENTS_EACH);
       expect(new Set(idsOf(replay)).size).toBe(EVENTS_EACH);

@@ -20,15 +20,18 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
+import { askVersion, tellStory } from './command.ts';
+import { AGENT, AUTH, BLOCKED, PROGRAM, REQUIRED, STORY } from './programs.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'sdk/README.md'), 'utf8');
-const AUTH = 'task-gateway-default-secret';
 const SECONDS_MAX = 180;
 
 let folder: string;
 let project: string;
+/** What was packed: the contract's tarball and the kit's. */
+let tarballs: readonly string[];
 let gateway: GatewayProcess;
 const packed = new Map<string, readonly string[]>();
 
@@ -37,7 +40,7 @@ beforeAll(async () => {
   project = join(folder, 'project');
   mkdirSync(project);
   rmSync(join(ROOT, 'sdk/dist'), { recursive: true, force: true });
-  const tarballs = [await pack('generated'), await pack('sdk')];
+  tarballs = [await pack('generated'), await pack('sdk')];
   writeFileSync(
     join(project, 'package.json'),
     JSON.stringify({ name: 'empty', private: true, type: 'module' }),
@@ -73,6 +76,12 @@ async function pack(workspace: string): Promise<string> {
   return join(folder, report.filename);
 }
 
+/** Runs a tool of this repository's; rejects with what it printed. */
+function tool(file: string, args: readonly string[]) {
+  const script = join(ROOT, 'node_modules', file);
+  return run(process.execPath, [script, ...args], { timeout: SECONDS_MAX * 1_000, maxBuffer: 10_000_000 });
+}
+
 function installed(name: string): string {
   return join(project, 'node_modules', name);
 }
@@ -85,10 +94,14 @@ function listFiles(within: string): readonly string[] {
 
 describe('the tarball', () => {
   test('holds what is built, the README, the license and the manifest, and nothing else', () => {
-    const others = (packed.get('sdk') ?? []).filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path));
+    const built = /^(dist\/.+\.(js|d\.ts)|examples\/.+\.(js|html))$/;
+    const others = (packed.get('sdk') ?? []).filter((path) => !built.test(path));
     expect([...others].sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
     expect(packed.get('sdk')).toEqual(
-      expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js']),
+      expect.arrayContaining([
+        ...['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js', 'dist/agent/pulse-thread.js'],
+        ...['dist/testing/index.js', 'dist/cli/main.js', 'examples/client.js'],
+      ]),
     );
   });
 
@@ -114,11 +127,40 @@ describe('the tarball', () => {
     expect(JSON.stringify(lock)).not.toContain('hasInstallScript');
   });
 
-  test('lets both entries be found, and nothing behind them', () => {
+  test.each(['the contract’s', 'the kit’s'])('%s is published right: publint', async (whose) => {
+    const tarball = tarballs[whose === 'the kit’s' ? 1 : 0] ?? '';
+    const { stdout } = await tool('publint/src/cli.js', ['run', tarball, '--strict']);
+    expect(stdout).toContain('All good!');
+  });
+
+  test.each([
+    ['the contract’s', 0, ['.', './agent', './openapi.json', './openapi.3.2.json', './openapi.agent.json']],
+    ['the kit’s', 1, ['.', './agent', './testing']],
+  ] as const)(
+    '%s types are found where its code is: are the types wrong?',
+    async (_whose, index, entries) => {
+      const options = ['--profile', 'esm-only', '--format', 'json', '--entrypoints', ...entries];
+      const { stdout } = await tool('@arethetypeswrong/cli/dist/index.js', [
+        tarballs[index] ?? '',
+        ...options,
+      ]);
+      const { analysis } = JSON.parse(stdout);
+      expect(Object.keys(analysis.entrypoints).sort()).toEqual([...entries].sort());
+      const judged = analysis.problems.filter(
+        ({ resolutionKind = '' }) => !['node10', 'node16-cjs'].includes(resolutionKind),
+      );
+      expect(judged).toEqual([]);
+    },
+  );
+
+  test('lets its entries be found, and nothing behind them', () => {
     const { resolve } = createRequire(join(project, 'index.js'));
     expect(resolve('@task-gateway/sdk')).toBe(join(installed('@task-gateway/sdk'), 'dist/index.js'));
     expect(resolve('@task-gateway/sdk/agent')).toBe(
       join(installed('@task-gateway/sdk'), 'dist/agent/index.js'),
+    );
+    expect(resolve('@task-gateway/sdk/testing')).toBe(
+      join(installed('@task-gateway/sdk'), 'dist/testing/index.js'),
     );
     expect(() => resolve('@task-gateway/sdk/dist/client.js')).toThrow(/not defined by "exports"/);
   });
@@ -133,25 +175,7 @@ describe('installed in an empty project', () => {
   test.each(listNodes())(
     'it runs: %s',
     async (node) => {
-      writeFileSync(
-        join(project, 'story.js'),
-        `import { createClient, NotFoundError, TaskFailedError } from '@task-gateway/sdk';
-      import { createAgent } from '@task-gateway/sdk/agent';
-      const gateway = { baseUrl: process.env.GATEWAY_URL, auth: '${AUTH}' };
-      const client = createClient(gateway);
-      const handler = async ({ payload }, { reply }) => { reply('收到'); return { output: payload.text + '！' }; };
-      const agent = createAgent({ ...gateway, agentId: 'packed', tags: ['packed'], listen: {}, handler });
-      await agent.start();
-      const submission = { task_type: 'x', task_tags: ['packed'], payload: { text: '你好' }, cli_session_id: process.version };
-      const { request_id, result } = await client.runTask(submission);
-      const events = [];
-      for await (const event of client.subscribeEvents(process.version)) { events.push(event); break; }
-      const none = await client.runTask({ ...submission, task_tags: [] }).catch((error) => error);
-      const missing = await client.getTask('nothing').catch((error) => error);
-      await agent.stop();
-      const told = { result, same: events[0].request_id === request_id && events[0].result.output === result.output };
-      console.log(JSON.stringify({ ...told, none: none instanceof TaskFailedError && none.code, missing: missing instanceof NotFoundError }));`,
-      );
+      writeFileSync(join(project, 'story.js'), STORY);
       const env = { GATEWAY_URL: gateway.baseUrl };
       const { stdout, stderr } = await run(node, ['story.js'], { cwd: project, env, timeout: 30_000 });
       expect(stderr).toBe('');
@@ -160,6 +184,51 @@ describe('installed in an empty project', () => {
     },
     40_000,
   );
+
+  test.each(listNodes())(
+    'it can be required: %s',
+    async (node) => {
+      writeFileSync(join(project, 'story.cjs'), REQUIRED);
+      const { stdout } = await run(node, ['story.cjs'], { cwd: project, timeout: 30_000 });
+      expect(stdout).toBe('required\n');
+    },
+    40_000,
+  );
+
+  test.each(listNodes())(
+    'its agent beats from a thread while a handler blocks: %s',
+    async (node) => {
+      writeFileSync(join(project, 'blocked.js'), BLOCKED);
+      const { stdout } = await run(node, ['blocked.js'], { cwd: project, timeout: 30_000 });
+      expect(Number(stdout)).toBeGreaterThanOrEqual(2);
+    },
+    40_000,
+  );
+
+  const command = () => join(project, 'node_modules/.bin/task-gateway');
+
+  test.each(listNodes())(
+    'its command runs a task through a program that is an agent: %s',
+    async (node) => {
+      expect(await tellStory(node, command(), gateway.baseUrl)).toEqual({
+        doctor: expect.stringMatching(/✓ A task went to an agent/),
+        output: '{"text":"你好"}\n',
+        agentExit: 0,
+      });
+    },
+    60_000,
+  );
+
+  test('its command says in one sentence that a Node is too old', async () => {
+    expect(readFileSync(command(), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+    for (const version of ['18.20.8', '20.18.3']) {
+      const said = `task-gateway needs Node 20.19 or newer and this is Node ${version}: install a newer one (https://nodejs.org).\n`;
+      expect(await askVersion(command(), version)).toEqual({ code: 1, said });
+    }
+    for (const version of ['20.19.0', '22.0.0']) {
+      expect(await askVersion(command(), version)).toEqual({ code: 0, said: '' });
+    }
+  });
 
   test.each(listNodes())(
     'the README’s first lines do what they say: %s',
@@ -172,16 +241,6 @@ describe('installed in an empty project', () => {
     },
     40_000,
   );
-
-  const program = `import { createClient, TaskFailedError, type Task } from '@task-gateway/sdk';
-    import type { components } from '@task-gateway/contract';
-    const client = createClient({ baseUrl: 'http://127.0.0.1:8080', auth: 'x' });
-    const task: components['schemas']['TaskInfo'] = await client.getTask('t') satisfies Task;
-    for await (const { status } of client.subscribeEvents('s')) if (status === 'failed') break;
-    export const told = (error: unknown) => (error instanceof TaskFailedError ? error.task.error_info : task.status);`;
-  const agent = `import { createAgent, type Handler } from '@task-gateway/sdk/agent';
-    const handler: Handler = async (task, { progress }) => { progress(1); return { output: task.task_type }; };
-    export const agent = createAgent({ baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: [], handler });`;
 
   test.each([
     [
@@ -208,8 +267,8 @@ describe('installed in an empty project', () => {
         const link = join(project, 'node_modules', name);
         if (!existsSync(link)) symlinkSync(join(ROOT, 'node_modules', name), link);
       }
-      writeFileSync(join(project, 'program.ts'), program);
-      writeFileSync(join(project, 'agent.ts'), agent);
+      writeFileSync(join(project, 'program.ts'), PROGRAM);
+      writeFileSync(join(project, 'agent.ts'), AGENT);
       const compilerOptions = {
         target: 'es2022',
         strict: true,

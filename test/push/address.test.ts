@@ -11,6 +11,22 @@ function readHost(host: string): string {
   return new URL(`http://${host}/`).hostname.replace(/^\[|\]$/g, '');
 }
 
+/** Classes of disguise, by how the host is written. */
+const WAYS: Readonly<Record<string, RegExp>> = {
+  'one decimal number': /^[1-9]\d*$/,
+  hexadecimal: /^0x[0-9a-f]+$/i,
+  'octal or hexadecimal parts': /^0[0-7x][0-9a-f]*\./i,
+  'fewer than four parts': /^(0x)?[0-9a-f]+(\.(0x)?[0-9a-f]+){1,2}$/i,
+  'percent-encoded or of other scripts': /%|[^ -~]/,
+  'mapped IPv6': /^\[(::|0:0:0:0:0:|0000:0000:0000:0000:0000:)ffff:/i,
+  'translated and compatible IPv6': /^\[::(ffff:0:|[0-9a-f]{1,4}:|\d+\.)/i,
+  NAT64: /^\[64:ff9b:/i,
+  '6to4': /^\[2002:/i,
+  'Teredo and ISATAP': /^\[2001:0?:|5efe:/i,
+  'unique local IPv6': /^\[fd/i,
+  'link-local IPv6': /^\[fe[89ab]/i,
+};
+
 describe('what is never reached', () => {
   for (const [reason, hosts] of Object.entries(HOSTILE)) {
     test(`${reason}: ${hosts.length} ways to write it`, () => {
@@ -23,6 +39,11 @@ describe('what is never reached', () => {
     const all = Object.values(HOSTILE).flat();
     expect(new Set(all).size).toBe(all.length);
     expect(all.length).toBeGreaterThanOrEqual(120);
+    for (const [reason, hosts] of Object.entries(HOSTILE))
+      expect(hosts.length, reason).toBeGreaterThanOrEqual(5);
+    // Ways of writing, whatever the address: each stands there at least five times.
+    const count = (way: RegExp): number => all.filter((host) => way.test(host)).length;
+    for (const [name, way] of Object.entries(WAYS)) expect(count(way), name).toBeGreaterThanOrEqual(5);
   });
 
   test('no allow list lifts it', () => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
 import { settleMicrotasks } from '../fakes/clock.ts';
+import { tellTally } from '../full/figure.ts';
 import { HOSTILE } from './addresses.ts';
 import { openAgent, openPusher } from './opened.ts';
 import { answer, type Script, type ScriptedAgent } from './scripted-agent.ts';
@@ -76,6 +77,7 @@ describe('denied addresses', () => {
       }
     }
     expect(refused.length).toBeGreaterThanOrEqual(120);
+    tellTally('hostile-addresses-refused', refused.length, 'addresses');
   });
 
   test('of several addresses of a name only the allowed ones are tried', async () => {
@@ -229,6 +231,33 @@ describe('bounds', () => {
     );
     expect(await pushTask(openPusher(), announced.url)).toEqual({ kind: 'acknowledged', status: 200 });
     await announced.until(({ open }) => open() === 0);
+  });
+
+  test.each([
+    ['a redirect to itself', 'HTTP/1.1 307 X\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n', 'untaken'],
+    ['a redirect to metadata', 'HTTP/1.1 302 X\r\nlocation: http://169.254.169.254/\r\n\r\n', 'untaken'],
+    ['a permanent redirect with a refresh', 'HTTP/1.1 301 X\r\nrefresh: 0;url=/again\r\n\r\n', 'untaken'],
+    ['several choices', 'HTTP/1.1 300 X\r\nlocation: /a\r\nlocation: /b\r\n\r\n', 'untaken'],
+    ['a reason of 10,000 characters', `HTTP/1.1 500 ${'canary'.repeat(1_700)}\r\n\r\n`, 'unknown'],
+    ['a reason without an end', `HTTP/1.1 500 ${'canary'.repeat(40_000)}`, 'unknown'],
+    ['a header without an end', `HTTP/1.1 500 X\r\nx: ${'canary'.repeat(40_000)}`, 'unknown'],
+    ['escapes in its reason', 'HTTP/1.1 500 \u001b[31mcanary\u001b]0;\u0007\r\n\r\n', 'unknown'],
+    ['a status of four digits', 'HTTP/1.1 2000 canary\r\n\r\n', 'unknown'],
+    ['a status of no digits', 'HTTP/1.1 OK canary\r\n\r\n', 'unknown'],
+    ['another protocol', 'SSH-2.0-canary\r\n', 'unknown'],
+    [
+      'a switch of protocols',
+      'HTTP/1.1 101 canary\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n',
+      'unknown',
+    ],
+  ])('an answer with %s is not followed, and none of it is told', async (_what, bytes, kind) => {
+    const agent = await openAgent((socket) => socket.end(bytes));
+    const outcome = await pushTask(openPusher({ limits: { answerWithinMs: 2_000 } }), agent.url);
+    expect(outcome.kind).toBe(kind);
+    expect(JSON.stringify(outcome)).not.toMatch(/canary|location|again|\\u00/);
+    expect('error' in outcome ? outcome.error.length : 0).toBeLessThan(100);
+    expect(agent.connections()).toBe(1);
+    expect(agent.requests).toHaveLength(1);
   });
 
   test('an answer that never ends is left after a while', async () => {

@@ -7,6 +7,7 @@ import type { FakeClock } from '../fakes/clock.ts';
 import { createLyingStorage } from '../fakes/lying-storage.ts';
 import { createPlainStore } from '../fakes/plain-store.ts';
 import { SILENT } from '../fakes/silence.ts';
+import { tellFigure } from '../full/figure.ts';
 import { live } from '../model/life.ts';
 import { createLifetimes } from '../model/lifetimes.ts';
 import { operations } from '../model/operations.ts';
@@ -28,7 +29,7 @@ const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'mod
 
 async function isFound(property: fc.IAsyncProperty<unknown>, name: string, numRuns = RUNS): Promise<boolean> {
   const { failed, numRuns: tried } = await fc.check(property, { numRuns, endOnFailure: true });
-  if (failed) console.log(`figure: found/${name} ${tried} runs`);
+  if (failed) tellFigure(`found/${name}`, tried, 'runs');
   return failed;
 }
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { QUICK_STORES, REDIS_STORES } from '../fakes/stores.ts';
+import { tellTally } from '../full/figure.ts';
 import { describeRace, RACES } from './races.ts';
 
 /** How many interleavings of each race; `RACE_RUNS` asks for more. */
@@ -17,6 +18,7 @@ describe.each([
   for (const [name, race] of Object.entries(RACES)) {
     test(`${name}: no order of events breaks an invariant`, { timeout: 600_000 }, async () => {
       await fc.assert(describeRace(open, race), { numRuns: runs });
+      tellTally(`races:${name}`, runs, 'orders');
     });
   }
 });

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openFreshStore } from '../fakes/stores.ts';
 import { recordCalls } from '../fakes/transcript.ts';
+import { tellTally } from '../full/figure.ts';
 import { live } from '../model/life.ts';
 import { createLifetimes } from '../model/lifetimes.ts';
 import { operations } from '../model/operations.ts';
@@ -49,10 +50,10 @@ async function countEqual(record: (seed: number) => Promise<readonly string[]>):
 
 test('a life is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
   const equal = await countEqual(recordLife);
-  console.log(`figure: replay.lives ${equal}/${SEEDS.length} seeds`);
+  tellTally('replayed-alike:lives', equal, 'seeds');
 });
 
 test('a race is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
   const equal = await countEqual(recordRace);
-  console.log(`figure: replay.races ${equal}/${SEEDS.length} seeds`);
+  tellTally('replayed-alike:races', equal, 'seeds');
 });

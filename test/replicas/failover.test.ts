@@ -5,6 +5,7 @@ import { demandRedis, REDIS_COMMANDS, startReplicated, startSentinel } from '../
 import { createHistory } from '../faults/history.ts';
 import { createLoad } from '../faults/load.ts';
 import { createWitness } from '../faults/witness.ts';
+import { tellFigure, tellTally } from '../full/figure.ts';
 import { startReplicas } from './replicas.ts';
 
 demandRedis('the failover by Sentinel');
@@ -43,7 +44,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     const killedMs = performance.now();
     await vi.waitFor(async () => expect((await fetch(`${one}/readyz`)).status).toBe(503), WAIT);
     await untilReady();
-    console.log(`figure: sentinel.back-after ${Math.round(performance.now() - killedMs)} ms`);
+    tellFigure('sentinel.back-after', Math.round(performance.now() - killedMs), 'ms');
     const id = await submit(one, { timeout: 600 });
     expect((await getAdmin(two, '/api/admin/tasks')).body.tasks).toContainEqual(
       expect.objectContaining({ request_id: id }),
@@ -70,6 +71,6 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     for (const url of [one, two]) expect(await history.check(url)).toEqual([]);
     await submit(two);
     expect(witness.broken).toEqual([]);
-    console.log(`figure: sentinel.acknowledged ${history.count().submitted} tasks`);
+    tellTally('sentinel.acknowledged', history.count().submitted, 'tasks');
   });
 });

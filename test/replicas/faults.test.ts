@@ -12,6 +12,7 @@ import { type NetworkFault, startTcpProxy, type TcpProxy } from '../fakes/tcp-pr
 import { createHistory } from '../faults/history.ts';
 import { createLoad } from '../faults/load.ts';
 import { createWitness, type Witness } from '../faults/witness.ts';
+import { tellFigure, tellTally } from '../full/figure.ts';
 import { type Replicas, startReplicas } from './replicas.ts';
 
 demandRedis('faults between the gateway and Redis');
@@ -87,8 +88,8 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
       await load.pause();
       expect(witness.broken).toEqual([]);
       expect(await history.check(url())).toEqual([]);
-      console.log(`figure: redis.${name.replaceAll(' ', '-')}:longest-call ${Math.round(longestMs)} ms`);
-      console.log(`figure: redis.${name.replaceAll(' ', '-')}:back-after ${Math.round(backMs)} ms`);
+      tellFigure(`redis.${name.replaceAll(' ', '-')}:longest-call`, Math.round(longestMs), 'ms');
+      tellFigure(`redis.${name.replaceAll(' ', '-')}:back-after`, Math.round(backMs), 'ms');
     },
   );
 
@@ -121,13 +122,13 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
       await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(503), WAIT);
       await redis.restart();
       const backMs = await untilBack();
-      console.log(`figure: redis.killed:back-after ${Math.round(backMs)} ms`);
+      tellFigure('redis.killed:back-after', Math.round(backMs), 'ms');
       expect(await history.check(url(), { unavailable: true })).toEqual([]);
     }
     await load.pause();
     expect(witness.broken).toEqual([]);
     expect(await history.check(url())).toEqual([]);
-    console.log(`figure: redis.killed:acknowledged ${history.count().submitted} tasks`);
+    tellTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
   });
 
   test('whose Redis comes back empty says so, answers nothing from it, and begins anew only when it is started anew', async () => {

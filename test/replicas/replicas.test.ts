@@ -10,6 +10,7 @@ import { SECRET } from '../fakes/gateway-process.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
 import { createHistory } from '../faults/history.ts';
 import { createLoad, SESSION } from '../faults/load.ts';
+import { tellFigure, tellTally } from '../full/figure.ts';
 import { type Replicas, startReplicas } from './replicas.ts';
 
 demandRedis('several replicas');
@@ -144,7 +145,7 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     const killedMs = performance.now();
     await vi.waitFor(() => expect(arrived.length).toBeGreaterThan(12), WAIT);
     const tookMs = (arrived[12]?.atMs ?? 0) - killedMs;
-    console.log(`figure: replicas.take-over ${Math.round(tookMs)} ms`);
+    tellFigure('replicas.take-over', Math.round(tookMs), 'ms');
     expect(tookMs).toBeLessThan(TAKEN_OVER_MS);
     expect(known).toContain(arrived[12]?.id);
     await replicas.restart(0);
@@ -193,7 +194,7 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     expect(new Set(told).size).toBe(told.length);
     expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
     const { submitted, cancelled, reported, shown } = history.count();
-    console.log(`figure: replicas.acknowledged ${submitted} tasks`);
+    tellTally('replicas.acknowledged', submitted, 'tasks');
     expect(Math.min(submitted, cancelled, reported, shown)).toBeGreaterThan(0);
   });
 });

@@ -130,6 +130,42 @@ describe('an agent stops', () => {
     });
   });
 
+  test('in two stages: what a handler still says after its signal is told', async () => {
+    const { handler, get } = createManualHandler();
+    const created = await startPulling({ handler, maxConcurrent: 3 });
+    await hand('t1', 't2', 't3');
+    const stopped = created.stop({ drainMs: 3_000, graceMs: 1_000 });
+    await pass(clock, 2_900);
+    expect(get('t1').signal.aborted).toBe(false);
+    await pass(clock, 200);
+    expect(get('t1').signal.aborted).toBe(true);
+    expect(gateway.outcomes.size).toBe(0);
+    get('t1').end('as far as I came');
+    get('t2').fail(get('t2').signal.reason);
+    await elapse(clock, stopped);
+    expect(gateway.outcomes.get('t1')).toMatchObject({ result: { output: 'as far as I came' } });
+    expect(gateway.outcomes.get('t2')).toMatchObject({
+      status: 'failed',
+      error_info: expect.stringMatching(/^the agent was stopped/),
+    });
+    expect(gateway.outcomes.get('t3')).toMatchObject({ status: 'failed' });
+    expect(gateway.fetch.sent.at(-1)?.url.pathname).toBe('/api/agent/unregister');
+  });
+
+  test('sooner when it is told to hurry', async () => {
+    const { handler, get } = createManualHandler();
+    const created = await startPulling({ handler });
+    await hand('t1');
+    const stopped = created.stop();
+    await pass(clock, 1_000);
+    expect(get('t1').signal.aborted).toBe(false);
+    const hurried = created.stop({ drainMs: 0, graceMs: 0 });
+    await pass(clock, 100);
+    expect(get('t1').signal.aborted).toBe(true);
+    await elapse(clock, Promise.all([stopped, hurried]));
+    expect(clock.nowMs()).toBeLessThan(3_000);
+  });
+
   test('and says that it drains again where it had to register meanwhile', async () => {
     const { handler, get } = createManualHandler();
     const created = await startPulling({ handler });

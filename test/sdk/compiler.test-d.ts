@@ -2,7 +2,12 @@
  * What the compiler says to users of the kit. Nothing here runs: the type check is the test. Each `@ts-expect-error`
  * stands above code that must not compile, and fails the check if it does.
  */
-import { type AgentOptions, createAgent, type Handler } from '../../sdk/agent/index.ts';
+import {
+  type AgentOptions,
+  createAgent,
+  type Handler,
+  type WorkStoppedError,
+} from '../../sdk/agent/index.ts';
 import {
   ApiError,
   createClient,
@@ -130,5 +135,19 @@ export const wrongHandler: Handler = () => 7;
 
 const agent = { baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: ['x'] };
 createAgent({ ...agent, handler } satisfies AgentOptions);
+createAgent({ tags: ['x'], maxConcurrent: 2, handler });
+createAgent({ ...agent, handler, endpoint: 'pull' });
+createAgent({ ...agent, handler, endpoint: 'https://agent.test/tasks' });
 // @ts-expect-error An agent without a handler does nothing.
 createAgent(agent);
+// @ts-expect-error An agent without tags gets nothing.
+createAgent({ handler });
+// @ts-expect-error An agent lists nothing.
+createAgent({ ...agent, handler, adminAuth: 'x' });
+
+export const stopReason = (error: WorkStoppedError): string => {
+  isTrue<Same<typeof error.code, 'task_cancelled' | 'task_timeout' | 'agent_stopped'>>();
+  return error.code;
+};
+// @ts-expect-error A handler is given the task it works on, which has no result yet.
+export const early: Handler = ({ result }) => result.output;

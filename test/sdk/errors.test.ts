@@ -1,8 +1,10 @@
 /** The error classes: which answer becomes which, what they tell, and that none of them tells a secret. */
+import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createTaskError } from '../../sdk/errors.ts';
+import { createApiError, createTaskError } from '../../sdk/errors.ts';
 import * as kit from '../../sdk/index.ts';
+import { readDocument } from '../contract/document-check.ts';
 import { createKitClock, elapse } from './kit-clock.ts';
 import { createScriptedFetch, json, type Step, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
@@ -69,6 +71,20 @@ describe('an answer that says no becomes the class of its status', () => {
     expect(error.message).toContain('(/timeout must be a number above 0; the body is no object)');
     expect(await fail(json(problem(422, 'validation_failed'), 422))).toMatchObject({ errors: [] });
   });
+});
+
+test('Every error status of the document has a class of its own, and every code stands in the README.', () => {
+  const { webhooks: _agents, ...gateway } = readDocument();
+  const text = JSON.stringify(gateway);
+  const statuses = [...new Set(text.match(/"[45]\d\d":\{/g))].map((one) => Number(one.slice(1, 4)));
+  expect(statuses.length).toBeGreaterThanOrEqual(9);
+  const classes = statuses.map((status) => createApiError({ status, attempts: 1 }).constructor);
+  expect(new Set(classes).size).toBe(statuses.length);
+  expect(classes).not.toContain(kit.ApiError);
+  const readme = readFileSync(new URL('../../sdk/README.md', import.meta.url), 'utf8');
+  const codes = [...text.matchAll(/urn:task-gateway:problem:([a-z_]+)/g)].map(([, code]) => code);
+  expect(codes.length).toBeGreaterThan(5);
+  for (const code of new Set(codes)) expect(readme, code).toContain(`\`${code}\``);
 });
 
 describe('a failure without an answer', () => {

@@ -80,7 +80,7 @@ test('The place moves with the events and is where each connection begins.', asy
 });
 
 test('An error that another attempt cannot mend is thrown.', async () => {
-  const gone = new ApiError({ status: 410, attempts: 1, headers: new Headers() });
+  const gone = new ApiError({ status: 410, attempts: 1 });
   const { feed, connections } = follow(() => gone);
   await expect(feed.next()).rejects.toBe(gone);
   expect(connections).toHaveLength(1);

@@ -1,5 +1,7 @@
 /** How an agent that listens answers pushes, over a real socket. */
 import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { AgentOptions } from '../../sdk/agent/index.ts';
 import { agent, assigned, clock, create, createManualHandler, gateway } from './agent-stand.ts';
@@ -141,5 +143,89 @@ describe('an agent that listens', () => {
     const second = create({ listen: { port: Number(new URL(endpoint).port) } });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await first?.stop({ drainMs: 0 });
+  });
+});
+
+describe('an agent whose pushes come to a server of the caller’s', () => {
+  const SECRET = 'a-plain-push-secret';
+
+  /** A push as the gateway sends it. */
+  function push(body: string, { secret = SECRET, atSeconds = 0, method = 'POST' } = {}): Request {
+    const key = Buffer.from(secret);
+    const signature = createHmac('sha256', key).update(`t1.${atSeconds}.${body}`).digest('base64');
+    return new Request('http://agent.test/any/path', {
+      method,
+      headers: {
+        'webhook-id': 't1',
+        'webhook-timestamp': String(atSeconds),
+        'webhook-signature': `v1,${signature}`,
+        'task-remaining': '1',
+      },
+      ...(method === 'POST' && { body }),
+    });
+  }
+
+  async function mount() {
+    const { handler, get, begun } = createManualHandler();
+    const created = create({ endpoint: 'https://agents.test/tasks', pushSecret: SECRET, handler });
+    await created.start();
+    return { created, get, begun };
+  }
+
+  test('registers the endpoint, claims nothing, and takes what its fetch handler is given', async () => {
+    const { created, get } = await mount();
+    expect(gateway.registration).toMatchObject({ endpoint: 'https://agents.test/tasks' });
+    const answer = await created.fetch(push(JSON.stringify(assigned('t1'))));
+    expect(answer.status).toBe(202);
+    await pass(clock, 900);
+    expect(get('t1').signal.aborted).toBe(false);
+    await pass(clock, 100);
+    expect(get('t1').signal.reason).toMatchObject({ code: 'task_timeout' });
+    expect(gateway.bodies('claim')).toEqual([]);
+  });
+
+  test.each([
+    ['a wrong signature', 401, () => push(JSON.stringify(assigned('t1')), { secret: 'another' })],
+    ['an old signature', 401, () => push(JSON.stringify(assigned('t1')), { atSeconds: -301 })],
+    ['another method', 405, () => push('', { method: 'GET' })],
+    ['a body that is no task', 422, () => push('{"task":"t1"}')],
+    ['no body', 422, () => push('')],
+    ['another agent’s task', 404, () => push(JSON.stringify(assigned('t1', { agent_id: 'another' })))],
+    ['too large a body', 413, () => push('x'.repeat(8_388_609))],
+  ])('and lets nothing else reach the handler: %s', async (_title, status, request) => {
+    const { created, begun } = await mount();
+    const answer = await created.fetch(request());
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
+    await pass(clock, 1_000);
+    expect(begun()).toEqual([]);
+    expect(gateway.bodies('result')).toEqual([]);
+  });
+
+  test('and says when to come again if it is full', async () => {
+    const { created, begun } = await mount();
+    await created.fetch(push(JSON.stringify(assigned('t1'))));
+    const answer = await created.fetch(push(JSON.stringify(assigned('t2'))));
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    await clock.advance(0);
+    expect(begun()).toEqual(['t1']);
+  });
+
+  test('and takes what its listener is given, on any path', async () => {
+    const { created, begun } = await mount();
+    const server = createServer(created.listener);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const send = async (request: Request) => {
+      const { method, headers } = request;
+      const body = method === 'POST' ? await request.text() : null;
+      return (await fetch(`http://127.0.0.1:${port}/mounted`, { method, headers, body })).status;
+    };
+    expect(await send(push('', { method: 'GET' }))).toBe(405);
+    expect(await send(push('{}', { secret: 'another' }))).toBe(401);
+    expect(await send(push(JSON.stringify(assigned('t1'))))).toBe(202);
+    expect(begun()).toEqual(['t1']);
+    await new Promise((resolve) => server.close(resolve));
   });
 });

@@ -1,7 +1,21 @@
 /** What an agent does with its tasks, and what it tells of them. */
 import { describe, expect, test } from 'vitest';
-import type { HandlerAnswer } from '../../sdk/agent/index.ts';
-import { assigned, clock, createManualHandler, gateway, hand, notices, startPulling } from './agent-stand.ts';
+import {
+  type AgentOptions,
+  type HandlerAnswer,
+  type StopCode,
+  WorkStoppedError,
+} from '../../sdk/agent/index.ts';
+import {
+  agent,
+  assigned,
+  clock,
+  createManualHandler,
+  gateway,
+  hand,
+  notices,
+  startPulling,
+} from './agent-stand.ts';
 import { pass } from './kit-clock.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
@@ -235,4 +249,50 @@ describe('a claim that fails', () => {
     await hand('t1');
     expect(gateway.outcomes.has('t1')).toBe(true);
   });
+});
+
+describe('a handler’s signal says why it fires', () => {
+  test.each<[StopCode, () => Promise<void>]>([
+    [
+      'task_cancelled',
+      async () => {
+        gateway.cancelled.push('t1');
+        await pass(clock, 17_000, 1_000);
+      },
+    ],
+    ['task_timeout', () => pass(clock, 600_000, 10_000)],
+    [
+      'agent_stopped',
+      async () => {
+        void agent?.stop({ drainMs: 100 });
+        await pass(clock, 200);
+      },
+    ],
+  ])('%s', async (code, fire) => {
+    const { handler, get } = createManualHandler();
+    await startPulling({ handler });
+    await hand('t1');
+    expect(get('t1').signal.aborted).toBe(false);
+    await fire();
+    const { reason } = get('t1').signal;
+    expect(reason).toBeInstanceOf(WorkStoppedError);
+    expect(reason).toMatchObject({ code });
+    get('t1').fail(reason);
+    await pass(clock, 3_000);
+  });
+});
+
+test('A hundred thousand words of progress in a loop are a handful of reports.', async () => {
+  const handler: AgentOptions['handler'] = (_task, { progress, reply }) => {
+    for (let turn = 0; turn < 100_000; turn += 1) {
+      progress(turn / 1_000);
+      reply(`${turn}`);
+    }
+    return 'ok';
+  };
+  await startPulling({ handler });
+  await hand('t1');
+  await pass(clock, 2_000);
+  expect(gateway.bodies('result').length).toBeLessThanOrEqual(3);
+  expect(gateway.outcomes.get('t1')).toMatchObject({ result: { reply: '0', output: 'ok' } });
 });

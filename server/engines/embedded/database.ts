@@ -5,6 +5,7 @@
  * value carries a CRC-32 over key and value; a damaged one is an error that names the key, never a wrong value.
  * `apply` is one transaction, on disk (WAL, synchronous FULL) when it returns.
  */
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Row } from './ordered-storage.ts';
@@ -12,6 +13,8 @@ import { settleLog } from './write-ahead-log.ts';
 
 /** Tells our files from other SQLite files: "TGW1" in ASCII. */
 const APPLICATION_ID = 0x54475731;
+/** Where SQLite keeps it in the head of a file. */
+const APPLICATION_ID_AT = 68;
 /** Rises when an older gateway could no longer read what this one writes. */
 export const FORMAT_VERSION = 1;
 /** How long a read waits for the writer's rare exclusive moments (recovery of the log, its last checkpoint). */
@@ -29,11 +32,13 @@ export type Database = {
 /** Opens a file for reading and writing, creating it if it is not there; `:memory:` keeps everything in memory. */
 export function openDatabase(path: string): Database {
   return openChecked(path, () => {
-    if (path !== ':memory:') settleLog(path);
+    if (isOurs(path)) settleLog(path);
     const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
-      sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
+      sqlite.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
       prepareFormat(sqlite, path);
+      // Only now: it changes the file, and one that is not ours stays as it is.
+      sqlite.exec('PRAGMA journal_mode = WAL');
       return readWrite(sqlite, path);
     } catch (error) {
       sqlite.close();
@@ -62,6 +67,19 @@ function openChecked(path: string, open: () => Database): Database {
         'written; to start empty, name another file.',
       { cause: error },
     );
+  }
+}
+
+/** Whether the file itself says so, whoever may have it open: nothing of another program's is touched. */
+function isOurs(path: string): boolean {
+  if (path === ':memory:' || !existsSync(path)) return false;
+  const head = Buffer.alloc(APPLICATION_ID_AT + 4);
+  const descriptor = openSync(path, 'r');
+  try {
+    const length = readSync(descriptor, head, 0, head.length, 0);
+    return length === head.length && head.readUInt32BE(APPLICATION_ID_AT) === APPLICATION_ID;
+  } finally {
+    closeSync(descriptor);
   }
 }
 

@@ -13,8 +13,8 @@ import type { Life } from './life.ts';
 import type { Lives } from './lives.ts';
 import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './rows.ts';
 
-/** Events read at a time; the next slice is read when the reader has taken this one. */
-const SLICE = 100;
+/** Events read at a time, so few that nobody notices; the next slice is read when the reader has taken this one. */
+const SLICE = 32;
 
 type Position = { readonly from: string; readonly number: number; readonly missed: boolean };
 

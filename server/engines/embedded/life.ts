@@ -86,7 +86,7 @@ export function createLife(image: Image, storage: OrderedStorage, groups: Groups
 
 /**
  * Reads the image: the open tasks, the agents and the mark, whatever else is stored. Every open task is due when its
- * row says, every agent at once. The run is one that no life before has had; cursors go on behind the last stored one,
+ * row says, those of the future and every agent at once. The run is one that no life before has had; cursors go on behind the last stored one,
  * and none that is not stored was ever shown.
  */
 export async function readImage(storage: OrderedStorage, nowMs: number): Promise<Image> {
@@ -113,7 +113,8 @@ export async function readImage(storage: OrderedStorage, nowMs: number): Promise
     const state = v as TaskState;
     if (isSettled(state)) throw new StoreUnavailable(`The row "${key}" holds a task that has ended.`);
     image.tasks.set(id, { state, revision: r, seq: 0, storedDueMs: d ?? null });
-    image.due.set(`task:${id}`, d ?? nowMs, null);
+    // One of the future was stored before the clock was set back: its times say nothing, so somebody looks at once.
+    image.due.set(`task:${id}`, state.createdMs > nowMs ? nowMs : (d ?? nowMs), null);
     if (state.waiting) image.waiters.join(id, state.task_tags, state.createdMs);
     if (state.status === 'running' && state.agent_id !== null) {
       running.push({ id, agentId: state.agent_id, assignedMs: state.delivery?.assignedMs ?? 0 });

@@ -1,0 +1,27 @@
+/**
+ * Runs one task to its end and prints what came of it.
+ *
+ *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node client.js shout 'hello'
+ */
+import { createClient, TaskFailedError } from '@task-gateway/sdk';
+
+const [tag = 'shout', text = 'hello'] = process.argv.slice(2);
+const client = createClient();
+const leaving = new AbortController();
+process.once('SIGINT', () => leaving.abort());
+
+try {
+  const task = await client.runTask(
+    { task_type: 'example', task_tags: [tag], payload: { text }, timeout: 60, queue_timeout: 30 },
+    {
+      signal: leaving.signal,
+      cancelOnAbort: true,
+      onProgress: ({ status, progress }) => console.error(`${status} ${progress} %`),
+    },
+  );
+  console.log(task.result.output);
+} catch (error) {
+  if (!(error instanceof TaskFailedError)) throw error;
+  console.error(`${error.code}: ${error.task.error_info}`);
+  process.exitCode = 1;
+}

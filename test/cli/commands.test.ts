@@ -1,0 +1,301 @@
+/** Every command against a real gateway, each as a process of its own: what it prints, and its exit code. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Agent, createAgent } from '../../sdk/agent/index.ts';
+import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { type CommandOptions, type Ended, envFor, runCommand, startCommand } from './command.ts';
+
+let gateway: GatewayProcess;
+let agent: Agent;
+let client: TaskGatewayClient;
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
+  gateway = await startGateway();
+  env = envFor(gateway);
+  const reach = { baseUrl: gateway.baseUrl, auth: SECRET };
+  client = createClient({ ...reach, adminAuth: ADMIN_SECRET });
+  agent = createAgent({
+    ...{ ...reach, agentId: '执行者', tags: ['echo'], maxConcurrent: 50 },
+    handler: ({ payload, task_type }, { signal }) => {
+      if (task_type === 'fail') throw new Error('the disk is full');
+      if (task_type === 'hang') {
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        );
+      }
+      if (task_type === 'parts') return { reply: 'first', output: 'last', parts: [1] };
+      return { output: JSON.stringify(payload) };
+    },
+  });
+  await agent.start();
+});
+
+afterAll(async () => {
+  await agent?.stop({ drainMs: 0 });
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return runCommand(words, { ...options, env: { ...env, ...options.env } });
+}
+
+/** Hands in a task nobody finishes. */
+async function hang(): Promise<string> {
+  const { request_id } = await client.submitTask({ task_type: 'hang', task_tags: ['echo'], payload: {} });
+  return request_id;
+}
+
+describe('run', () => {
+  test('prints what the agent wrote, from pairs, a file and standard input together', async () => {
+    writeFileSync(join(folder, '文件.json'), '\ufeff{"file":"文件","n":1}');
+    const words = ['run', 'echo', 'n:=2', `@${folder}/文件.json`, '-', 'text=两 行', '--tag', 'echo'];
+    const { code, stdout, stderr } = await run(words, { input: '\ufeff{"stdin":true}' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({ file: '文件', n: 2, stdin: true, text: '两 行' });
+  });
+
+  test('hands in what the options say', async () => {
+    const options = [
+      '--session',
+      '会话',
+      '--timeout',
+      '12.5',
+      '--queue-timeout',
+      '0',
+      '--idempotency-key',
+      'k1',
+    ];
+    const words = ['run', 'echo', '-t', 'echo', '-t', 'other', ...options, '-o', 'jsonl'];
+    const first = await run(words);
+    expect(first.stdout.trimEnd()).not.toContain('\n');
+    const task = JSON.parse(first.stdout);
+    expect(task).toMatchObject({ cli_session_id: '会话', timeout: 12.5, task_tags: ['echo', 'other'] });
+    expect(task).toMatchObject({ status: 'success', progress: 100, agent_id: '执行者', payload: {} });
+    const again = await run(words);
+    expect(JSON.parse(again.stdout).request_id).toBe(task.request_id);
+  });
+
+  test('prints a result that is more than text as JSON', async () => {
+    const { stdout } = await run(['run', 'parts', '-t', 'echo']);
+    expect(JSON.parse(stdout)).toEqual({ reply: 'first', output: 'last', parts: [1] });
+  });
+
+  test('a task that failed is exit 5 and its reason', async () => {
+    const { code, stdout, stderr } = await run(['run', 'fail', '-t', 'echo']);
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
+    expect(stderr).toMatch(/^task-gateway: Task \S+ failed: the disk is full\n$/);
+  });
+
+  test('a task nobody can take is exit 6, and with -o json the task is printed too', async () => {
+    const { code, stdout, stderr } = await run(['run', 'x', '-t', 'nobody', '-o', 'json']);
+    expect(code).toBe(6);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
+    expect(stderr).toMatch(/无可用 Agent.*--queue-timeout/);
+  });
+
+  test('a task that runs out of its own time is exit 5', async () => {
+    const { code, stderr } = await run(['run', 'hang', '-t', 'echo', '--timeout', '0.2']);
+    expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('timeout') });
+  });
+
+  test('a wait that is over is exit 3, and the task goes on', async () => {
+    const { code, stderr } = await run(['run', 'hang', '-t', 'echo', '--wait', '0.7']);
+    expect(code).toBe(3);
+    const [, request_id = ''] = /task wait (\S+)"/.exec(stderr) ?? [];
+    expect(await client.getTask(request_id)).toMatchObject({ status: 'running' });
+    await client.cancelTask(request_id);
+  });
+
+  test('Ctrl-C cancels the task and says so: exit 130, SIGTERM 143', async () => {
+    const signals = [['SIGINT', 130] as const, ['SIGTERM', 143] as const];
+    await Promise.all(
+      signals.map(async ([signal, exit]) => {
+        const session = `stopped by ${signal}`;
+        const running = startCommand(['run', 'hang', '-t', 'echo', '-s', session], { env });
+        const task = await untilRunning(session);
+        running.child.kill(signal);
+        const { code, stdout, stderr } = await running.ended();
+        expect({ code, stdout, stderr }).toEqual({
+          ...{ code: exit, stdout: '', stderr: `task-gateway: Cancelled task ${task}.\n` },
+        });
+        expect(await client.getTask(task)).toMatchObject({ error_info: 'cancelled by user' });
+      }),
+    );
+  });
+});
+
+test('Ctrl-C during an outage says that the task may go on: exit 130', async () => {
+  const doomed = await startGateway();
+  const running = startCommand(['run', 'x', '-t', 'nobody', '--queue-timeout', '60'], {
+    env: envFor(doomed),
+  });
+  const own = createClient({ baseUrl: doomed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 15_000 }).toBe(1);
+  await doomed.kill();
+  running.child.kill('SIGINT');
+  const { code, stderr } = await running.ended();
+  expect(code).toBe(130);
+  expect(stderr).toMatch(
+    /could not be told: task \S+ may go on\. Cancel it with "task-gateway task cancel \S+"/,
+  );
+});
+
+/** The task of a session, once an agent has it. */
+async function untilRunning(session: string): Promise<string> {
+  return expect
+    .poll(async () => (await client.listTasks({ session, status: 'running' })).tasks[0]?.request_id, {
+      timeout: 15_000,
+    })
+    .toBeTruthy()
+    .then(async () => (await client.listTasks({ session })).tasks[0]?.request_id ?? '');
+}
+
+describe('task', () => {
+  test('submit prints the id, and wait and get show what became of it', async () => {
+    const submitted = await run(['task', 'submit', 'echo', 'a=世界', '-t', 'echo']);
+    const id = submitted.stdout.trim();
+    expect(submitted).toMatchObject({ code: 0, stderr: '' });
+    const [waited, got] = await Promise.all([
+      run(['task', 'wait', id]),
+      run(['task', 'get', id, '-o', 'json']),
+    ]);
+    expect(waited).toMatchObject({ code: 0, stdout: '{"a":"世界"}\n' });
+    expect(JSON.parse(got.stdout)).toMatchObject({ request_id: id, payload: { a: '世界' } });
+    const table = await run(['task', 'get', id]);
+    expect(table.stdout).toMatch(/^request_id {6}\S+\nstatus {10}success\n[\s\S]*agent_id {8}执行者\n/);
+  });
+
+  test('cancel ends a task once; wait then exits 5', async () => {
+    const id = await hang();
+    expect(await run(['task', 'cancel', id])).toMatchObject({ code: 0, stdout: `Cancelled task ${id}.\n` });
+    const [again, waited] = await Promise.all([run(['task', 'cancel', id]), run(['task', 'wait', id])]);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('has ended already') });
+    expect(waited).toMatchObject({ code: 5, stderr: expect.stringContaining('cancelled by user') });
+  });
+
+  test('wait --for is exit 3 when it is over, at once for 0', async () => {
+    const id = await hang();
+    const [short, none] = await Promise.all([
+      run(['task', 'wait', id, '--for', '0.3']),
+      run(['task', 'wait', id, '--for', '0']),
+    ]);
+    for (const { code, stdout } of [short, none]) expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(short.stderr).toMatch(/after 0\.3 s/);
+    await client.cancelTask(id);
+  });
+
+  test('an unknown task is exit 7 for each of them', async () => {
+    const all = await Promise.all(
+      ['get', 'wait', 'cancel'].map((verb) => run(['task', verb, 'no-such-task'])),
+    );
+    for (const { code, stderr } of all) {
+      expect(code).toBe(7);
+      expect(stderr).toMatch(/^task-gateway: 404 .*Check the id and --url\.\n$/);
+    }
+  });
+
+  test('list shows the newest first, filtered, through as many pages as it takes', async () => {
+    const session = 'many';
+    const tasks = await Promise.all(
+      Array.from({ length: 120 }, () =>
+        client.submitTask({ task_type: '很多', task_tags: ['nobody'], payload: {}, cli_session_id: session }),
+      ),
+    );
+    const [lines, json, table, none] = await Promise.all([
+      run(['task', 'list', '--session', session, '-n', '110', '-o', 'jsonl']),
+      run([
+        'task',
+        'list',
+        '--session',
+        session,
+        '--type',
+        '很多',
+        '--status',
+        'failed',
+        '-n',
+        '3',
+        '-o',
+        'json',
+      ]),
+      run(['task', 'list', '--tag', 'nobody', '-n', '2']),
+      run(['task', 'list', '--agent', 'no-such-agent']),
+    ]);
+    const ids = lines.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).request_id);
+    expect(new Set(ids).size).toBe(110);
+    expect(tasks.map(({ request_id }) => request_id)).toEqual(expect.arrayContaining(ids));
+    expect(JSON.parse(json.stdout)).toHaveLength(3);
+    const [head = '', first = ''] = table.stdout.split('\n');
+    expect(head).toMatch(/^REQUEST ID +STATUS +% +TYPE +TAGS +AGENT +CREATED +ERROR$/);
+    expect(first).toMatch(/^\S{36} {2}failed {2}0 {2}很多 {2}nobody {2}– {6}\S+Z {2}无可用 Agent$/);
+    expect(none).toEqual({ code: 0, stdout: '', stderr: 'No task matches.\n' });
+  });
+});
+
+describe('events', () => {
+  test('prints the stored events, those that come, and goes on behind a cursor', async () => {
+    const submission = { task_type: 'echo', task_tags: ['echo'], payload: { n: '一' }, cli_session_id: '流' };
+    const first = await client.runTask(submission);
+    const following = startCommand(['events', '流', '--count', '2'], { env });
+    await expect.poll(() => following.stdout(), { timeout: 15_000 }).toContain('\n');
+    const second = await client.runTask(submission);
+    const { code, stdout, stderr } = await following.ended();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.map(({ request_id }) => request_id)).toEqual([first.request_id, second.request_id]);
+    expect(Object.keys(events[0])).toEqual([
+      'cursor',
+      'event',
+      'request_id',
+      'status',
+      'result',
+      'error_info',
+    ]);
+    const after = await run(['events', '流', '--after', events[0].cursor, '-n', '1']);
+    expect(JSON.parse(after.stdout)).toEqual(events[1]);
+  });
+
+  test('ends quietly when nobody reads any more, and on Ctrl-C with exit 130', async () => {
+    const session = '断';
+    const submission = { task_type: 'echo', task_tags: ['echo'], payload: {}, cli_session_id: session };
+    await client.runTask(submission);
+    const cut = startCommand(['events', session], { env });
+    const interrupted = startCommand(['events', session], { env });
+    for (const one of [cut, interrupted]) {
+      await expect.poll(() => one.stdout(), { timeout: 15_000 }).toContain('\n');
+    }
+    cut.child.stdout?.destroy();
+    interrupted.child.kill('SIGINT');
+    await client.runTask(submission);
+    expect(await cut.ended()).toMatchObject({ code: 0, stderr: '' });
+    expect(await interrupted.ended()).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('--after '),
+    });
+  });
+});
+
+describe('agent list', () => {
+  test('shows who is there', async () => {
+    const [table, json, lines] = await Promise.all([
+      run(['agent', 'list']),
+      run(['agent', 'list', '-o', 'json']),
+      run(['agent', 'list', '-o', 'jsonl']),
+    ]);
+    expect(table.stdout).toMatch(/^AGENT ID {2}STATE .*\n执行者 {4}(ready|processing) .* pull {6}–\n$/);
+    expect(JSON.parse(json.stdout)).toEqual([expect.objectContaining({ agent_id: '执行者' })]);
+    expect(JSON.parse(lines.stdout)).toMatchObject({ agent_id: '执行者', eligible: true });
+  });
+});

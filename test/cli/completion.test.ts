@@ -1,0 +1,92 @@
+/** The completion scripts, loaded by the real shells. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand, writeLauncher } from './command.ts';
+
+const shells = ['bash', 'zsh', 'fish'] as const;
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-completion-'));
+  writeLauncher(folder);
+  env = { PATH: `${folder}:${process.env.PATH}`, LANG: 'C.UTF-8', HOME: folder };
+  for (const shell of shells) {
+    const { code, stdout, stderr } = await runCommand(['completion', shell]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    writeFileSync(join(folder, `script.${shell}`), stdout);
+  }
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function isInstalled(shell: string): boolean {
+  return spawnSync(shell, ['-c', 'true']).error === undefined;
+}
+
+/** What bash would offer for the line, by the function it would call. */
+function completeInBash(...words: readonly string[]): readonly string[] {
+  const quoted = words.map((word) => `'${word}'`).join(' ');
+  const script = `. "${folder}/script.bash"
+    complete -p task-gateway >&2
+    COMP_WORDS=(task-gateway ${quoted}); COMP_CWORD=${words.length}
+    _task_gateway
+    printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const text = execFileSync('bash', ['--norc', '-euc', script], {
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return text.trim().split('\n');
+}
+
+describe('bash', () => {
+  test('completes commands, options and their values', () => {
+    expect(completeInBash('task', '')).toEqual(['submit', 'get', 'wait', 'cancel', 'list']);
+    expect(completeInBash('run', 'x', '--queue')).toEqual(['--queue-timeout']);
+    expect(completeInBash('task', 'list', '--status', 'r')).toEqual(['running']);
+  });
+
+  test('offers files where only the user knows', () => {
+    expect(completeInBash('--auth-file', '')).toEqual(['']);
+    const text = execFileSync(
+      'bash',
+      ['--norc', '-c', `. "${folder}/script.bash"; complete -p task-gateway`],
+      { env },
+    );
+    expect(text.toString()).toBe('complete -o default -F _task_gateway task-gateway\n');
+  });
+});
+
+describe('zsh and fish', () => {
+  test('zsh reads the script and its function finds what may follow', () => {
+    if (!isInstalled('zsh')) return void console.warn('NO ZSH ON THIS MACHINE: its completion was not tried');
+    const script = `autoload -U compinit && compinit -u -d ${folder}/dump
+      . ${folder}/script.zsh
+      _describe() { print -l -- "\${(@P)2}" }
+      _files() { print FILES }
+      words=(task-gateway task list --status r) CURRENT=5 _task_gateway
+      words=(task-gateway task '') CURRENT=3 _task_gateway
+      words=(task-gateway --auth-file '') CURRENT=3 _task_gateway
+      print -- $_comps[task-gateway]`;
+    const text = execFileSync('zsh', ['-f', '-c', script], { env, encoding: 'utf8' });
+    expect(text).toMatch(/^running:\nsubmit:hand in a task[\s\S]*\nFILES\n_task_gateway\n$/);
+  });
+
+  test('fish completes with it', () => {
+    if (!isInstalled('fish'))
+      return void console.warn('NO FISH ON THIS MACHINE: its completion was not tried');
+    const script = `source ${folder}/script.fish
+      complete -C 'task-gateway task '
+      complete -C 'task-gateway task list --status r'`;
+    const text = execFileSync('fish', ['--no-config', '-c', script], { env, encoding: 'utf8' });
+    const words = text
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t')[0]);
+    expect(words.toSorted()).toEqual(['cancel', 'get', 'list', 'running', 'submit', 'wait']);
+  });
+});

@@ -1,0 +1,99 @@
+/** A payload as it is typed: pairs, files, standard input, and every way to get it wrong. */
+import { describe, expect, test } from 'vitest';
+import { decodeText } from '../../sdk/cli/encoding.ts';
+import { readPayload } from '../../sdk/cli/payload.ts';
+
+const files: Readonly<Record<string, Uint8Array>> = {
+  'plain.json': Buffer.from('{"name":"世界","n":1}'),
+  'bom.json': Buffer.from('\ufeff{"name":"世界"}'),
+  'utf16le.json': Buffer.from('\ufeff{"name":"世界"}', 'utf16le'),
+  'utf16be.json': Buffer.from('\ufeff{"name":"x"}', 'utf16le').swap16(),
+  'utf16-unmarked.json': Buffer.from('{"name":"x"}', 'utf16le'),
+  'latin1.json': Buffer.from('{"name":"é"}', 'latin1'),
+  'array.json': Buffer.from('[1]'),
+  'null.json': Buffer.from('null'),
+  'empty.json': Buffer.from(' \n'),
+  'broken.json': Buffer.from('{"a":\n\n'),
+  'odd.json': Buffer.from('{"__proto__":{"a":1}}'),
+};
+
+function read(parts: readonly string[], stdin = '{"from":"stdin"}'): Promise<Record<string, unknown>> {
+  return readPayload(parts, {
+    async readFile(path) {
+      const bytes = files[path];
+      if (bytes) return bytes;
+      throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+    },
+    readStdin: async () => Buffer.from(stdin),
+  });
+}
+
+describe('a payload', () => {
+  test.each([
+    [[], {}],
+    [['name=Ada'], { name: 'Ada' }],
+    [['name=世界 👋'], { name: '世界 👋' }],
+    [['a='], { a: '' }],
+    [['a=b=c', 'url=http://x/?q=1:=2'], { a: 'b=c', url: 'http://x/?q=1:=2' }],
+    [
+      ['n:=47', 'list:=[1,"二"]', 'no:=null', 'deep:={"a":{"b":1}}'],
+      { n: 47, list: [1, '二'], no: null, deep: { a: { b: 1 } } },
+    ],
+    [['big:=9007199254740992', 'small:=-0.1e-5', 'e:=1E3'], { big: 2 ** 53, small: -1e-6, e: 1000 }],
+    [['text:="12345678901234567890 \\" 1e400"'], { text: '12345678901234567890 " 1e400' }],
+    [['text=two\nlines'], { text: 'two\nlines' }],
+    [['a:b=1'], { 'a:b': '1' }],
+    [['@plain.json'], { name: '世界', n: 1 }],
+    [['@bom.json'], { name: '世界' }],
+    [['-'], { from: 'stdin' }],
+    [['n:=2', '@plain.json'], { name: '世界', n: 2 }],
+    [['@plain.json', '-', 'n=x'], { name: '世界', n: 'x', from: 'stdin' }],
+  ])('%j is %j', async (parts, payload) => {
+    expect(await read(parts)).toEqual(payload);
+  });
+
+  test('keeps a key that means something to JavaScript', async () => {
+    expect(JSON.stringify(await read(['@odd.json', 'constructor=x']))).toBe(
+      '{"__proto__":{"a":1},"constructor":"x"}',
+    );
+    expect(JSON.stringify(await read(['__proto__=x']))).toBe('{"__proto__":"x"}');
+  });
+
+  test.each([
+    [['name'], '"name" is no part of a payload'],
+    [['=x'], '"=x" is no part of a payload'],
+    [[':=1'], 'is no part of a payload'],
+    [['a=1', 'a=2'], '"a" is given twice'],
+    [['a:=x'], 'JSON in the value of "a" can\'t be used'],
+    [['a:='], 'JSON in the value of "a" can\'t be used'],
+    [['a:=12345678901234567890'], 'the number 12345678901234567890 would be changed'],
+    [['a:=[1,{"b":-9007199254740993}]'], 'the number -9007199254740993 would be changed'],
+    [['a:=1e400'], 'the number 1e400 would be changed'],
+    [['-', '-'], 'can be read once only'],
+    [['@missing.json'], 'there is no such file'],
+    [['@utf16le.json'], '"utf16le.json" is UTF-16, not UTF-8. Save it as UTF-8'],
+    [['@utf16be.json'], 'is UTF-16'],
+    [['@utf16-unmarked.json'], 'is UTF-16'],
+    [['@latin1.json'], '"latin1.json" is not UTF-8'],
+    [['@array.json'], 'is an array'],
+    [['@null.json'], 'is null'],
+    [['@empty.json'], 'Nothing is in "empty.json"'],
+    [['@broken.json'], 'JSON in "broken.json" can\'t be used'],
+  ])('%j is refused in words: %s', async (parts, words) => {
+    const error = await read(parts).catch((caught) => caught);
+    expect(error).toMatchObject({ exitCode: 2, message: expect.stringContaining(words) });
+    expect(error.message).not.toContain('\n');
+  });
+
+  test('standard input is read rightly too', async () => {
+    expect(await read(['-'], '\ufeff{"a":"好"}')).toEqual({ a: '好' });
+    await expect(read(['-'], '')).rejects.toThrow('Nothing is in standard input');
+  });
+});
+
+test('a text is UTF-8 with or without its mark, one byte and none included', () => {
+  expect(decodeText(Buffer.from(''), 'it')).toBe('');
+  expect(decodeText(Buffer.from('\ufeff'), 'it')).toBe('');
+  expect(decodeText(Buffer.from('1'), 'it')).toBe('1');
+  expect(() => decodeText(Buffer.from([0xff, 0xfe]), 'It')).toThrow('It is UTF-16');
+});

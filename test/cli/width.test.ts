@@ -1,0 +1,108 @@
+/** Columns of a terminal: characters of double width, of none, and pictures; tables in which they are aligned. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { renderTable } from '../../sdk/cli/table.ts';
+import { cleanText, measureWidth, padEnd, truncate } from '../../sdk/cli/width.ts';
+
+describe('the width of a text', () => {
+  test.each([
+    ['', 0],
+    ['abc', 3],
+    ['é', 1],
+    ['e\u0301', 1],
+    ['世界', 4],
+    ['ｆｕｌｌ', 8],
+    ['ﾊﾝｶｸ', 4],
+    ['한국어', 6],
+    ['日本語 text', 11],
+    ['👋', 2],
+    ['👩‍👩‍👧‍👦', 2],
+    ['🇨🇳', 2],
+    ['❤️', 2],
+    ['👍🏽', 2],
+    ['\u200b', 0],
+    ['…', 1],
+    ['\u001b', 0],
+  ])('of %j is %i', (text, width) => {
+    expect(measureWidth(text)).toBe(width);
+  });
+
+  test('a text is padded and cut by columns, never in the middle of a character', () => {
+    expect(padEnd('世界', 6)).toBe('世界  ');
+    expect(truncate('世界你好', 5)).toBe('世界…');
+    expect(truncate('世界你好', 8)).toBe('世界你好');
+    expect(truncate('👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 3)).toBe('👩‍👩‍👧‍👦…');
+    expect(truncate('abc', 0)).toBe('');
+  });
+
+  test('a cut text is never wider than allowed, and a padded one exactly as wide', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (raw, width) => {
+        const text = cleanText(raw);
+        const cut = truncate(text, width);
+        expect(measureWidth(cut)).toBeLessThanOrEqual(width);
+        expect(measureWidth(padEnd(cut, width))).toBe(width);
+      }),
+    );
+  });
+});
+
+describe('what others wrote', () => {
+  test('cannot move the cursor, colour the screen, set the title or turn the text round', () => {
+    expect(cleanText('a\u001b[2Jb\u0007\u009b31mc\u202ed')).toBe('a[2Jb31mcd');
+    expect(cleanText('one\r\ntwo\tthree')).toBe('one two three');
+    expect(cleanText('one\r\ntwo\n\tthree\u001b', true)).toBe('one\ntwo\n\tthree');
+    expect(cleanText('👩‍👩‍👧‍👦 العربية')).toBe('👩‍👩‍👧‍👦 العربية');
+  });
+});
+
+describe('a table', () => {
+  const columns = [
+    { title: 'ID', cell: ({ id }: Row) => id, whole: true },
+    { title: 'NAME', cell: ({ name }: Row) => name },
+    { title: 'LAST', cell: ({ last }: Row) => last },
+  ];
+  type Row = { readonly id: string; readonly name: string; readonly last: string };
+  const rows: readonly Row[] = [
+    { id: '1', name: '世界', last: 'x' },
+    { id: '22', name: 'a name in ASCII', last: 'y' },
+    { id: '3', name: 'line\nbreak', last: '' },
+  ];
+
+  test('has its columns below each other, whatever is in them', () => {
+    const text = renderTable(columns, rows);
+    expect(text).toBe(
+      [
+        'ID  NAME             LAST',
+        '1   世界             x',
+        '22  a name in ASCII  y',
+        '3   line break',
+        '',
+      ].join('\n'),
+    );
+    for (const line of text.split('\n').slice(0, 3)) {
+      expect(measureWidth(line.slice(0, line.search(/\S+$/)))).toBe(21);
+    }
+  });
+
+  test('fits the terminal by cutting the widest column, but no id', () => {
+    const wide = [{ id: 'an-id-that-must-stay-as-it-is', name: '很'.repeat(40), last: 'end' }];
+    const text = renderTable(columns, wide, { widthMax: 60 });
+    for (const line of text.trimEnd().split('\n')) expect(measureWidth(line)).toBeLessThanOrEqual(60);
+    expect(text).toContain('an-id-that-must-stay-as-it-is');
+    expect(text).toMatch(/很… +end/);
+  });
+
+  test('too narrow a terminal gets a table that is too wide rather than nothing', () => {
+    expect(renderTable(columns, rows, { widthMax: 1 })).toContain('a name …');
+  });
+
+  test('colours change no column', () => {
+    const painted = columns.map((column) => ({
+      ...column,
+      paint: (text: string) => `\u001b[32m${text}\u001b[39m`,
+    }));
+    const bare = renderTable(painted, rows).replaceAll('\u001b[32m', '').replaceAll('\u001b[39m', '');
+    expect(bare).toBe(renderTable(columns, rows));
+  });
+});

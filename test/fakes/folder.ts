@@ -1,0 +1,12 @@
+/** A folder of a test's own, gone when the test ends. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** To be called within a test. */
+export function useFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,82 @@
+/**
+ * Errors of the disk under the real gateway: a tracer that is attached to it answers its writes, or its fsyncs, with
+ * an error, and is detached again. What an fsync that failed leaves behind after a power cut is another suite's.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { findTracingObstacle } from './cuts.ts';
+import { endure, type Outage } from './outage.ts';
+
+/** How often each error begins and ends; `OUTAGE_TIMES` asks for more. */
+const TIMES = Number(process.env.OUTAGE_TIMES ?? 1);
+
+const obstacle = findTracingObstacle();
+if (obstacle !== undefined) console.warn(`NOT TRIED: errors of the disk. ${obstacle}.`);
+
+let folder: string;
+let tracer: ChildProcess | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-io-'));
+});
+afterEach(async () => {
+  await detach();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Answers these system calls of a running process, and of threads it starts meanwhile, with an error. */
+async function attach(pid: number, calls: string, error: string): Promise<void> {
+  const inject = `inject=${calls}:error=${error}`;
+  const started = spawn('strace', ['-f', '-p', String(pid), '-o', '/dev/null', '-e', inject]);
+  tracer = started;
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    started.once('exit', (code) => reject(new Error(`strace ended with ${code}: ${said}`)));
+    started.stderr?.on('data', (text) => {
+      said += text;
+      if (said.includes('attached')) resolve();
+    });
+  });
+}
+
+async function detach(): Promise<void> {
+  if (!tracer) return;
+  const ended = once(tracer, 'exit');
+  tracer.kill('SIGTERM');
+  tracer = undefined;
+  await ended;
+}
+
+const failing = (calls: string, error: string): Outage => ({
+  begin: ({ pid }) => attach(pid, calls, error),
+  end: detach,
+});
+
+test('where the tests must be complete, errors of the disk are tried', () => {
+  if (process.env.CI === 'true') expect(obstacle).toBeUndefined();
+});
+
+describe.skipIf(obstacle !== undefined)('an error of the disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
+  const file = (): string => join(folder, 'gateway.db');
+
+  test('on writes is an outage that is over when they succeed again', async () => {
+    await endure(file(), 'write-errors', failing('pwrite64', 'EIO'), /I\/O error|EIO/, TIMES);
+  });
+
+  test('on fsyncs is an outage: what was written and is not synced is not acknowledged', async () => {
+    await endure(file(), 'fsync-errors', failing('fsync,fdatasync', 'EIO'), /I\/O error|EIO/, TIMES);
+  });
+
+  test('that now and then fails a write is never a wrong answer', async () => {
+    await endure(
+      file(),
+      'writes-that-fail-now-and-then',
+      failing('pwrite64,fdatasync', 'EIO:when=7+23'),
+      /I\/O error|EIO/,
+      TIMES,
+    );
+  });
+});

@@ -1,0 +1,47 @@
+/** A task of which the store has one half only: damage is told as such, never as a task nobody submitted. */
+import { describe, expect, test } from 'vitest';
+import { readTask } from '../../server/gateway/tasks.ts';
+import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { buildInput, buildState, must } from '../engines/subject.ts';
+import { createFakeClock } from '../fakes/clock.ts';
+import { STORES } from '../fakes/stores.ts';
+
+describe.each(STORES)('half a task in %s', (_name, openStore) => {
+  const put = async (store: Store, half: 'input' | 'task'): Promise<void> => {
+    const write =
+      half === 'input'
+        ? ({ kind: 'input', id: 't1', expect: 'absent', value: buildInput('t1') } as const)
+        : ({ kind: 'task', id: 't1', expect: 'absent', value: buildState(store) } as const);
+    must(await store.commit({ writes: [write] }));
+  };
+
+  test.each(['input', 'task'] as const)('its %s alone is an error that names the task', async (half) => {
+    const store = await openStore(createFakeClock());
+    await put(store, half);
+    const reading = readTask(store, 't1');
+    await expect(reading).rejects.toThrow(StoreUnavailable);
+    await expect(reading).rejects.toThrow(
+      /damaged: it has the (input|state) of task t1 and not its (state|input)/,
+    );
+    await store.close();
+  });
+
+  test('that is whole a moment later is answered whole, and one that is gone is gone', async () => {
+    const store = await openStore(createFakeClock());
+    await put(store, 'input');
+    let reads = 0;
+    const late: Store = {
+      ...store,
+      async get(kind, id) {
+        reads += 1;
+        const isLast = reads === 2;
+        const found = await store.get(kind, id);
+        if (isLast) await put(store, 'task');
+        return found;
+      },
+    };
+    expect((await readTask(late, 't1'))?.request_id).toBe('t1');
+    expect(await readTask(store, 't2')).toBeUndefined();
+    await store.close();
+  });
+});

@@ -1,0 +1,74 @@
+/** Programs of those who have installed the kit: what they import is what is published. */
+
+export const AUTH = 'task-gateway-default-secret';
+
+/** A client and a pushed agent, from end to end; prints what they saw. */
+export const STORY = `import { createClient, NotFoundError, TaskFailedError } from '@task-gateway/sdk';
+      import { createAgent } from '@task-gateway/sdk/agent';
+      const gateway = { baseUrl: process.env.GATEWAY_URL, auth: '${AUTH}' };
+      const client = createClient(gateway);
+      const handler = async ({ payload }, { reply }) => { reply('收到'); return { output: payload.text + '！' }; };
+      const agent = createAgent({ ...gateway, agentId: 'packed', tags: ['packed'], listen: {}, handler });
+      await agent.start();
+      const submission = { task_type: 'x', task_tags: ['packed'], payload: { text: '你好' }, cli_session_id: process.version };
+      const { request_id, result } = await client.runTask(submission);
+      const events = [];
+      for await (const event of client.subscribeEvents(process.version)) { events.push(event); break; }
+      const none = await client.runTask({ ...submission, task_tags: [] }).catch((error) => error);
+      const missing = await client.getTask('nothing').catch((error) => error);
+      await agent.stop();
+      const told = { result, same: events[0].request_id === request_id && events[0].result.output === result.output };
+      console.log(JSON.stringify({ ...told, none: none instanceof TaskFailedError && none.code, missing: missing instanceof NotFoundError }));`;
+
+/** The same from CommonJS, on a gateway in memory. */
+export const REQUIRED = `const { createClient } = require('@task-gateway/sdk');
+        const { createAgent } = require('@task-gateway/sdk/agent');
+        const { createFakeGateway } = require('@task-gateway/sdk/testing');
+        const { options } = createFakeGateway();
+        const agent = createAgent({ ...options, agentId: 'a', tags: ['x'], handler: () => 'required' });
+        agent.start()
+          .then(() => createClient(options).runTask({ task_type: 'x', task_tags: ['x'], payload: {} }))
+          .then(({ result }) => console.log(result.output))
+          .then(() => agent.stop());`;
+
+/** An agent whose thread is blocked; prints how often its gateway, a thread too, heard from it meanwhile. */
+export const BLOCKED = `import { createServer } from 'node:http';
+        import { Worker, isMainThread, parentPort } from 'node:worker_threads';
+        import { createAgent } from '@task-gateway/sdk/agent';
+        if (!isMainThread) {
+          let beats = 0;
+          const server = createServer((request, response) => {
+            if (request.url.endsWith('/heartbeat')) beats += 1;
+            parentPort.postMessage({ beats });
+            response.end(JSON.stringify({ ok: true, heartbeat_interval: 1, cancelled_request_ids: [] }));
+          });
+          server.listen(0, '127.0.0.1', () => parentPort.postMessage({ port: server.address().port }));
+        } else {
+          const gateway = new Worker(new URL(import.meta.url));
+          const { port } = await new Promise((resolve) => gateway.once('message', resolve));
+          let beats = 0;
+          gateway.on('message', (told) => { beats = told.beats; });
+          const reach = { baseUrl: 'http://127.0.0.1:' + port, auth: 'any-secret-will-do' };
+          const agent = createAgent({ ...reach, tags: [], endpoint: 'http://agent.test/', handler: () => '' });
+          await agent.start();
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          console.log(beats);
+          process.exit();
+        }`;
+
+/** What the types of the client promise. */
+export const PROGRAM = `import { createClient, TaskFailedError, type Task } from '@task-gateway/sdk';
+    import type { components } from '@task-gateway/contract';
+    const client = createClient({ baseUrl: 'http://127.0.0.1:8080', auth: 'x' });
+    const task: components['schemas']['TaskInfo'] = await client.getTask('t') satisfies Task;
+    for await (const { status } of client.subscribeEvents('s')) if (status === 'failed') break;
+    export const told = (error: unknown) => (error instanceof TaskFailedError ? error.task.error_info : task.status);`;
+
+/** What the types of the agent and the testing entry promise. */
+export const AGENT = `import { createAgent, type Handler } from '@task-gateway/sdk/agent';
+    const handler: Handler = async (task, { progress }) => { progress(1); return { output: task.task_type }; };
+    export const agent = createAgent({ baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: [], handler });
+    import { createFakeGateway, runHandler } from '@task-gateway/sdk/testing';
+    export const output: string | undefined = (await runHandler(handler)).result?.output;
+    export const fake = createAgent({ ...createFakeGateway().options, tags: [], handler });`;

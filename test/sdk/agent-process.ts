@@ -1,0 +1,25 @@
+/** An agent that is a process of its own; its payload says what a task does: block the thread, or last. */
+import { runAgent } from '../../sdk/agent/index.ts';
+
+await runAgent(
+  {
+    ...{ agentId: 'own-process', tags: ['own'], maxConcurrent: 2, outbox: process.env.OUTBOX },
+    async handler({ payload }, { signal }) {
+      if (typeof payload.block_ms === 'number') {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, payload.block_ms);
+        return 'blocked';
+      }
+      await new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, Number(payload.last_ms));
+        signal.addEventListener('abort', () => {
+          clearTimeout(timer);
+          reject(signal.reason);
+        });
+      });
+      return 'lasted';
+    },
+    onNotice: ({ kind }) => console.log(kind),
+  },
+  { drainMs: 20_000, graceMs: 500 },
+);
+console.log('end');

@@ -1,0 +1,170 @@
+/** The examples of the kit are run: each does what it says, over the real gateway, the page in a real browser. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
+import { bundle } from '../package/bundle.ts';
+import { until } from './kit-clock.ts';
+
+const EXAMPLES = join(import.meta.dirname, '../../sdk/examples');
+const PUSH_SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1wdXNoZXM=';
+const CHROMIUM = '/usr/bin/chromium';
+
+let gateway: GatewayProcess;
+let client: TaskGatewayClient;
+let pages: ReturnType<typeof createServer>;
+let pageUrl: string;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  const page = {
+    '/': ['text/html', readFileSync(join(EXAMPLES, 'browser/index.html'), 'utf8')],
+    '/page.js': ['text/javascript', await bundle(readFileSync(join(EXAMPLES, 'browser/page.js'), 'utf8'))],
+  } as Record<string, readonly [string, string]>;
+  pages = createServer(({ url = '' }, response) => {
+    const [type, text] = page[url] ?? ['text/plain', ''];
+    response.writeHead(200, { 'content-type': type }).end(text);
+  });
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
+  pageUrl = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  gateway = await startGateway({ PUSH_SECRET, CORS_ORIGINS: pageUrl });
+  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) await end(child);
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  pages?.close();
+});
+
+/** Starts an example as its first lines say. */
+function start(file: string, ...args: readonly string[]) {
+  const env = {
+    PATH: process.env.PATH,
+    ...{ TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: SECRET, PORT: '0' },
+    TASK_GATEWAY_PUSH_SECRET: PUSH_SECRET,
+  };
+  const options = ['--conditions=task-gateway-source', join(EXAMPLES, file), ...args];
+  const child = spawn(process.execPath, options, { env });
+  const said = { out: '', error: '' };
+  child.stdout.on('data', (text) => {
+    said.out += text;
+  });
+  child.stderr.on('data', (text) => {
+    said.error += text;
+  });
+  children.push(child);
+  return { child, said };
+}
+
+/** Ends it with SIGTERM, as those who run services do; answers its exit code. */
+async function end(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+  return child.exitCode;
+}
+
+async function startAgent(file: string, ...args: readonly string[]) {
+  const agent = start(file, ...args);
+  await until(() => agent.said.out.includes('registered'), `${file} registers: ${agent.said.error}`);
+  return agent;
+}
+
+/** Runs the client's example to its end. */
+async function runClient(...args: readonly string[]) {
+  const { child, said } = start('client.js', ...args);
+  const [code] = await once(child, 'close');
+  return { code, ...said };
+}
+
+test('The client runs a task on the pull agent, tells its progress, and prints the result; both end well.', async () => {
+  const { child } = await startAgent('pull-agent.js');
+  const told = await runClient('shout', 'grüße');
+  expect(told).toMatchObject({ code: 0, out: 'GRÜSSE!\n' });
+  expect(told.error).toMatch(/^pending 0 %\n/);
+  expect(told.error).toMatch(/success 100 %\n$/);
+  expect(await end(child)).toBe(0);
+  expect((await client.listAgents()).agents).toEqual([]);
+});
+
+test('The client says why a task failed.', async () => {
+  const agent = await startAgent('shell-agent.js', 'fail', 'sh', '-c', 'echo broken >&2; exit 3');
+  expect(await runClient('fail')).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('task_failed: broken'),
+  });
+  expect(await end(agent.child)).toBe(0);
+});
+
+test('The push agent takes signed pushes beside what else its server serves.', async () => {
+  const { child, said } = await startAgent('push-agent.js');
+  const { agents } = await client.listAgents();
+  expect(agents[0]?.endpoint).toMatch(/\/tasks$/);
+  expect(await (await fetch(new URL('/', agents[0]?.endpoint))).text()).toContain('An agent lives here');
+  expect(await runClient('count', '你好')).toMatchObject({ code: 0, out: '2 characters\n' });
+  expect(said.out).toContain('taken');
+  expect(await end(child)).toBe(0);
+});
+
+test('The shell agent gives a command the payload, and kills it when the task is cancelled.', async () => {
+  const counting = await startAgent('shell-agent.js', 'count-bytes', 'wc', '-c');
+  expect(await runClient('count-bytes', 'abc')).toMatchObject({ code: 0, out: '14\n' });
+  expect(await end(counting.child)).toBe(0);
+  const lasting = await startAgent('shell-agent.js', 'last', 'sleep', '600');
+  const asking = start('client.js', 'last');
+  await until(() => asking.said.error.includes('running'), 'the task runs');
+  asking.child.kill('SIGINT');
+  await once(asking.child, 'close');
+  expect(asking.said.error).toContain('AbortError');
+  // The agent hears of it when it leaves at the latest: it waits for nothing.
+  expect(await end(lasting.child)).toBe(0);
+});
+
+test('The page runs a task in a browser and says what went wrong.', async () => {
+  if (!existsSync(CHROMIUM))
+    throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
+  await startAgent('pull-agent.js');
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  try {
+    const page = await browser.newPage();
+    const errors: Error[] = [];
+    page.on('pageerror', (error) => errors.push(error));
+    await page.goto(pageUrl);
+    await page.fill('[name=url]', gateway.baseUrl);
+    await page.fill('[name=auth]', SECRET);
+    await page.fill('[name=text]', '你好 browser');
+    await page.click('button');
+    await page.waitForFunction(() => document.querySelector('output')?.value === '你好 BROWSER!');
+    expect(await page.evaluate(() => document.querySelector('progress')?.value)).toBe(100);
+    await page.fill('[name=auth]', 'wrong');
+    await page.click('button');
+    await page.waitForFunction(() => document.querySelector('output')?.value.startsWith('unauthorized: '));
+    expect(errors).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}, 60_000);
+
+test('Every example is run here.', () => {
+  const files = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+  const names = files.map(({ name }) => name).sort();
+  expect(names).toEqual([
+    'client.js',
+    'index.html',
+    'page.js',
+    'pull-agent.js',
+    'push-agent.js',
+    'shell-agent.js',
+  ]);
+});

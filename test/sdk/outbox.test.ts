@@ -1,0 +1,125 @@
+/** The file that keeps outcomes for an agent’s next life. */
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createOutbox, type KeptReport } from '../../sdk/agent/outbox.ts';
+import { agent, clock, create, gateway, hand, notices, startPulling } from './agent-stand.ts';
+import { elapse, until } from './kit-clock.ts';
+import { json } from './scripted-fetch.ts';
+import { problem } from './scripted-server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'task-gateway-outbox-'));
+let files = 0;
+const nextFile = (): string => {
+  files += 1;
+  return join(folder, `${files}.jsonl`);
+};
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const report = (request_id: string): KeptReport => ({
+  ...{ request_id, agent_id: 'a', status: 'success' },
+  result: { output: '完成\n' },
+});
+
+describe('an outbox', () => {
+  test('holds in its next life what was kept and not forgotten', async () => {
+    const file = nextFile();
+    const errors: unknown[] = [];
+    const first = createOutbox(file, (error) => errors.push(error));
+    expect(await first.open()).toEqual([]);
+    await Promise.all(['t1', 't2', 't3'].map((id) => first.keep(report(id))));
+    await first.forget('t2');
+    // Not closed: the process was killed.
+    const second = createOutbox(file, (error) => errors.push(error));
+    expect(await second.open()).toEqual([report('t1'), report('t3')]);
+    await second.forget('t1');
+    await second.forget('t3');
+    expect(readFileSync(file, 'utf8')).toBe('');
+    await second.close();
+    await second.close();
+    await first.close();
+    expect(errors).toEqual([]);
+  });
+
+  test('passes over a last line that a crash tore, wherever it was torn, and tells of any other', async () => {
+    const line = `${JSON.stringify({ keep: report('t2') })}\n`;
+    const bytes = Buffer.from(line);
+    const whole = `${JSON.stringify({ keep: report('t1') })}\n`;
+    const errors: unknown[] = [];
+    for (let cut = 0; cut <= bytes.length; cut += 1) {
+      const file = nextFile();
+      writeFileSync(file, whole);
+      appendFileSync(file, bytes.subarray(0, cut));
+      const outbox = createOutbox(file, (error) => errors.push(error));
+      const expected = cut === bytes.length ? [report('t1'), report('t2')] : [report('t1')];
+      expect(await outbox.open(), `cut at ${cut}`).toEqual(expected);
+      await outbox.keep(report('t3'));
+      await outbox.close();
+      const again = createOutbox(file, (error) => errors.push(error));
+      expect(await again.open()).toEqual([...expected, report('t3')]);
+      await again.close();
+    }
+    expect(errors).toEqual([]);
+    const file = nextFile();
+    writeFileSync(file, `garbage\n${whole}`);
+    const outbox = createOutbox(file, (error) => errors.push(error));
+    expect(await outbox.open()).toEqual([report('t1')]);
+    expect(errors).toHaveLength(1);
+    await outbox.close();
+  });
+
+  test('without a file keeps nothing and stands in nobody’s way', async () => {
+    const outbox = createOutbox(undefined, () => undefined);
+    expect(await outbox.open()).toEqual([]);
+    await outbox.keep(report('t1'));
+    await outbox.forget('t1');
+    await outbox.close();
+  });
+});
+
+describe('an agent with an outbox', () => {
+  test('tells in its next life what it could not tell in this one, and is not given that task again', async () => {
+    const outbox = nextFile();
+    const first = await startPulling({ outbox, handler: () => '完成' });
+    gateway.reportAnswer = () => json(problem(503, 'store_unavailable'), 503);
+    await hand('t1');
+    await until(() => readFileSync(outbox, 'utf8') !== '', 'the outcome is in the file');
+    await elapse(clock, first.stop({ drainMs: 0, graceMs: 0 }), 500);
+    expect(readFileSync(outbox, 'utf8')).not.toBe('');
+
+    const second = create({ outbox, handler: () => 'never' });
+    await second.start();
+    expect(gateway.registration).toMatchObject({ request_ids: ['t1'] });
+    await until(() => gateway.outcomes.has('t1'), 'the outcome is told');
+    expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success', result: { output: '完成' } });
+    await until(() => readFileSync(outbox, 'utf8') === '', 'the file is empty');
+    await hand('t1');
+    expect(notices.filter(({ kind }) => kind === 'taken')).toEqual([]);
+  });
+
+  test('lets go of what the gateway does not want', async () => {
+    const outbox = nextFile();
+    writeFileSync(outbox, `${JSON.stringify({ keep: { ...report('t1'), agent_id: '译者 1' } })}\n`);
+    const created = create({ outbox });
+    gateway.reportAnswer = () => json(problem(404, 'task_not_found'), 404);
+    await created.start();
+    await until(() => readFileSync(outbox, 'utf8') === '', 'the file is empty');
+    expect(notices).toContainEqual(expect.objectContaining({ kind: 'dropped', request_id: 't1' }));
+  });
+
+  test('tells what another agent left there under that one’s name', async () => {
+    const outbox = nextFile();
+    writeFileSync(outbox, `${JSON.stringify({ keep: report('t1') })}\n`);
+    await create({ outbox }).start();
+    expect(gateway.registration).toMatchObject({ request_ids: [] });
+    await until(() => gateway.outcomes.has('t1'), 'the outcome is told');
+    expect(gateway.outcomes.get('t1')).toMatchObject({ agent_id: 'a' });
+  });
+
+  test('does not start when the file can’t be opened', async () => {
+    const created = create({ outbox: join(folder, 'no', 'such', 'folder') });
+    await expect(created.start()).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(agent?.state).toBe('stopped');
+  });
+});

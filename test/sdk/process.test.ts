@@ -1,0 +1,141 @@
+/** An agent as a process: what it does while its thread is blocked, and in which order it leaves. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { until } from './kit-clock.ts';
+import { type ServedGateway, serveFakeGateway } from './served-gateway.ts';
+
+let gateway: ServedGateway;
+let folder: string;
+let child: ChildProcess;
+let printed: string;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-process-'));
+  gateway = await serveFakeGateway({ heartbeatSeconds: 1 });
+  await startAgent();
+});
+
+afterEach(async () => {
+  await kill();
+  await gateway.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts the agent, with an outbox; resolves once it has registered. */
+async function startAgent(): Promise<void> {
+  printed = '';
+  const environment = {
+    ...{ TASK_GATEWAY_URL: gateway.url, TASK_GATEWAY_AUTH: gateway.options.auth },
+    OUTBOX: join(folder, 'outbox'),
+  };
+  child = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], { env: environment });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (text) => {
+      printed += text;
+    });
+  }
+  await until(() => printed.includes('registered'), 'the agent registers');
+}
+
+/** SIGKILL: it has no time for anything. */
+async function kill(): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** Hands the agent a task; resolves once it has it. */
+async function give(payload: Record<string, unknown>): Promise<string> {
+  const taken = printed.split('taken').length;
+  const submission = { auth: gateway.options.auth, task_type: 'x', task_tags: ['own'], payload };
+  const answer = await fetch(`${gateway.url}/api/cli/tasks`, {
+    method: 'POST',
+    body: JSON.stringify(submission),
+  });
+  const { request_id } = (await answer.json()) as { request_id: string };
+  await until(() => printed.split('taken').length > taken, 'the agent takes the task');
+  return request_id;
+}
+
+const taskOf = (request_id: string) => gateway.tasks().find((task) => task.request_id === request_id);
+
+test('An agent beats on while its handler blocks the event loop, and names what it has in hand.', async () => {
+  const request_id = await give({ block_ms: 4_500 });
+  const fromMs = gateway.calls.at(-1)?.atMs ?? 0;
+  await until(() => taskOf(request_id)?.status === 'success', 'the task is done');
+  const resultMs = gateway.calls.findLast(({ operation }) => operation === 'result')?.atMs ?? 0;
+  const during = gateway.calls.filter(
+    ({ operation, atMs }) => operation === 'heartbeat' && atMs > fromMs && atMs < resultMs - 200,
+  );
+  expect(during.length).toBeGreaterThanOrEqual(2);
+  for (const { body } of during) {
+    expect(body).toMatchObject({ agent_id: 'own-process', request_ids: [request_id] });
+  }
+  const gaps = during.slice(1).map(({ atMs }, index) => atMs - (during[index]?.atMs ?? 0));
+  expect(Math.max(...gaps)).toBeLessThan(3_000);
+});
+
+test('An agent that is forgotten while its handler blocks registers again at once.', async () => {
+  const request_id = await give({ block_ms: 4_000 });
+  gateway.forgetAgents();
+  await until(() => gateway.agents().length === 1, 'it has registered again');
+  expect(taskOf(request_id)?.status).toBe('running');
+  const again = gateway.calls.findLast(({ operation }) => operation === 'register');
+  expect(again?.body).toMatchObject({ agent_tags: ['own'], max_concurrent: 2, request_ids: [request_id] });
+  await until(() => taskOf(request_id)?.status === 'success', 'the task is done');
+});
+
+test('On SIGTERM it says that it drains, finishes, reports, unregisters, and ends well; in this order.', async () => {
+  const request_id = await give({ last_ms: 2_500 });
+  const before = gateway.calls.length;
+  child.kill('SIGTERM');
+  const [code] = await once(child, 'exit');
+  expect(printed).toMatch(/end\n$/);
+  expect(code).toBe(0);
+  expect(taskOf(request_id)).toMatchObject({ status: 'success', result: { output: 'lasted' } });
+  // A claim may still have been on its way when the signal came.
+  const told = gateway.calls
+    .slice(before)
+    .filter(({ operation }) => operation !== 'claim')
+    .map(({ operation, body }) => [operation, body.draining ?? body.status]);
+  expect(told[0]).toEqual(['heartbeat', true]);
+  expect(told.at(-2)).toEqual(['result', 'success']);
+  expect(told.at(-1)).toEqual(['unregister', undefined]);
+  const between = told.slice(1, -2);
+  expect(between.length).toBeGreaterThan(0);
+  expect(between).toEqual(between.map(() => ['heartbeat', true]));
+});
+
+test('A second SIGTERM stops what is still running: it is told as failed, and the agent leaves.', async () => {
+  const request_id = await give({ last_ms: 60_000 });
+  child.kill('SIGTERM');
+  await until(() => gateway.calls.some(({ body }) => body.draining === true), 'it drains');
+  child.kill('SIGTERM');
+  const [code] = await once(child, 'exit');
+  expect(code).toBe(0);
+  expect(taskOf(request_id)).toMatchObject({
+    status: 'failed',
+    error_info: 'the agent was stopped before the task was done',
+  });
+  expect(gateway.calls.at(-1)?.operation).toBe('unregister');
+});
+
+test('What it could not tell before it was killed it tells in its next life, without doing the work again.', async () => {
+  const request_id = await give({ last_ms: 500 });
+  gateway.fail();
+  const kept = () => readFileSync(join(folder, 'outbox'), 'utf8');
+  await until(() => kept().includes(request_id), 'the outcome is kept');
+  await kill();
+  gateway.recover();
+  expect(taskOf(request_id)?.status).toBe('running');
+  await startAgent();
+  await until(() => taskOf(request_id)?.status === 'success', 'the outcome is told');
+  expect(taskOf(request_id)?.result).toEqual({ output: 'lasted' });
+  expect(printed).not.toContain('taken');
+  await until(() => kept() === '', 'the outbox is empty');
+});

@@ -1,0 +1,56 @@
+/** The fake gateway on a real port, for agents that are processes of their own; it remembers what it was asked. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createFakeGateway, type FakeGateway, type FakeGatewayOptions } from '../../sdk/testing/index.ts';
+
+/** One call, and when it came: milliseconds since the gateway was served. */
+export type ServedCall = {
+  readonly operation: string;
+  readonly body: Record<string, unknown>;
+  readonly atMs: number;
+};
+
+export type ServedGateway = FakeGateway & {
+  readonly url: string;
+  readonly calls: readonly ServedCall[];
+  close(): Promise<void>;
+};
+
+/** Serves a fake gateway on a free port of the loopback. */
+export async function serveFakeGateway(options?: FakeGatewayOptions): Promise<ServedGateway> {
+  const gateway = createFakeGateway(options);
+  const calls: ServedCall[] = [];
+  const startMs = performance.now();
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const operation = (incoming.url ?? '').replace('/api/agent/', '');
+    const said = body.length > 0 ? JSON.parse(body.toString()) : {};
+    calls.push({ operation, body: said, atMs: performance.now() - startMs });
+    const gone = new AbortController();
+    outgoing.on('close', () => gone.abort());
+    const { method = 'GET', headers } = incoming;
+    const request = new Request(new URL(incoming.url ?? '/', 'http://gateway.test'), {
+      ...{ method, headers: headers as Record<string, string> },
+      ...(body.length > 0 && { body }),
+    });
+    try {
+      const answer = await gateway.options.fetch(request, { signal: gone.signal });
+      outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
+      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    } catch {
+      outgoing.destroy();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    ...gateway,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

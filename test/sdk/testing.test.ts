@@ -1,0 +1,184 @@
+/** What the kit gives to those who test: a gateway in memory that keeps to the document, and a handler run alone. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Agent, type AgentOptions, createAgent, WorkStoppedError } from '../../sdk/agent/index.ts';
+import { createClient, type Fetch } from '../../sdk/index.ts';
+import { createFakeGateway, type FakeGateway, runHandler } from '../../sdk/testing/index.ts';
+import { createDocumentCheck } from '../contract/document-check.ts';
+import { until } from './kit-clock.ts';
+
+const agents: Agent[] = [];
+afterEach(async () => {
+  await Promise.all(agents.splice(0).map((agent) => agent.stop({ drainMs: 0, graceMs: 0 })));
+});
+
+async function startAgent(gateway: FakeGateway, options: Partial<AgentOptions> = {}): Promise<Agent> {
+  const agent = createAgent({
+    ...gateway.options,
+    ...{ agentId: 'tested', tags: ['zh'], handler: ({ payload }) => `${payload.text}！` },
+    ...options,
+  });
+  agents.push(agent);
+  await agent.start();
+  return agent;
+}
+
+const submission = { task_type: 'x', task_tags: ['zh'], payload: { text: '你好' } };
+
+describe('the fake gateway', () => {
+  test.each(['pull', 'http://agent.test/tasks'])('brings client and agent together: %s', async (endpoint) => {
+    const pushed: number[] = [];
+    const gateway: FakeGateway = createFakeGateway({
+      push: async (request) => {
+        const answer = (await agents[0]?.fetch(request)) ?? Response.error();
+        pushed.push(answer.status);
+        return answer;
+      },
+    });
+    await startAgent(gateway, { endpoint, maxConcurrent: 5 });
+    const client = createClient(gateway.options);
+    const runs = Array.from({ length: 5 }, () => client.runTask(submission));
+    expect((await Promise.all(runs)).map(({ result }) => result)).toEqual(
+      runs.map(() => ({ output: '你好！' })),
+    );
+    expect(pushed).toEqual(endpoint === 'pull' ? [] : [202, 202, 202, 202, 202]);
+    expect(gateway.tasks().map(({ status }) => status)).toEqual(runs.map(() => 'success'));
+  });
+
+  test('answers what the document allows', async () => {
+    const faults: string[] = [];
+    const seen = new Set<string>();
+    const gateway = createFakeGateway();
+    const check = createDocumentCheck();
+    const fetch: Fetch = async (request, init) => {
+      const answer = await gateway.options.fetch(request, init);
+      const isStream = answer.headers.get('content-type') === 'text/event-stream';
+      const { pathname: path } = new URL(request.url);
+      seen.add(`${request.method} ${path.replace(/task-\d+/, '{id}')} ${answer.status}`);
+      if (isStream) return answer;
+      const { status, headers } = answer;
+      faults.push(
+        ...check.findFaults({
+          method: request.method,
+          path,
+          status,
+          headers,
+          text: await answer.clone().text(),
+        }),
+      );
+      return answer;
+    };
+    const options = { ...gateway.options, fetch };
+    const client = createClient(options);
+    await client.runTask({ ...submission, task_tags: [] }).catch(() => undefined);
+    await createClient({ ...options, auth: 'wrong' })
+      .getTask('t')
+      .catch(() => undefined);
+    await client.getTask('nothing').catch(() => undefined);
+    await client.heartbeatAgent({ agent_id: 'nobody' }).catch(() => undefined);
+    const agent = await startAgent(gateway, {
+      ...options,
+      handler: (_task, { reply }) => reply('收到') as undefined,
+    });
+    const { request_id } = await client.runTask(submission);
+    await client.cancelTask(request_id).catch(() => undefined);
+    await client.submitTask({ ...submission, payload: undefined as never }).catch(() => undefined);
+    await agent.stop();
+    expect(faults).toEqual([]);
+    expect([...seen].sort()).toEqual(
+      expect.arrayContaining([
+        ...['POST /api/cli/tasks 200', 'GET /api/cli/tasks/{id} 200', 'POST /api/agent/register 200'],
+        ...['POST /api/agent/claim 200', 'POST /api/agent/result 200', 'POST /api/agent/unregister 200'],
+        ...['GET /api/cli/tasks/t 401', 'GET /api/cli/tasks/nothing 404', 'POST /api/agent/heartbeat 404'],
+        ...['POST /api/cli/tasks/{id}/cancel 400', 'POST /api/cli/tasks 422'],
+      ]),
+    );
+  });
+
+  test('loses its streams and its agents when a test wants it, and a run ends all the same', async () => {
+    const gateway = createFakeGateway({ heartbeatSeconds: 1 });
+    const begun = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<string>();
+    const handler: AgentOptions['handler'] = () => {
+      begun.resolve();
+      return answer.promise;
+    };
+    await startAgent(gateway, { handler });
+    const run = createClient(gateway.options).runTask(submission);
+    await begun.promise;
+    gateway.cutStreams();
+    gateway.forgetAgents();
+    gateway.fail();
+    await until(() => gateway.agents().length === 0, 'the agent is forgotten');
+    gateway.recover();
+    answer.resolve('after all');
+    expect((await run).result).toEqual({ output: 'after all' });
+    await until(() => gateway.agents().length === 1, 'the agent has registered again');
+  });
+
+  test('cancels, lets time run out, and finds no agent', async () => {
+    const gateway = createFakeGateway();
+    const client = createClient(gateway.options);
+    await expect(client.runTask(submission)).rejects.toMatchObject({ code: 'no_agent_available' });
+    const waiting = { ...submission, queue_timeout: 60 };
+    const runs = [client.runTask(waiting), client.runTask(waiting)];
+    const failures = Promise.allSettled(runs);
+    await until(() => gateway.tasks().length === 3, 'both are submitted');
+    const [, second, third] = gateway.tasks();
+    expect(gateway.cancel(second?.request_id ?? '')).toBe(true);
+    expect(gateway.expire(third?.request_id ?? '')).toBe(true);
+    expect(gateway.cancel(third?.request_id ?? '')).toBe(false);
+    expect(await failures).toMatchObject([
+      { reason: { code: 'task_cancelled' } },
+      { reason: { code: 'task_timeout' } },
+    ]);
+  });
+
+  test('finds the task of a submission that is repeated', async () => {
+    const gateway = createFakeGateway();
+    const client = createClient(gateway.options);
+    const first = await client.submitTask(submission, { idempotencyKey: 'k' });
+    expect(await client.submitTask(submission, { idempotencyKey: 'k' })).toEqual(first);
+    expect(gateway.tasks()).toHaveLength(1);
+  });
+});
+
+describe('a handler alone', () => {
+  test('gets a task and a context, and its outcome is told', async () => {
+    const outcome = await runHandler(
+      async ({ payload }, { progress, reply }) => {
+        progress(10);
+        progress(50);
+        reply('收到');
+        return { output: `${payload.text}`, pages: 3 };
+      },
+      { payload: { text: '你好' } },
+    );
+    expect(outcome).toEqual({
+      status: 'success',
+      result: { reply: '收到', output: '你好', pages: 3 },
+      ...{ error_info: null, progress: [10, 50], reply: '收到' },
+    });
+  });
+
+  test('fails with its text', async () => {
+    const error = new Error('文件损坏');
+    const outcome = await runHandler(() => Promise.reject(error));
+    expect(outcome).toMatchObject({ status: 'failed', result: null, error_info: '文件损坏', error });
+  });
+
+  test('heeds its signal', async () => {
+    const signal = AbortSignal.abort(new WorkStoppedError('task_timeout', 'timeout'));
+    const outcome = await runHandler(async (_task, context) => context.signal.throwIfAborted() as undefined, {
+      signal,
+    });
+    expect(outcome).toMatchObject({ status: 'failed', error_info: 'timeout' });
+  });
+
+  test('may not answer what is no result', async () => {
+    const outcome = await runHandler(() => 7 as never);
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error_info: expect.stringMatching(/an object, a text/),
+    });
+  });
+});
