@@ -1,5 +1,5 @@
 /** What a gateway demands of its Redis before it starts, and what it warns of; in words that say what to do. */
-import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { get, submit } from '../e2e/wire.ts';
@@ -12,6 +12,7 @@ import {
   startRedis,
   untilReplicates,
 } from '../fakes/redis-process.ts';
+import { makeCertificate } from '../push/certificate.ts';
 
 demandRedis('what is demanded of Redis at the start');
 
@@ -80,22 +81,17 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
   });
 
   test('speaks TLS where the address says so, to a server whose certificate it can judge', async () => {
-    const folder = (await launch()).folder;
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    execFileSync(
-      'openssl',
-      [
-        ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-days', '1'],
-        ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
-      ],
-      { stdio: 'ignore' },
-    );
-    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
+    const { folder } = await launch();
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const { key, cert } = makeCertificate('localhost', Date.now() - 60_000, Date.now() + 3_600_000);
+    writeFileSync(keyFile, key);
+    writeFileSync(certFile, cert);
+    const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', certFile];
     const port = await findFreePort();
     await launch(...files, '--tls-auth-clients', 'no', '--tls-port', String(port));
     const url = `rediss://localhost:${port}`;
     await expect(start(url)).rejects.toThrow(/certificate/);
-    const gateway = await start(url, { NODE_EXTRA_CA_CERTS: cert });
+    const gateway = await start(url, { NODE_EXTRA_CA_CERTS: certFile });
     await submit(gateway.baseUrl);
   });
 
