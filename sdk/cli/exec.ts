@@ -13,6 +13,7 @@ import type { Task } from '../contract.ts';
 import { type ChildEnd, canRun, runChild } from './child.ts';
 import { connectFor, type Desk, gather, parseCount, parseSecondsOrNone } from './desk.ts';
 import { createUsageError } from './exits.ts';
+import { parseJson } from './json.ts';
 import type { Screen } from './screen.ts';
 import { waitForEnd } from './wait.ts';
 import { cleanText } from './width.ts';
@@ -135,7 +136,10 @@ async function runUntilInterrupted(
       screen.say(`Stopping: tasks in hand get ${options.drain} s. Ctrl-C ends them now.`);
       agent.stop({ drainMs: options.drain * 1_000, graceMs }).then(resolve);
     });
-    interrupts.second.addEventListener('abort', () => void agent.stop({ drainMs: 0, graceMs }));
+    interrupts.second.addEventListener('abort', () => {
+      screen.say('Ending the tasks in hand.');
+      void agent.stop({ drainMs: 0, graceMs });
+    });
   });
   await agent.start();
   await stopped;
@@ -226,9 +230,9 @@ export function judgeRun(
 
 function parseResult(text: string, program: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error(`${program} wrote no JSON`);
+    return parseJson(text);
+  } catch (error) {
+    throw new Error(`${program} wrote no JSON: ${error instanceof Error ? error.message : error}`);
   }
 }
 

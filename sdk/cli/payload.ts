@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { decodeText } from './encoding.ts';
 import { createUsageError } from './exits.ts';
+import { parseJson } from './json.ts';
 
 /** Where the parts come from. */
 export type PayloadSources = {
@@ -42,7 +43,7 @@ function readPair(part: string): Field {
   if (!key) {
     throw createUsageError(`"${part}" is no part of a payload: give key=text, key:=json, @file or "-".`);
   }
-  return [key, operator === ':=' ? parseJson(text, `the value of "${key}"`) : text];
+  return [key, operator === ':=' ? readJson(text, `the value of "${key}"`) : text];
 }
 
 async function readObjectFile(path: string, sources: PayloadSources): Promise<readonly Field[]> {
@@ -56,19 +57,20 @@ async function readObjectFile(path: string, sources: PayloadSources): Promise<re
 function readObject(bytes: Uint8Array, source: string): readonly Field[] {
   const text = decodeText(bytes, source);
   if (text.trim() === '') throw createUsageError(`Nothing is in ${source}: a payload is a JSON object.`);
-  const value = parseJson(text, source);
+  const value = readJson(text, source);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw createUsageError(`A payload is a JSON object, and in ${source} is ${describeKind(value)}.`);
   }
   return Object.entries(value);
 }
 
-function parseJson(text: string, source: string): unknown {
+function readJson(text: string, source: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw createUsageError(`No JSON in ${source}: ${why.replaceAll(/\s+/g, ' ')}.`);
+    throw createUsageError(
+      `JSON in ${source} can't be used: ${error instanceof Error ? error.message : error}.`,
+    );
   }
 }
 

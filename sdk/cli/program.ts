@@ -98,10 +98,11 @@ export async function main(): Promise<void> {
   );
   stderr.on('error', () => undefined);
   const screen = createScreen(stdout, stderr, env);
-  const interrupts = createInterrupts(process, (exitCode) => {
+  const leave = (exitCode: number): void => {
     screen.show('');
     process.exit(exitCode);
-  });
+  };
+  const interrupts = createInterrupts(process, leave, { hasTerminal: screen.err.isTerminal });
   const exitCode = await runProgram({ screen, env, stdin, interrupts }, process.argv.slice(2));
   // What is written is written in order: this comes after all of it.
   await screen.print('');

@@ -69,10 +69,11 @@ describe('a program as an agent', () => {
   });
 
   test('tells its progress while it works', async () => {
-    await startAgent('progress', 'echo "::progress 42::"; read -r line; sleep 1000');
+    const agent = await startAgent('progress', 'echo "::progress 42::"; read -r line; sleep 1000');
     const { request_id } = await client.submitTask({ task_type: 'x', task_tags: ['progress'], payload: {} });
     await expect.poll(async () => (await client.getTask(request_id)).progress, { timeout: 15_000 }).toBe(42);
     await client.cancelTask(request_id);
+    expect((await stop(agent)).code).toBe(0);
   });
 
   test('that fails gives its last words as the reason', async () => {
@@ -105,8 +106,8 @@ describe('the end of a program', () => {
   /** Writes the ids of the shell and of its child, and never ends by itself. */
   const STUBBORN = 'trap "" TERM; sleep 1000 & echo "pids $$ $!" >&2; while :; do sleep 0.1; done';
 
-  async function startStubborn(tag: string) {
-    const agent = await startAgent(tag, STUBBORN, '--kill-after', '0.3', '--drain', '20');
+  async function startStubborn(tag: string, killAfter = '0.3') {
+    const agent = await startAgent(tag, STUBBORN, '--kill-after', killAfter, '--drain', '20');
     const submission = { task_type: 'x', task_tags: [tag], payload: {}, timeout: 60 };
     const { request_id } = await client.submitTask(submission);
     await agent.said(/pids \d+ \d+/);
@@ -143,6 +144,16 @@ describe('the end of a program', () => {
     expect(await client.getTask(request_id)).toMatchObject({
       ...{ status: 'failed', error_info: 'the agent was stopped before the task was done' },
     });
+  });
+
+  test('comes with the third Ctrl-C without any delay', async () => {
+    const { agent, pids } = await startStubborn('left', '20');
+    agent.child.kill('SIGINT');
+    await agent.said('Stopping');
+    agent.child.kill('SIGINT');
+    await agent.said('Ending');
+    expect((await stop(agent)).code).toBe(130);
+    await untilGone(pids);
   });
 
   test('is waited for after the first: what is in hand is finished', async () => {

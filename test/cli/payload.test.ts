@@ -39,6 +39,8 @@ describe('a payload', () => {
       ['n:=47', 'list:=[1,"二"]', 'no:=null', 'deep:={"a":{"b":1}}'],
       { n: 47, list: [1, '二'], no: null, deep: { a: { b: 1 } } },
     ],
+    [['big:=9007199254740992', 'small:=-0.1e-5', 'e:=1E3'], { big: 2 ** 53, small: -1e-6, e: 1000 }],
+    [['text:="12345678901234567890 \\" 1e400"'], { text: '12345678901234567890 " 1e400' }],
     [['text=two\nlines'], { text: 'two\nlines' }],
     [['a:b=1'], { 'a:b': '1' }],
     [['@plain.json'], { name: '世界', n: 1 }],
@@ -62,8 +64,11 @@ describe('a payload', () => {
     [['=x'], '"=x" is no part of a payload'],
     [[':=1'], 'is no part of a payload'],
     [['a=1', 'a=2'], '"a" is given twice'],
-    [['a:=x'], 'No JSON in the value of "a"'],
-    [['a:='], 'No JSON in the value of "a"'],
+    [['a:=x'], 'JSON in the value of "a" can\'t be used'],
+    [['a:='], 'JSON in the value of "a" can\'t be used'],
+    [['a:=12345678901234567890'], 'the number 12345678901234567890 would be changed'],
+    [['a:=[1,{"b":-9007199254740993}]'], 'the number -9007199254740993 would be changed'],
+    [['a:=1e400'], 'the number 1e400 would be changed'],
     [['-', '-'], 'can be read once only'],
     [['@missing.json'], 'there is no such file'],
     [['@utf16le.json'], '"utf16le.json" is UTF-16, not UTF-8. Save it as UTF-8'],
@@ -73,7 +78,7 @@ describe('a payload', () => {
     [['@array.json'], 'is an array'],
     [['@null.json'], 'is null'],
     [['@empty.json'], 'Nothing is in "empty.json"'],
-    [['@broken.json'], 'No JSON in "broken.json"'],
+    [['@broken.json'], 'JSON in "broken.json" can\'t be used'],
   ])('%j is refused in words: %s', async (parts, words) => {
     const error = await read(parts).catch((caught) => caught);
     expect(error).toMatchObject({ exitCode: 2, message: expect.stringContaining(words) });

@@ -8,6 +8,7 @@ import { measureWidth } from '../../sdk/cli/width.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
 import { envFor, writeLauncher } from './command.ts';
+import { isAlive } from './processes.ts';
 import { hasTerminal, openTerminal, type Terminal } from './terminal.ts';
 
 const hasOne = hasTerminal();
@@ -125,5 +126,18 @@ describe.runIf(hasOne)('in a terminal', () => {
     press('{"a":');
     press('C-c');
     await shows(/Interrupted\.\nexit=130/);
+  });
+
+  test('closing it ends an agent with the program it runs', async () => {
+    const words = 'agent exec -t closed --drain 0 --kill-after 0.3 --';
+    const { shows, close } = await type(`task-gateway ${words} sh -c 'echo "pid=$$" >&2; sleep 1000'`);
+    await shows(/Registered/);
+    const { request_id } = await client.submitTask({ task_type: 'x', task_tags: ['closed'], payload: {} });
+    const [, pid] = /pid=(\d+)$/m.exec(await shows(/pid=\d+$/m)) ?? [];
+    close();
+    await expect.poll(() => isAlive(Number(pid)), { timeout: 15_000 }).toBe(false);
+    await expect
+      .poll(async () => (await client.getTask(request_id)).error_info, { timeout: 15_000 })
+      .toBe('the agent was stopped before the task was done');
   });
 });

@@ -104,15 +104,15 @@ describe('what may follow', () => {
 });
 
 describe('Ctrl-C', () => {
-  function press() {
-    const heard: Partial<Record<'SIGINT' | 'SIGTERM', () => void>> = {};
+  function press(options?: { hasTerminal: boolean }) {
+    const heard: Partial<Record<NodeJS.Signals, () => void>> = {};
     const left: number[] = [];
     const source = {
-      on(signal: 'SIGINT' | 'SIGTERM', listener: () => void) {
+      on(signal: NodeJS.Signals, listener: () => void) {
         heard[signal] = listener;
       },
     };
-    return { heard, left, interrupts: createInterrupts(source, (exitCode) => left.push(exitCode)) };
+    return { heard, left, interrupts: createInterrupts(source, (exitCode) => left.push(exitCode), options) };
   }
 
   test('asks once and leaves the second time', () => {
@@ -132,5 +132,12 @@ describe('Ctrl-C', () => {
     expect([interrupts.second.aborted, left]).toEqual([true, []]);
     heard.SIGINT?.();
     expect(left).toEqual([130]);
+  });
+
+  test('and a closed terminal are the same where there is one; nohup stays what it is', () => {
+    const { heard, interrupts } = press({ hasTerminal: true });
+    heard.SIGHUP?.();
+    expect([interrupts.first.aborted, interrupts.exitCode()]).toEqual([true, 129]);
+    expect(press().heard.SIGHUP).toBeUndefined();
   });
 });

@@ -13,7 +13,7 @@ import { startTcpProxy, type TcpProxy } from '../fakes/tcp-proxy.ts';
 import type { Disk, Subject } from './subject.ts';
 
 const START_MS = 1_700_000_000_000;
-let names = 0;
+let subjects = 0;
 
 /** A fresh store in a Redis that runs. */
 export async function createRedisSubject(
@@ -23,15 +23,15 @@ export async function createRedisSubject(
   const clock = createFakeClock();
   const proxy = await startTcpProxy(redis.port);
   const stores: Store[] = [];
-  names += 1;
-  const name = `{subject-${names}}`;
+  subjects += 1;
+  const prefix = `{subject-${subjects}}:`;
   const address = parseRedisAddress(`redis://127.0.0.1:${proxy.port}`);
   if ('mistake' in address) throw new Error(address.mistake);
   return {
     disk: createDisk(proxy),
     async open({ wallShiftMs = 0 } = {}) {
       const testMs = (): number => START_MS + clock.nowMs() + wallShiftMs;
-      const store = await openRedisStore({ address, durability, clock, log: SILENT, name, testMs });
+      const store = await openRedisStore({ address, durability, clock, log: SILENT, prefix, testMs });
       stores.push(store);
       return store;
     },

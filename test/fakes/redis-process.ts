@@ -14,6 +14,8 @@ export type RedisProcess = {
   readonly url: string;
   readonly folder: string;
   pid(): number;
+  /** Sends one command, as one line; answers what comes back first. */
+  tell(line: string): Promise<string>;
   /** SIGKILL: nothing is said goodbye to. */
   kill(): Promise<void>;
   /** Starts it again on what its folder holds, on the same port. */
@@ -78,6 +80,7 @@ export async function startRedis(
     url: `redis://127.0.0.1:${port}`,
     folder,
     pid: () => child.pid ?? 0,
+    tell: (line) => ask(port, line),
     kill: () => end('SIGKILL'),
     async restart() {
       child = await launch();
@@ -94,7 +97,8 @@ async function answers(port: number): Promise<boolean> {
   return /^(\+PONG|-NOAUTH)/.test(await ask(port, 'PING').catch(() => ''));
 }
 
-async function findFreePort(): Promise<number> {
+/** A port that nobody listens on now. */
+export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

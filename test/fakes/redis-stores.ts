@@ -20,14 +20,14 @@ afterAll(async () => {
   await redis?.dispose();
 });
 
-/** Names a store that nobody else uses. */
+/** What the keys of a store begin with that nobody else uses. */
 export function nameRedisStore(): string {
   names += 1;
-  return `{store-${names}}`;
+  return `{store-${names}}:`;
 }
 
-/** Opens a store by its name: a fresh one, or what another was opened on before. */
-export async function openRedisTestStore(clock: FakeClock, name = nameRedisStore()): Promise<Store> {
+/** Opens a store by what its keys begin with: a fresh one, or what another was opened on before. */
+export async function openRedisTestStore(clock: FakeClock, prefix = nameRedisStore()): Promise<Store> {
   running ??= startRedis(['--appendonly', 'no']);
   const { url } = await running;
   const address = parseRedisAddress(url);
@@ -37,7 +37,7 @@ export async function openRedisTestStore(clock: FakeClock, name = nameRedisStore
     durability: 'memory',
     clock,
     log: SILENT,
-    name,
+    prefix,
     testMs: tellWallMs(clock),
     connect: connectTracked,
   });

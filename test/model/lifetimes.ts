@@ -35,10 +35,10 @@ export function createLifetimes(): Lifetimes {
 
 /** A fresh store in a real Redis, which knows nothing of the crashes of its gateways. */
 export function createRedisLifetimes(): Lifetimes {
-  const name = nameRedisStore();
+  const prefix = nameRedisStore();
   let store: Store | null = null;
   const open = async (clock: FakeClock): Promise<Store> => {
-    store = await openRedisTestStore(clock, name);
+    store = await openRedisTestStore(clock, prefix);
     return store;
   };
   return {

@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
+import { askVersion, tellStory } from './command.ts';
 import { AGENT, AUTH, BLOCKED, PROGRAM, REQUIRED, STORY } from './programs.ts';
 
 const run = promisify(execFile);
@@ -99,7 +100,7 @@ describe('the tarball', () => {
     expect(packed.get('sdk')).toEqual(
       expect.arrayContaining([
         ...['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js', 'dist/agent/pulse-thread.js'],
-        ...['dist/testing/index.js', 'examples/client.js'],
+        ...['dist/testing/index.js', 'dist/cli/main.js', 'examples/client.js'],
       ]),
     );
   });
@@ -203,6 +204,31 @@ describe('installed in an empty project', () => {
     },
     40_000,
   );
+
+  const command = () => join(project, 'node_modules/.bin/task-gateway');
+
+  test.each(listNodes())(
+    'its command runs a task through a program that is an agent: %s',
+    async (node) => {
+      expect(await tellStory(node, command(), gateway.baseUrl)).toEqual({
+        doctor: expect.stringMatching(/✓ A task went to an agent/),
+        output: '{"text":"你好"}\n',
+        agentExit: 0,
+      });
+    },
+    60_000,
+  );
+
+  test('its command says in one sentence that a Node is too old', async () => {
+    expect(readFileSync(command(), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+    for (const version of ['18.20.8', '20.18.3']) {
+      const said = `task-gateway needs Node 20.19 or newer and this is Node ${version}: install a newer one (https://nodejs.org).\n`;
+      expect(await askVersion(command(), version)).toEqual({ code: 1, said });
+    }
+    for (const version of ['20.19.0', '22.0.0']) {
+      expect(await askVersion(command(), version)).toEqual({ code: 0, said: '' });
+    }
+  });
 
   test.each(listNodes())(
     'the README’s first lines do what they say: %s',

@@ -1,16 +1,18 @@
 /** What a gateway demands of its Redis before it starts, and what it warns of; in words that say what to do. */
-import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
-import { submit } from '../e2e/wire.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { get, submit } from '../e2e/wire.ts';
 import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
 import {
   demandRedis,
+  findFreePort,
   REDIS_COMMANDS,
   type RedisProcess,
   startRedis,
   untilReplicates,
 } from '../fakes/redis-process.ts';
+import { makeCertificate } from '../push/certificate.ts';
 
 demandRedis('what is demanded of Redis at the start');
 
@@ -79,29 +81,17 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
   });
 
   test('speaks TLS where the address says so, to a server whose certificate it can judge', async () => {
-    const folder = (await launch()).folder;
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    execFileSync(
-      'openssl',
-      [
-        ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-days', '1'],
-        ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
-      ],
-      { stdio: 'ignore' },
-    );
-    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
-    const redis = await launch(...files, '--tls-auth-clients', 'no', '--tls-port', '0');
-    execFileSync('redis-cli', [
-      '-p',
-      String(redis.port),
-      'config',
-      'set',
-      'tls-port',
-      String(redis.port + 1),
-    ]);
-    const url = `rediss://localhost:${redis.port + 1}`;
+    const { folder } = await launch();
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const { key, cert } = makeCertificate('localhost', Date.now() - 60_000, Date.now() + 3_600_000);
+    writeFileSync(keyFile, key);
+    writeFileSync(certFile, cert);
+    const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', certFile];
+    const port = await findFreePort();
+    await launch(...files, '--tls-auth-clients', 'no', '--tls-port', String(port));
+    const url = `rediss://localhost:${port}`;
     await expect(start(url)).rejects.toThrow(/certificate/);
-    const gateway = await start(url, { NODE_EXTRA_CA_CERTS: cert });
+    const gateway = await start(url, { NODE_EXTRA_CA_CERTS: certFile });
     await submit(gateway.baseUrl);
   });
 
@@ -112,6 +102,41 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     const none = await launch('--appendonly', 'no');
     const second = await start(none.url, { REDIS_DURABILITY: 'memory' });
     expect(second.output()).toMatch(/appendonly no\): everything is lost/);
+  });
+
+  test('is told when nobody may look whether Redis keeps its word', async () => {
+    const redis = await launch(
+      '--user',
+      'gateway',
+      'on',
+      `>${PASSWORD}`,
+      '~{task-gateway}:*',
+      '&{task-gateway}:*',
+      '+@all',
+      '-config',
+    );
+    const gateway = await start(`redis://gateway:${PASSWORD}@127.0.0.1:${redis.port}`);
+    expect(gateway.output()).toMatch(
+      /does not let CONFIG GET be called: whether it keeps REDIS_DURABILITY=disk is unknown/,
+    );
+    await submit(gateway.baseUrl);
+  });
+
+  test('whose Redis is full answers 503 and says why, tells what is there, and goes on when there is room', async () => {
+    const redis = await launch();
+    const gateway = await start(redis.url);
+    const id = await submit(gateway.baseUrl, { timeout: 600 });
+    await redis.tell('CONFIG SET maxmemory 1');
+    await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
+    await vi.waitFor(async () => {
+      const answer = await fetch(`${gateway.baseUrl}/readyz`);
+      expect(answer.status).toBe(503);
+      expect(await answer.text()).toMatch(/OOM/);
+    });
+    expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).status).toBe(200);
+    await redis.tell('CONFIG SET maxmemory 0');
+    await vi.waitFor(async () => expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200));
+    await submit(gateway.baseUrl);
   });
 
   test('is told that a failover may lose what the new primary had not received', async () => {

@@ -13,15 +13,15 @@ export type Barrier = {
 /** A replica that does not have it by then is taken to be away. */
 const REPLICA_WITHIN_MS = 2_000;
 
-/** Creates it for a connection; `name` begins the key that is written. */
-export function createBarrier(connection: Connection, name: string): Barrier {
+/** Creates it for a connection; `prefix` begins the key that is written. */
+export function createBarrier(connection: Connection, prefix: string): Barrier {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
 
   async function run(): Promise<void> {
     // Sent together: until the wait is over, Redis reads nothing else of this connection.
     const [, acknowledged] = await Promise.all([
-      connection.send(['INCR', `${name}:barrier`]),
+      connection.send(['INCR', `${prefix}barrier`]),
       connection.send(['WAIT', '1', String(REPLICA_WITHIN_MS)]),
     ]);
     if (Number(acknowledged) > 0) return;

@@ -6,14 +6,15 @@
  *   what was given up is not sent afterwards.
  * - When the connection is gone, or has not answered for that long, all that was under way is rejected at once; calls
  *   are refused until a new connection was opened, greeted and found to be to the same store.
+ * - Redis that answers but takes no writes (it is full, its replica is away) is up and not healthy.
  * - Modes: up (calls go through) → down (they are refused, the line tries again) → up …; closed ends it.
  */
 import { randomBytes } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { Barrier } from './barrier.ts';
+import { createCalls } from './calls.ts';
 import type { Connection, ConnectOptions, Reply } from './connect.ts';
 import { UnfitServer } from './durability.ts';
 import { type Script, scripts } from './scripts.ts';
@@ -36,8 +37,8 @@ export type Opened = { readonly connection: Connection; readonly barrier: Barrie
 export type LineDeps = {
   readonly clock: Clock;
   readonly log: Log;
-  /** The store's name, which all its keys begin with. */
-  readonly name: string;
+  /** What the names of all keys begin with. */
+  readonly prefix: string;
   /** The time as each script is told it: empty for that of Redis. */
   tellTime(): string;
   /** Opens a connection and makes it ready. Rejects when it is not to be used. */
@@ -55,24 +56,21 @@ const FIRST_WITHIN_MS = 10_000;
 const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 400;
 
-type Call = {
-  readonly untilMs: number;
-  readonly reject: (error: Error) => void;
-  /** Resolves when it was answered or rejected. */
-  readonly over: Promise<void>;
-};
 type State =
-  | { readonly mode: 'up'; readonly opened: Opened; readonly calls: Set<Call> }
-  | { readonly mode: 'down' | 'closed'; readonly reason: string };
+  | { readonly mode: 'up'; readonly opened: Opened; readonly life: string }
+  | { readonly mode: 'down' | 'closed'; readonly life: string; readonly reason: string };
 
 /** Opens the line; rejects when the first connection cannot be had. */
 export async function openLine(deps: LineDeps): Promise<Line> {
-  const { clock, log, name } = deps;
+  const { clock, log } = deps;
   const closing = new AbortController();
-  let state: State = { mode: 'down', reason: 'The store is being opened.' };
+  const onLate = (): void => goDown(`it has not answered for ${ANSWER_WITHIN_MS / 1_000} s`);
+  const calls = createCalls({ clock, withinMs: ANSWER_WITHIN_MS, onLate, signal: closing.signal });
+  let state: State = { mode: 'down', life: '', reason: 'The store is being opened.' };
   let epoch = '';
-  let life = '';
   let isClosing = false;
+  /** Why Redis takes no writes, by its last answer to one. */
+  let refusal: string | null = null;
 
   async function comeUp(): Promise<void> {
     let mine: Opened | null = null;
@@ -81,31 +79,21 @@ export async function openLine(deps: LineDeps): Promise<Line> {
       gone = reason;
       if (state.mode === 'up' && state.opened === mine) goDown(reason);
     };
-    const ready = new AbortController();
-    const late = new AbortController();
-    void clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
-    const signal = AbortSignal.any([late.signal, closing.signal]);
-    try {
-      mine = await deps.open(epoch, { onGone, signal });
-    } finally {
-      ready.abort();
-    }
+    mine = await openInTime(deps, epoch, onGone, closing.signal);
     if (gone !== null) throw new Error(gone);
     if (isClosing) return mine.connection.destroy();
     epoch = mine.epoch;
-    state = { mode: 'up', opened: mine, calls: new Set() };
-    life = randomBytes(9).toString('base64url');
+    refusal = null;
+    state = { mode: 'up', opened: mine, life: randomBytes(9).toString('base64url') };
   }
 
   function goDown(why: string): void {
     if (state.mode !== 'up') return;
-    const { calls, opened } = state;
-    const { connection } = opened;
-    state = { mode: 'down', reason: `Redis at ${connection.peer} is not available: ${why}.` };
+    const { connection } = state.opened;
+    const reason = `Redis at ${connection.peer} is not available: ${why}.`;
+    state = { mode: 'down', life: state.life, reason };
     connection.destroy();
-    for (const call of calls)
-      call.reject(new StoreUnavailable(`${state.reason} Whether the call had effect is unknown.`));
-    calls.clear();
+    calls.giveUp(new StoreUnavailable(`${reason} Whether the call had effect is unknown.`));
     log.error({ reason: why }, 'the connection to Redis is lost');
     void comeBack();
   }
@@ -113,14 +101,10 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   async function comeBack(): Promise<void> {
     for (let pauseMs = PAUSE_MIN_MS; state.mode === 'down'; pauseMs = Math.min(PAUSE_MAX_MS, 2 * pauseMs)) {
       await clock.sleep(pauseMs, closing.signal);
-      if (closing.signal.aborted) return;
-      try {
-        await comeUp();
-      } catch (error) {
-        noteReason(error instanceof Error ? error.message : String(error));
-      }
+      if (isClosing) return;
+      await comeUp().catch((error: unknown) => noteReason(messageOf(error)));
     }
-    if (closing.signal.aborted) return;
+    if (isClosing) return;
     log.info({}, 'the connection to Redis is back');
     deps.onBack();
   }
@@ -128,73 +112,49 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   function noteReason(why: string): void {
     const reason = `Redis is not available: ${why}.`;
     if (state.mode !== 'down' || state.reason === reason) return;
-    state = { mode: 'down', reason };
+    state = { ...state, reason };
     log.error({ reason: why }, 'Redis is not available');
   }
 
-  let isWatching = false;
-
-  /** All calls have the same time, so they run out in the order in which they came: one sleeper serves them all. */
-  async function watchDeadlines(): Promise<void> {
-    if (isWatching) return;
-    isWatching = true;
-    for (let oldest = oldestCall(); oldest; oldest = oldestCall()) {
-      const leftMs = oldest.untilMs - clock.monotonicMs();
-      if (leftMs > 0) {
-        await clock.sleep(leftMs, closing.signal);
-        continue;
-      }
-      // If this process stood still itself, the answer is there and was not read yet.
-      for (let turns = 0; turns < 3; turns += 1) await setImmediate();
-      if (oldestCall() === oldest) goDown(`it has not answered for ${ANSWER_WITHIN_MS / 1_000} s`);
-    }
-    isWatching = false;
-  }
-
-  function oldestCall(): Call | undefined {
-    return state.mode === 'up' ? state.calls.values().next().value : undefined;
-  }
-
-  function live(): Extract<State, { mode: 'up' }> {
+  function live(): Opened {
     if (state.mode !== 'up') throw new StoreUnavailable(state.reason);
     if (isClosing) throw new StoreUnavailable('The store is being closed.');
-    return state;
+    return state.opened;
   }
 
   async function call(script: Script, args: readonly string[]): Promise<Reply> {
-    const { opened, calls } = live();
-    const told = ['1', name, epoch, deps.tellTime(), ...args];
-    const lost = Promise.withResolvers<never>();
-    const over = Promise.withResolvers<void>();
-    const untilMs = clock.monotonicMs() + ANSWER_WITHIN_MS;
-    const entry: Call = { untilMs, reject: lost.reject, over: over.promise };
-    calls.add(entry);
-    void watchDeadlines();
+    const opened = live();
+    const told = ['1', deps.prefix, epoch, deps.tellTime(), ...args];
     try {
-      return await Promise.race([ask(opened, script, told), lost.promise]);
+      const reply = await calls.run(ask(opened, script, told));
+      if (script.writes) refusal = null;
+      return reply;
     } catch (error) {
-      throw explain(error);
-    } finally {
-      calls.delete(entry);
-      over.resolve();
+      const explained = explain(error);
+      if (script.writes && explained instanceof StoreUnavailable) refusal = explained.message;
+      throw explained;
     }
   }
 
   /** What Redis will not do now is an outage; whatever else it says is a fault of ours. */
   function explain(error: unknown): unknown {
-    if (error instanceof StoreUnavailable) return error;
-    const message = error instanceof Error ? error.message : String(error);
-    if (/^(ERR|WRONGTYPE)\b/.test(message)) return error;
+    const message = messageOf(error);
+    if (error instanceof StoreUnavailable || /^(ERR|WRONGTYPE)\b/.test(message)) return error;
     // It is another store, or no longer the primary: a new connection finds out.
     if (/^(EMPTIED|READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message)) goDown(message);
     return new StoreUnavailable(`Redis is not available: ${message}`);
   }
 
+  function health(): ReturnType<Line['health']> {
+    if (state.mode !== 'up') return { ok: false, reason: state.reason };
+    return refusal === null ? { ok: true } : { ok: false, reason: refusal };
+  }
+
   async function close(): Promise<void> {
     isClosing = true;
-    if (state.mode === 'up') await Promise.all([...state.calls].map(({ over }) => over));
+    if (state.mode === 'up') await calls.whenOver();
     const before: State = state;
-    state = { mode: 'closed', reason: 'The store is closed.' };
+    state = { mode: 'closed', life: before.life, reason: 'The store is closed.' };
     closing.abort('closing');
     if (before.mode === 'up') before.opened.connection.destroy();
   }
@@ -204,13 +164,30 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   return {
     call,
     check: () => void live(),
-    health: () => (state.mode === 'up' ? { ok: true } : { ok: false, reason: state.reason }),
-    life: () => life,
+    health,
+    life: () => state.life,
     close() {
       closed ??= close();
       return closed;
     },
   };
+}
+
+/** Opens a connection, or gives it up when it is not ready in time. */
+async function openInTime(
+  deps: LineDeps,
+  epoch: string,
+  onGone: (reason: string) => void,
+  closing: AbortSignal,
+): Promise<Opened> {
+  const ready = new AbortController();
+  const late = new AbortController();
+  void deps.clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
+  try {
+    return await deps.open(epoch, { onGone, signal: AbortSignal.any([late.signal, closing]) });
+  } finally {
+    ready.abort();
+  }
 }
 
 /** A store that is started together with its gateways may be there a little later than they are. */
@@ -221,7 +198,7 @@ async function comeUpAtLast(comeUp: () => Promise<void>, clock: Clock): Promise<
       return await comeUp();
     } catch (error) {
       const isHopeless =
-        error instanceof UnfitServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(String(error));
+        error instanceof UnfitServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(messageOf(error));
       if (isHopeless || clock.monotonicMs() >= untilMs) throw error;
       await clock.sleep(PAUSE_MAX_MS);
     }
@@ -251,4 +228,8 @@ export async function runScript(
 /** Makes all scripts known to Redis. */
 export async function loadScripts(connection: Connection): Promise<void> {
   await Promise.all(Object.values(scripts).map(({ text }) => connection.send(['SCRIPT', 'LOAD', text])));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

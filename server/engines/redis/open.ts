@@ -23,7 +23,7 @@ export type RedisDeps = {
   readonly clock: Clock;
   readonly log: Log;
   /** What all keys begin with. */
-  readonly name?: string;
+  readonly prefix?: string;
   /** How a connection is had; tests stand in between. */
   readonly connect?: typeof connectPrimary;
   /** For tests: the store's time, in place of that of Redis. */
@@ -31,11 +31,11 @@ export type RedisDeps = {
 };
 
 /** In braces, so that all keys of a store live in one slot. */
-const NAME = '{task-gateway}';
+const PREFIX = '{task-gateway}:';
 
 /** Opens the store; rejects with one sentence when it can't be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
-  const { clock, log, testMs, name = NAME, connect = connectPrimary } = deps;
+  const { clock, log, testMs, prefix = PREFIX, connect = connectPrimary } = deps;
   const learned = createStoreTime(clock);
   const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : learned;
   const tellTime = (): string => (testMs ? String(testMs()) : '');
@@ -66,14 +66,14 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     try {
       options.signal.throwIfAborted();
       warn(await judgeServer(connection, deps.durability));
-      await connection.listen(`${name}:hints`, onHint);
+      await connection.listen(`${prefix}hints`, onHint);
       await loadScripts(connection);
       const sentMs = clock.monotonicMs();
       const founded = randomBytes(9).toString('base64url');
-      const reply = await runScript(connection, scripts.open, ['1', name, epoch, tellTime(), founded]);
+      const reply = await runScript(connection, scripts.open, ['1', prefix, epoch, tellTime(), founded]);
       const [nowMs, opened] = reply as readonly Reply[];
       time.learn(Number(nowMs), sentMs);
-      const barrier = deps.durability === 'replica' ? createBarrier(connection, name) : NO_BARRIER;
+      const barrier = deps.durability === 'replica' ? createBarrier(connection, prefix) : NO_BARRIER;
       return { connection, barrier, epoch: String(opened) };
     } catch (error) {
       connection.destroy();
@@ -86,7 +86,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const line: Line = await openLine({
     clock,
     log,
-    name,
+    prefix,
     tellTime,
     open,
     onBack() {

@@ -7,12 +7,12 @@ import type { Batch, DueChange, SlotChange, Write } from '../../ports/store.ts';
 
 export type Plan = { readonly plan: string; readonly values: readonly string[] };
 
-/** Writes a batch as the script reads it. */
-export function planOf(batch: Batch, revision: string): Plan {
+/** Writes a batch as the script reads it; `notAfterMs` is that of the batch, or when its caller will have given up. */
+export function planOf(batch: Batch, revision: string, notAfterMs: number): Plan {
   const values: string[] = [];
   const plan = {
     revision,
-    notAfter: batch.notAfterMs,
+    notAfter: notAfterMs,
     writes: batch.writes.map((write) => planWrite(write, values)),
     slots: (batch.slots ?? []).map(planSlot),
     due: (batch.due ?? []).map(planDue),

@@ -9,6 +9,8 @@ import { join } from 'node:path';
 export type Script = {
   readonly name: string;
   readonly text: string;
+  /** Whether it may change something: Redis refuses it where it takes no writes. */
+  readonly writes: boolean;
   /** By which Redis knows it once it was loaded. */
   readonly sha: string;
 };
@@ -20,7 +22,8 @@ function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelu
   const files = [...parts, name].map((part) => join(import.meta.dirname, 'scripts', `${part}.lua`));
   const first = flag === null ? '#!lua' : `#!lua flags=${flag}`;
   const text = [first, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
-  return { name, text, sha: createHash('sha1').update(text).digest('hex') };
+  const writes = flag === null;
+  return { name, text, writes, sha: createHash('sha1').update(text).digest('hex') };
 }
 
 export const scripts = {

@@ -25,7 +25,7 @@ import type { Hints } from '../hints.ts';
 import type { SharedReads } from '../shared-reads.ts';
 import type { Reply } from './connect.ts';
 import { readFeed, type Slice } from './feed.ts';
-import type { Line } from './line.ts';
+import { ANSWER_WITHIN_MS, type Line } from './line.ts';
 import { listPage } from './lists.ts';
 import { planOf } from './plan.ts';
 import { scripts } from './scripts.ts';
@@ -94,7 +94,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
   return {
     async commit(batch: Batch): Promise<Outcome> {
       const revision = nextName();
-      const { plan, values } = planOf(batch, revision);
+      const notAfterMs = batch.notAfterMs ?? time.nowMs() + ANSWER_WITHIN_MS;
+      const { plan, values } = planOf(batch, revision, notAfterMs);
       const [answer, agentId] = (await line.call(scripts.commit, [plan, ...values])) as readonly Reply[];
       return readOutcome(String(answer), revision, String(agentId));
     },

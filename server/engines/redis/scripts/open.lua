@@ -1,8 +1,8 @@
--- Opens the store: founds it where there is none, and says which it is. KEYS[1] the name; ARGV[1] the epoch the caller
+-- Opens the store: founds it where there is none, and says which it is. KEYS[1] opens the name of every key; ARGV[1] the epoch the caller
 -- knows, empty at its first call; ARGV[2] the time, which tests alone hand in; ARGV[3] the epoch of a new store.
 -- Answers: the time, the epoch.
 
-local P = KEYS[1] .. ':'
+local P = KEYS[1]
 local now = ARGV[2]
 if now == '' then
   local time = redis.call('TIME')

@@ -1,8 +1,9 @@
 -- Opens every script but the first: the name of the store, its clock, and whether it is still the store that the
--- caller knows. KEYS[1] is the name, in braces, so that all keys live in one slot; ARGV[1] the epoch; ARGV[2] the time,
+-- caller knows. KEYS[1] opens the name of every key, in braces, so that
+-- all live in one slot; ARGV[1] the epoch; ARGV[2] the time,
 -- which tests alone hand in.
 
-local P = KEYS[1] .. ':'
+local P = KEYS[1]
 if redis.call('GET', P .. 'epoch') ~= ARGV[1] then
   return redis.error_reply('EMPTIED it was emptied or replaced: what was accepted before is not in it; restore its data, or restart every gateway to begin anew')
 end
