@@ -166,8 +166,10 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
 
   /** At once: the handler may block the thread the next moment. */
   function tellPulse(): void {
-    const known = presence.describe();
-    if (known && auth !== undefined) pulse?.tell({ ...known, auth });
+    pulse?.tell(() => {
+      const known = presence.describe();
+      return known && auth !== undefined ? { ...known, auth } : undefined;
+    });
   }
 
   async function renewPulse(): Promise<void> {

@@ -29,7 +29,8 @@ export type PulseWord =
 export type Pulse = {
   /** Starts the thread. Resolves once it is ready, or can't be: then the agent beats by itself alone. */
   start(): Promise<void>;
-  tell(state: PulseState): void;
+  /** Tells how things stand: at once, or with many tasks in hand a little later if that was told just before. */
+  tell(describe: () => PulseState | undefined): void;
   stop(): Promise<void>;
 };
 
@@ -42,10 +43,34 @@ export type PulseDeps = {
 
 /** A thread that takes longer is not waited for. */
 const READY_MS_MAX = 5_000;
+/** An agent that does thousands of tasks a second has better to do than to name them all each time. */
+const TELL_EVERY_MS = 100;
+/** So few are named at once: the handler that begins next may block the thread. */
+const FEW = 50;
 
 /** Creates the pulse of one agent. */
 export function createPulse({ target, onCancelled, onError }: PulseDeps): Pulse {
   let worker: Worker | undefined;
+  let toldMs = Number.NEGATIVE_INFINITY;
+  let later: NodeJS.Timeout | undefined;
+
+  function tell(describe: () => PulseState | undefined): void {
+    if (!worker || later) return;
+    const state = describe();
+    if (!state) return;
+    const waitMs = toldMs + TELL_EVERY_MS - performance.now();
+    if (waitMs > 0 && (state.request_ids?.length ?? 0) > FEW) {
+      later = setTimeout(() => {
+        later = undefined;
+        tell(describe);
+      }, waitMs);
+      later.unref();
+      return;
+    }
+    toldMs = performance.now();
+    worker.postMessage(state);
+  }
+
   return {
     async start() {
       // Beside this file, whatever it was compiled to. A bundle that leaves it out gets along without.
@@ -68,8 +93,9 @@ export function createPulse({ target, onCancelled, onError }: PulseDeps): Pulse 
       });
       started.unref();
     },
-    tell: (state) => worker?.postMessage(state),
+    tell,
     async stop() {
+      clearTimeout(later);
       await worker?.terminate();
       worker = undefined;
     },

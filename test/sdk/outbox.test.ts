@@ -69,6 +69,24 @@ describe('an outbox', () => {
     await outbox.close();
   });
 
+  test('stays small however many outcomes go through it, and loses none of those that stay', async () => {
+    const file = nextFile();
+    const errors: unknown[] = [];
+    const outbox = createOutbox(file, (error) => errors.push(error));
+    await outbox.open();
+    await outbox.keep(report('stays'));
+    for (let n = 0; n < 600; n += 1) {
+      await outbox.keep(report(`t${n}`));
+      await outbox.forget(`t${n}`);
+    }
+    expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThan(1_010);
+    await outbox.close();
+    const again = createOutbox(file, (error) => errors.push(error));
+    expect(await again.open()).toEqual([report('stays')]);
+    await again.close();
+    expect(errors).toEqual([]);
+  });
+
   test('without a file keeps nothing and stands in nobody’s way', async () => {
     const outbox = createOutbox(undefined, () => undefined);
     expect(await outbox.open()).toEqual([]);
