@@ -54,13 +54,16 @@ export type TaskResult = Schemas['TaskResult'];
 export type TaskSubmission = Omit<Schemas['TaskSubmission'], 'auth'>;
 /** The one kind of event (§6): a task has ended. Its `status` says what else it holds. */
 export type TaskDone = Schemas['TaskDone'] & { readonly request_id: RequestId } & (Success | Failure);
+/** That a task was cancelled (§4.4). */
 export type CancelReceipt = Schemas['CancelReceipt'];
 
 /** An agent's registration (§4.5); the client adds the secret. */
 export type AgentRegistration = Omit<Schemas['AgentRegistration'], 'auth'> & { readonly agent_id: AgentId };
+/** How the gateway knows an agent that has registered, and what it asks of it. */
 export type RegistrationReceipt = Schemas['RegistrationReceipt'];
 /** A sign of life (§4.6); the client adds the secret. */
 export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth'> & { readonly agent_id: AgentId };
+/** How the gateway knows an agent, and which of its tasks nobody wants done any more. */
 export type HeartbeatReceipt = Schemas['HeartbeatReceipt'];
 /** How an agent behind a firewall asks for a task; the client adds the secret. */
 export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth'> & { readonly agent_id: AgentId };
@@ -69,13 +72,16 @@ export type TaskReport = Omit<Schemas['TaskReport'], 'auth'> & {
   readonly request_id: RequestId;
   readonly agent_id: AgentId;
 };
+/** That a report has come, and whether it changed anything (`accepted`). */
 export type ReportReceipt = Schemas['ReportReceipt'];
 /** Who leaves (§4.8); the client adds the secret. */
 export type AgentDeparture = Omit<Schemas['AgentDeparture'], 'auth'> & { readonly agent_id: AgentId };
+/** That an agent has left. */
 export type DepartureReceipt = Schemas['DepartureReceipt'];
 
 /** An agent as the administrator sees it (§4.9). */
 export type AgentListing = Schemas['AgentListing'];
+/** All agents, as the administrator sees them. */
 export type AgentListings = Schemas['AgentListings'];
 /** A page of tasks, newest first; `next_cursor` leads to the next one. */
 export type TaskPage = Omit<Schemas['TaskPage'], 'tasks'> & { readonly tasks: Task[] };

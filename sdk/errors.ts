@@ -37,6 +37,7 @@ export class ConnectionError extends TaskGatewayError {
 /** No answer within `timeoutMs`: `timeout`. Whether the call took effect is not known. */
 export class TimeoutError extends TaskGatewayError {
   override readonly name: string = 'TimeoutError';
+  /** How long was waited. */
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number) {
@@ -74,10 +75,15 @@ export type Refusal = {
 /** The gateway answered with an error status (§7). `code` is the problem's, or `http_` and the status. */
 export class ApiError extends TaskGatewayError {
   override readonly name: string = 'ApiError';
+  /** The HTTP status. */
   readonly status: number;
+  /** What the gateway says is wrong; absent when something before it answered. */
   readonly problem: Problem | undefined;
+  /** What `Retry-After` asked for, milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** How often the request was sent. */
   readonly attempts: number;
+  /** The answer's headers; empty where they are not known. */
   readonly headers: Headers;
 
   constructor(refusal: Refusal) {
@@ -178,6 +184,7 @@ export function createApiError(refusal: Refusal): ApiError {
 /** A task ended as `failed`: `task_failed`. `task` is the task as it ended. Thrown by `runTask`. */
 export class TaskFailedError extends TaskGatewayError {
   override readonly name: string = 'TaskFailedError';
+  /** The task as it ended. */
   readonly task: FailedTask;
 
   constructor(task: FailedTask, code = 'task_failed') {

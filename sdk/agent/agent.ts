@@ -21,8 +21,11 @@ import { createReports } from './reports.ts';
 import { createInboxServer } from './server.ts';
 import { createWork } from './work.ts';
 
+/** An agent: nothing of it runs before `start`, and nothing after `stop`. */
 export type Agent = {
+  /** Its name, also where it was given none. */
   readonly agentId: AgentId;
+  /** Where it is in its life; it never goes back. */
   readonly state: 'created' | 'working' | 'draining' | 'stopped';
   /**
    * Resolves once registered; waits for a gateway that is not there yet. Throws what waiting can't mend: a wrong

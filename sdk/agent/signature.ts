@@ -3,11 +3,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** The headers and body of a push, as received. */
 export type SignedPush = {
+  /** `webhook-id`. */
   readonly id: string | undefined;
-  /** Unix epoch seconds. */
+  /** `webhook-timestamp`: Unix epoch seconds. */
   readonly timestamp: string | undefined;
-  /** One or more `v1,` signatures separated by spaces. */
+  /** `webhook-signature`: one or more `v1,` signatures separated by spaces. */
   readonly signature: string | undefined;
+  /** The bytes as they came. */
   readonly body: Uint8Array;
 };
 

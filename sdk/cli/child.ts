@@ -38,10 +38,17 @@ const LINGER_MS = 1_000;
 const LAST_LINES_MAX = 20;
 const LAST_CHARS_MAX = 2_000;
 
+/** The programs that run: also when this process leaves at once, or fails, none of them stays behind. */
+const living = new Set<number>();
+process.on('exit', () => {
+  for (const pid of living) signalGroup(pid, 'SIGKILL');
+});
+
 /** Runs a program to its end. Rejects if it can't be started; any way it ends is an answer. */
 export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildEnd> {
   const [file = '', ...args] = command;
   const child = spawn(file, args, { detached: true, env: options.env, stdio: ['pipe', 'pipe', 'pipe'] });
+  if (child.pid !== undefined) living.add(child.pid);
   const timers: NodeJS.Timeout[] = [];
   const later = (ms: number, act: () => void): void => void timers.push(setTimeout(act, ms));
   const terminate = (): void => {
@@ -84,6 +91,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     options.signal.removeEventListener('abort', terminate);
     for (const timer of timers) clearTimeout(timer);
     signalGroup(child.pid, 'SIGKILL');
+    living.delete(child.pid ?? 0);
   }
 }
 

@@ -136,7 +136,10 @@ async function runUntilInterrupted(
       screen.say(`Stopping: tasks in hand get ${options.drain} s. Ctrl-C ends them now.`);
       agent.stop({ drainMs: options.drain * 1_000, graceMs }).then(resolve);
     });
-    interrupts.second.addEventListener('abort', () => void agent.stop({ drainMs: 0, graceMs }));
+    interrupts.second.addEventListener('abort', () => {
+      screen.say('Ending the tasks in hand.');
+      void agent.stop({ drainMs: 0, graceMs });
+    });
   });
   await agent.start();
   await stopped;

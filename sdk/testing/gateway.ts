@@ -7,6 +7,7 @@ import type { Fetch } from '../transport.ts';
 import { type Answer, createRoutes, type RoutesDeps } from './routes.ts';
 import { createWorld, type World } from './world.ts';
 
+/** A gateway in memory, and what a test may do to it. */
 export type FakeGateway = {
   /** What `createClient` and `createAgent` need to reach it. */
   readonly options: { readonly baseUrl: string; readonly auth: string; readonly fetch: Fetch };
@@ -24,9 +25,11 @@ export type FakeGateway = {
   cutStreams(): void;
   /** From now on nobody answers, until `recover`. */
   fail(): void;
+  /** Answers again. */
   recover(): void;
 };
 
+/** What a fake gateway does otherwise than usual. */
 export type FakeGatewayOptions = {
   /** How pushes travel to the agents: `(request) => agent.fetch(request)`, or the platform's `fetch` if not given. */
   readonly push?: ((request: Request) => Promise<Response>) | undefined;

@@ -106,8 +106,8 @@ describe('the end of a program', () => {
   /** Writes the ids of the shell and of its child, and never ends by itself. */
   const STUBBORN = 'trap "" TERM; sleep 1000 & echo "pids $$ $!" >&2; while :; do sleep 0.1; done';
 
-  async function startStubborn(tag: string) {
-    const agent = await startAgent(tag, STUBBORN, '--kill-after', '0.3', '--drain', '20');
+  async function startStubborn(tag: string, killAfter = '0.3') {
+    const agent = await startAgent(tag, STUBBORN, '--kill-after', killAfter, '--drain', '20');
     const submission = { task_type: 'x', task_tags: [tag], payload: {}, timeout: 60 };
     const { request_id } = await client.submitTask(submission);
     await agent.said(/pids \d+ \d+/);
@@ -144,6 +144,16 @@ describe('the end of a program', () => {
     expect(await client.getTask(request_id)).toMatchObject({
       ...{ status: 'failed', error_info: 'the agent was stopped before the task was done' },
     });
+  });
+
+  test('comes with the third Ctrl-C without any delay', async () => {
+    const { agent, pids } = await startStubborn('left', '20');
+    agent.child.kill('SIGINT');
+    await agent.said('Stopping');
+    agent.child.kill('SIGINT');
+    await agent.said('Ending');
+    expect((await stop(agent)).code).toBe(130);
+    await untilGone(pids);
   });
 
   test('is waited for after the first: what is in hand is finished', async () => {

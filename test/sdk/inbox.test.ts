@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { AgentOptions } from '../../sdk/agent/index.ts';
+import { type AgentOptions, isAuthentic } from '../../sdk/agent/index.ts';
 import { agent, assigned, clock, create, createManualHandler, gateway } from './agent-stand.ts';
 import { elapse, pass, until } from './kit-clock.ts';
 
@@ -117,6 +117,23 @@ describe('an agent that listens', () => {
     expect(await push(body.replace('zh', 'en'), sign(body, 0))).toBe(401);
     expect(await push(body, sign(body, 301))).toBe(401);
     expect(await push(body, sign(body, 300))).toBe(202);
+  });
+
+  test('judges the vector that is published with the rules', () => {
+    const push = {
+      id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      timestamp: '1614265330',
+      signature: 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+      body: Buffer.from('{"test": 2432232314}'),
+    };
+    const secrets = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'];
+    const nowMs = 1_614_265_330_000;
+    expect(isAuthentic(push, secrets, nowMs)).toBe(true);
+    expect(isAuthentic(push, secrets, nowMs + 300_001)).toBe(false);
+    expect(isAuthentic({ ...push, body: Buffer.from('{"test":2432232314}') }, secrets, nowMs)).toBe(false);
+    expect(isAuthentic({ ...push, signature: push.signature.replace('v1,', 'v2,') }, secrets, nowMs)).toBe(
+      false,
+    );
   });
 
   test('takes a signature of a secret that is plain text', async () => {
