@@ -22,7 +22,7 @@ import {
 demandRedis('the engines beside each other');
 
 /** How many lives of so many steps; `ALIKE_RUNS` asks for more, `ALIKE_SEED` for one again. */
-const RUNS = Number(process.env.ALIKE_RUNS ?? 40);
+const RUNS = Number(process.env.ALIKE_RUNS ?? 25);
 const STEPS = 60;
 
 type Chance = ReturnType<typeof createChance>;
@@ -34,7 +34,7 @@ type Side = {
   readonly leases: Map<Ref, Lease>;
 };
 
-const TASKS = ['t0', 't1', 't2', 't3', 't4', 't5'];
+const TASKS = Array.from({ length: 10 }, (_, index) => `t${index}`);
 const AGENTS = ['A0', 'A1', 'A2'];
 const TAGS = ['a', 'b', 'c'];
 const SESSIONS = ['s0', 's1', ''];
@@ -181,14 +181,17 @@ function drawCommit(chance: Chance, settled: ReadonlySet<string>): Plan {
   }
   if (isDrawn(chance, 3)) writes.push(drawAgent(chance));
   if (isDrawn(chance, 8)) writes.push(drawKey(chance));
-  const slots = AGENTS.filter(() => isDrawn(chance, 4)).map((agentId) => ({
-    agentId,
-    request_id: pick(chance, TASKS),
-    op: isDrawn(chance, 3) ? ('release' as const) : ('grant' as const),
-    registration: `registration of ${agentId}${isDrawn(chance, 8) ? ' once' : ''}`,
-  }));
+  const slots = [...AGENTS, ...AGENTS]
+    .filter(() => isDrawn(chance, 6))
+    .map((agentId) => ({
+      agentId,
+      request_id: pick(chance, TASKS),
+      op: isDrawn(chance, 3) ? ('release' as const) : ('grant' as const),
+      registration: `registration of ${agentId}${isDrawn(chance, 8) ? ' once' : ''}`,
+    }));
   if (isDrawn(chance, 6)) more = { ...more, noneFree: some(chance, TAGS) };
-  if (isDrawn(chance, 6)) more = { ...more, atMost: { openTasks: chance.next(4), agents: chance.next(4) } };
+  if (isDrawn(chance, 3))
+    more = { ...more, atMost: { openTasks: 1 + chance.next(8), agents: chance.next(4) } };
   const due = REFS.filter(() => isDrawn(chance, 6)).map((ref) => drawDue(chance, ref));
   return {
     writes,

@@ -38,6 +38,7 @@ export const SUITES: readonly Suite[] = [
     env: { FUZZ_RUNS: '500000', PROPERTY_RUNS: '5000', VALID_RUNS: '2000' },
   },
   { name: 'security', files: ['test/security', 'test/push'], env: {} },
+  { name: 'engines alike', files: ['test/engines/alike.test.ts'], env: { ALIKE_RUNS: '300' } },
   {
     name: 'replicas',
     files: ['test/replicas'],

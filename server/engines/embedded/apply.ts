@@ -55,7 +55,7 @@ export function applyBatch(
   for (const one of batch.due ?? []) keepDueStored(change, one.ref);
   for (const { op, agentId, request_id } of batch.slots ?? []) {
     life.agents[op](agentId, request_id, seq);
-    if (op === 'grant') presence.noteGrant(agentId, nowMs);
+    if (op === 'grant' && life.agents.get(agentId)) presence.noteGrant(agentId, nowMs);
     group.topics.add(`agent:${agentId}`);
   }
   if (batch.wait) applyWait(life, batch.wait);
