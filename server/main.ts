@@ -25,14 +25,7 @@ for (const warning of warnings) log.warn({}, warning);
 
 try {
   const running = await composeGateway(config, log);
-  const told = describeStart(config, running.address);
-  if (process.stdout.isTTY) process.stdout.write(told.forPeople);
-  else {
-    log.info(told.facts, 'listening');
-    log.flush();
-    // Not through the log, whose redactor would hide it: it is told once, to whoever started the gateway.
-    if (told.adminSecret !== null) process.stdout.write(`${told.adminSecret}\n`);
-  }
+  // Before it is told where it listens: whoever reads that may end it at once.
   closeWithGrace({ delay: config.shutdownMs + 1_000, logger: false }, async ({ signal, err }) => {
     if (err) log.error({ err }, 'the gateway ends because of a fault');
     else log.info({ signal }, 'shutting down');
@@ -43,6 +36,14 @@ try {
     await setTimeout(LAST_LINES_MS);
     log.flush();
   });
+  const told = describeStart(config, running.address);
+  if (process.stdout.isTTY) process.stdout.write(told.forPeople);
+  else {
+    log.info(told.facts, 'listening');
+    log.flush();
+    // Not through the log, whose redactor would hide it: it is told once, to whoever started the gateway.
+    if (told.adminSecret !== null) process.stdout.write(`${told.adminSecret}\n`);
+  }
 } catch (error) {
   console.error(`The gateway was not started. ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);
