@@ -151,6 +151,11 @@ export async function startSentinel(primary: RedisProcess, command = REDIS_COMMA
     async untilKnown(): Promise<void> {
       while (!/slaves=1/.test(await ask(port, 'INFO sentinel')));
     },
+    /** Waits until it names this one as the primary. */
+    async untilPrimary({ port: expected }: RedisProcess): Promise<void> {
+      const question = 'SENTINEL GET-MASTER-ADDR-BY-NAME main';
+      while (!(await ask(port, question)).includes(`\r\n${expected}\r\n`));
+    },
     async dispose(): Promise<void> {
       const ended = once(child, 'exit');
       child.kill('SIGKILL');

@@ -33,7 +33,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
         await vi.waitFor(async () => expect((await fetch(`${each}/readyz`)).status).toBe(200), WAIT);
       }
     };
-    return { primary, replica, replicas, untilReady };
+    return { primary, replica, sentinel, replicas, untilReady };
   }
 
   test('go on with the new primary by themselves', { timeout: 120_000 }, async () => {
@@ -54,7 +54,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
   test('whose answers wait for a replica have lost nothing after the failover', {
     timeout: 180_000,
   }, async () => {
-    const { primary, replicas, untilReady } = await start('replica');
+    const { primary, replica, sentinel, replicas, untilReady } = await start('replica');
     const [one = '', two = ''] = replicas.urls;
     const history = createHistory();
     const witness = createWitness();
@@ -65,6 +65,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     await primary.kill();
     await vi.waitFor(async () => expect((await fetch(`${one}/readyz`)).status).toBe(503), WAIT);
     await load.pause();
+    await sentinel.untilPrimary(replica);
     // The new primary has no replica, and no answer is given that rests on one copy alone, until the old one is its replica.
     await primary.restart();
     await untilReady();

@@ -83,6 +83,8 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
       await new Promise((resolve) => setTimeout(resolve, FAULT_MS));
       const { answered, unavailable, longestMs } = witness.count();
       expect(answered + unavailable).toBeGreaterThan(0);
+      // Everybody may ask whether it is ready: where Redis is, is not told.
+      expect(await (await fetch(`${url()}/readyz`)).text()).not.toMatch(/127\.0\.0\.1|localhost/);
       await proxy.setFault(null);
       const backMs = await untilBack();
       await load.pause();

@@ -9,6 +9,11 @@ import { describeEndpoint, type Endpoint, type RedisAddress } from './address.ts
 /** What Redis answers: texts, numbers, nothing, and lists of them. */
 export type Reply = string | number | boolean | null | readonly Reply[];
 
+/** The primary cannot be had now; it may be later. The message names addresses, which is for the log alone. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
 export type Connection = {
   /** Sends a command; answers come in the order of sending. Rejects with what Redis says, or when it is gone. */
   send(command: readonly string[]): Promise<Reply>;
@@ -38,7 +43,7 @@ export async function connectPrimary(address: RedisAddress, options: ConnectOpti
   const role = await connection.send(['ROLE']).catch(() => null);
   if (Array.isArray(role) && role[0] !== 'master') {
     connection.destroy();
-    throw new Error(`${connection.peer} is a replica; the store needs the primary`);
+    throw new Unreachable(`${connection.peer} is a replica; the store needs the primary`);
   }
   return connection;
 }
@@ -92,7 +97,7 @@ async function connect(
     await Promise.race([client.connect(), rejectOnAbort(signal)]);
   } catch (error) {
     destroy();
-    throw new Error(`${peer} cannot be reached: ${messageOf(error)}`);
+    throw new Unreachable(`${peer} cannot be reached: ${messageOf(error)}`);
   } finally {
     signal.removeEventListener('abort', destroy);
   }
@@ -115,13 +120,13 @@ async function askSentinels(
     const question = sentinel.send(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master]);
     const answer = await Promise.race([question, rejectOnAbort(signal)]).finally(sentinel.destroy);
     if (Array.isArray(answer)) return { host: String(answer[0]), port: Number(answer[1]) };
-    throw new Error(`${sentinel.peer} does not know the master ${master}`);
+    throw new Unreachable(`${sentinel.peer} does not know the master ${master}`);
   }
   try {
     return await Promise.any(endpoints.map(ask));
   } catch (error) {
     const faults = error instanceof AggregateError ? error.errors : [error];
-    throw new Error(`no Sentinel names the primary: ${faults.map(messageOf).join('; ')}`);
+    throw new Unreachable(`no Sentinel names the primary: ${faults.map(messageOf).join('; ')}`);
   }
 }
 

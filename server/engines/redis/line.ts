@@ -15,7 +15,7 @@ import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { Barrier } from './barrier.ts';
 import { createCalls } from './calls.ts';
-import type { Connection, ConnectOptions, Reply } from './connect.ts';
+import { type Connection, type ConnectOptions, type Reply, Unreachable } from './connect.ts';
 import { UnfitServer } from './durability.ts';
 import { type Script, scripts } from './scripts.ts';
 
@@ -69,6 +69,7 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   let state: State = { mode: 'down', life: '', reason: 'The store is being opened.' };
   let epoch = '';
   let isClosing = false;
+  let toldLast = '';
   /** Why Redis takes no writes, by its last answer to one. */
   let refusal: string | null = null;
 
@@ -84,17 +85,18 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     if (isClosing) return mine.connection.destroy();
     epoch = mine.epoch;
     refusal = null;
+    toldLast = '';
     state = { mode: 'up', opened: mine, life: randomBytes(9).toString('base64url') };
   }
 
   function goDown(why: string): void {
     if (state.mode !== 'up') return;
     const { connection } = state.opened;
-    const reason = `Redis at ${connection.peer} is not available: ${why}.`;
+    const reason = `Redis is not available: ${why}.`;
     state = { mode: 'down', life: state.life, reason };
     connection.destroy();
     calls.giveUp(new StoreUnavailable(`${reason} Whether the call had effect is unknown.`));
-    log.error({ reason: why }, 'the connection to Redis is lost');
+    log.error({ reason: why, peer: connection.peer }, 'the connection to Redis is lost');
     void comeBack();
   }
 
@@ -102,18 +104,20 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     for (let pauseMs = PAUSE_MIN_MS; state.mode === 'down'; pauseMs = Math.min(PAUSE_MAX_MS, 2 * pauseMs)) {
       await clock.sleep(pauseMs, closing.signal);
       if (isClosing) return;
-      await comeUp().catch((error: unknown) => noteReason(messageOf(error)));
+      await comeUp().catch(noteFailure);
     }
     if (isClosing) return;
     log.info({}, 'the connection to Redis is back');
     deps.onBack();
   }
 
-  function noteReason(why: string): void {
-    const reason = `Redis is not available: ${why}.`;
-    if (state.mode !== 'down' || state.reason === reason) return;
-    state = { ...state, reason };
-    log.error({ reason: why }, 'Redis is not available');
+  /** Everybody may ask for health, so it names no address; the log does, once for each reason. */
+  function noteFailure(error: unknown): void {
+    if (state.mode !== 'down') return;
+    state = { ...state, reason: `Redis is not available: ${reasonOf(error)}.` };
+    const told = messageOf(error);
+    if (told !== toldLast) log.error({ reason: told }, 'Redis is not available');
+    toldLast = told;
   }
 
   function live(): Opened {
@@ -228,6 +232,12 @@ export async function runScript(
 /** Makes all scripts known to Redis. */
 export async function loadScripts(connection: Connection): Promise<void> {
   await Promise.all(Object.values(scripts).map(({ text }) => connection.send(['SCRIPT', 'LOAD', text])));
+}
+
+/** Why, without any address. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Unreachable) return 'it cannot be reached';
+  return error instanceof UnfitServer ? 'it is not set up as the gateway demands' : messageOf(error);
 }
 
 function messageOf(error: unknown): string {

@@ -74,6 +74,8 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
       const [nowMs, opened] = reply as readonly Reply[];
       time.learn(Number(nowMs), sentMs);
       const barrier = deps.durability === 'replica' ? createBarrier(connection, prefix) : NO_BARRIER;
+      // A replica that is connected may still be far behind: the first round waits until it is not.
+      await barrier.pass();
       return { connection, barrier, epoch: String(opened) };
     } catch (error) {
       connection.destroy();
