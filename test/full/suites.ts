@@ -8,11 +8,11 @@ export type Suite = {
 };
 
 export const SUITES: readonly Suite[] = [
-  { name: 'model', files: ['test/model'], env: { MODEL_RUNS: '5000', MODEL_REDIS_RUNS: '250' } },
+  { name: 'model', files: ['test/model'], env: { MODEL_RUNS: '3000', MODEL_REDIS_RUNS: '40' } },
   {
     name: 'races',
     files: ['test/races/races.test.ts'],
-    env: { RACE_RUNS: '5000', RACE_REDIS_RUNS: '250' },
+    env: { RACE_RUNS: '3000', RACE_REDIS_RUNS: '40' },
   },
   {
     name: 'wrong designs',
@@ -22,20 +22,20 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'kill',
     files: ['test/faults/kill.test.ts', 'test/faults/terminate.test.ts'],
-    env: { KILL_CYCLES: '50', TERM_CYCLES: '10' },
+    env: { KILL_CYCLES: '30', TERM_CYCLES: '5' },
   },
-  { name: 'power cut', files: ['test/faults/power-cut.test.ts'], env: { CUT_POINTS: '8000' } },
+  { name: 'power cut', files: ['test/faults/power-cut.test.ts'], env: { CUT_POINTS: '4000' } },
   {
     name: 'disk',
     files: ['test/faults/disk-full.test.ts', 'test/faults/io-errors.test.ts', 'test/faults/flips.test.ts'],
-    env: { OUTAGE_TIMES: '3', FLIP_RUNS: '1000' },
+    env: { OUTAGE_TIMES: '2', FLIP_RUNS: '600' },
   },
   { name: 'time', files: ['test/time'], env: {} },
-  { name: 'overload', files: ['test/overload'], env: { OVERLOAD_SCALE: '3' } },
+  { name: 'overload', files: ['test/overload'], env: { OVERLOAD_SCALE: '1' } },
   {
     name: 'fuzz',
     files: ['test/http/fuzz.test.ts', 'test/security/fuzz.test.ts', 'test/security/keywords.test.ts'],
-    env: { FUZZ_RUNS: '500000', PROPERTY_RUNS: '5000', VALID_RUNS: '2000' },
+    env: { FUZZ_RUNS: '200000', PROPERTY_RUNS: '2000', VALID_RUNS: '1000' },
   },
   { name: 'security', files: ['test/security', 'test/push'], env: {} },
   { name: 'engines alike', files: ['test/engines/alike.test.ts'], env: { ALIKE_RUNS: '300' } },
@@ -44,5 +44,5 @@ export const SUITES: readonly Suite[] = [
     files: ['test/replicas'],
     env: { REPLICA_KILLS: '20', REDIS_KILLS: '10', STORE_FAULT_SECONDS: '10' },
   },
-  { name: 'lost results', files: ['test/faults/lost-results.test.ts'], env: { RUN_TASKS: '2000' } },
+  { name: 'lost results', files: ['test/faults/lost-results.test.ts'], env: { RUN_TASKS: '500' } },
 ];
