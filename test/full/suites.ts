@@ -42,7 +42,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'replicas',
     files: ['test/replicas'],
-    env: { REPLICA_KILLS: '20', REDIS_KILLS: '10', STORE_FAULT_SECONDS: '10' },
+    env: { REPLICA_KILLS: '10', REDIS_KILLS: '3', STORE_FAULT_SECONDS: '6' },
   },
   { name: 'lost results', files: ['test/faults/lost-results.test.ts'], env: { RUN_TASKS: '500' } },
 ];
