@@ -23,6 +23,7 @@ import {
 import { type Alarm, createAlarm } from '../alarm.ts';
 import { createHints, type Hints } from '../hints.ts';
 import { createSharedReads, type SharedReads } from '../shared-reads.ts';
+import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
 import { LEASE_MS } from './due-list.ts';
 import { readFeed, type Slice } from './feed.ts';
@@ -217,16 +218,7 @@ function decide(
 function createFollowing({ lives, hints, slices, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
     lives.live();
-    const listener = hints.listen(topic, signal);
-    if (topic === 'due') alarm.look();
-    try {
-      if (signal.aborted) return;
-      do yield;
-      while (await listener.next());
-    } finally {
-      listener.close();
-      if (topic === 'due') alarm.look();
-    }
+    yield* watchTopic({ hints, alarm }, topic, signal);
   }
 
   return {

@@ -23,6 +23,7 @@ import {
 import type { Alarm } from '../alarm.ts';
 import type { Hints } from '../hints.ts';
 import type { SharedReads } from '../shared-reads.ts';
+import { watchTopic } from '../watch.ts';
 import type { Reply } from './connect.ts';
 import { readFeed, type Slice } from './feed.ts';
 import { ANSWER_WITHIN_MS, type Line } from './line.ts';
@@ -172,17 +173,9 @@ function pairsOf(texts: readonly string[]): readonly (readonly [string, string])
 function createFollowing({ line, hints, slices, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
     line.check();
-    const listener = hints.listen(topic, signal);
-    if (topic === 'due') alarm.look();
-    try {
-      if (signal.aborted) return;
-      do yield;
-      while (await listener.next());
-    } finally {
-      listener.close();
-      if (topic === 'due') alarm.look();
-    }
+    yield* watchTopic({ hints, alarm }, topic, signal);
   }
+
   return {
     watch,
     feed: (session, after, signal) => readFeed({ line, hints, slices }, session, after, signal),
