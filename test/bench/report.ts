@@ -89,7 +89,7 @@ export function drawBars(title: string, bars: readonly { name: string; value: nu
   });
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 ${height}" font-family="sans-serif" font-size="13">` +
-    `<rect width="640" height="${height}" fill="#ffffff"/>` +
+    `<title>${escapeXml(title)}</title><rect width="640" height="${height}" fill="#ffffff"/>` +
     `<text x="16" y="24" font-size="15" font-weight="600">${escapeXml(title)}</text>${rows.join('')}</svg>\n`
   );
 }
