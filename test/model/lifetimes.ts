@@ -10,45 +10,31 @@ import type { Lifetimes } from './life.ts';
 /** A fresh embedded store in this thread, and what is left of it after a crash. */
 export function createLifetimes(): Lifetimes {
   const kept = keepInMemory();
-  let store: Store | null = null;
-  const open = async (clock: FakeClock): Promise<Store> => {
-    store = await createEmbeddedStore({
-      openStorage: kept.open,
-      clock,
-      log: SILENT,
-      wallMs: tellWallMs(clock),
-    });
-    return store;
-  };
-  return {
-    open,
-    async reopen(clock) {
-      await store?.close();
-      return await open(clock);
-    },
-    async end() {
-      await store?.close();
-      kept.close();
-    },
-  };
+  const open = (clock: FakeClock): Promise<Store> =>
+    createEmbeddedStore({ openStorage: kept.open, clock, log: SILENT, wallMs: tellWallMs(clock) });
+  return followLives(open, kept.close);
 }
 
 /** A fresh store in a real Redis, which knows nothing of the crashes of its gateways. */
 export function createRedisLifetimes(): Lifetimes {
   const prefix = nameRedisStore();
+  return followLives((clock) => openRedisTestStore(clock, prefix));
+}
+
+/** One store after the other over the same data; at the end the last one is closed, then what is beneath. */
+function followLives(open: (clock: FakeClock) => Promise<Store>, endData = () => {}): Lifetimes {
   let store: Store | null = null;
-  const open = async (clock: FakeClock): Promise<Store> => {
-    store = await openRedisTestStore(clock, prefix);
+  const openNext = async (clock: FakeClock): Promise<Store> => {
+    await store?.close();
+    store = await open(clock);
     return store;
   };
   return {
-    open,
-    async reopen(clock) {
-      await store?.close();
-      return await open(clock);
-    },
+    open: openNext,
+    reopen: openNext,
     async end() {
       await store?.close();
+      endData();
     },
   };
 }
