@@ -8,7 +8,7 @@
  * stay        | refuse task_not_running   | no longer waiting                              | T | T
  * attempt     | refuse task_not_running   | attempts + 1, unknown until told otherwise     | T | T
  * untaken     | refuse task_not_running   | that attempt was not taken                     | T | T
- * acknowledge | refuse task_not_running   | acknowledged        (agent)                    | T | T
+ * acknowledge | refuse task_not_running   | acknowledged, unless by a disowned attempt (agent) | T | T
  * disown      | refuse task_not_running   | unacknowledged, to be pushed again (agent)     | T | T
  * reassign    | refuse task_not_running   | other agent, only while unacknowledged, and
  *             |                           | nothing may have been taken or its agent is gone | T | T
@@ -24,7 +24,9 @@
  * agent_id; anybody else is refused as agent_mismatch, and that is judged before T.
  *
  * `wait` joins those that are offered again whenever an agent becomes free: a pending task with a queue time, or
- * a running one whose agent is gone. `stay` ends that when its own agent is back. `disown` is the agent's own word, given at registration, that it no longer has a task it had acknowledged.
+ * a running one whose agent is gone. `stay` ends that when its own agent is back. `disown` is the agent's own word,
+ * given at registration, that it does not have a task it was sent: nothing that was sent before counts as taken,
+ * also where the answer of that push comes later.
  */
 import type { Delivery, JsonObject, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
@@ -55,7 +57,12 @@ export type Trigger =
       /** Set when the agent answered busy: until when it is not asked again for this task. */
       readonly busyUntilMs: number | null;
     }
-  | { readonly type: 'acknowledge'; readonly agent_id: string }
+  | {
+      readonly type: 'acknowledge';
+      readonly agent_id: string;
+      /** The push that was answered; null when the agent named the task itself. */
+      readonly attempt: number | null;
+    }
   | { readonly type: 'disown'; readonly agent_id: string }
   | {
       readonly type: 'reassign';
@@ -177,6 +184,7 @@ function assignTo(
       untaken: 0,
       attemptMs: to.attempted ? nowMs : null,
       acknowledged: false,
+      disowned: 0,
       nextMs: to.nextMs,
       busy: state.delivery?.busy.filter((one) => one.untilMs > nowMs) ?? [],
     },
@@ -210,9 +218,12 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
     case 'untaken':
       return untaken(state, delivery, trigger, nowMs);
     case 'acknowledge':
+      if (trigger.attempt !== null && trigger.attempt <= delivery.disowned) return { ok: true, state };
       return { ok: true, state: acknowledgeBy(state, delivery) };
-    case 'disown':
-      return withDelivery(state, { ...delivery, acknowledged: false, attemptMs: null, nextMs: nowMs });
+    case 'disown': {
+      const anew = { acknowledged: false, disowned: delivery.attempts, attemptMs: null, nextMs: nowMs };
+      return withDelivery(state, { ...delivery, ...anew });
+    }
     case 'progress': {
       const progress = Math.max(state.progress, trigger.progress ?? 0);
       const reply = trigger.reply ?? state.reply;

@@ -46,6 +46,8 @@ export type Delivery = {
   /** Store time at which the last attempt began; null before the first. */
   readonly attemptMs: number | null;
   readonly acknowledged: boolean;
+  /** Attempts up to this one went to an agent that has said since, registering anew, that it has none of them. */
+  readonly disowned: number;
   /** Store time at which the delivery wants a look again; null once acknowledged. */
   readonly nextMs: number | null;
   /** Agents that answered busy for this task, each with the store time until which it is not asked again. */

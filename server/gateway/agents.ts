@@ -38,7 +38,7 @@ export function createAgents(
       await store.touch(agent_id, { by: 'register' });
       if (request_ids) {
         await acknowledgeNamed(deps, agent_id, request_ids);
-        await disownOthers(deps, agent_id, request_ids);
+        await disownOthers(deps, standing.record, request_ids);
       }
       if (wasAway) await offerAgain(deps, agent_id);
       return {
@@ -127,12 +127,21 @@ async function putAgent(
   });
 }
 
-/** Tasks the agent had acknowledged and now does not name are pushed to it again. */
-async function disownOthers(deps: Deps, agent_id: string, request_ids: readonly string[]): Promise<void> {
+/**
+ * Tasks that were sent to the agent before it registered and that it does not name are pushed to it again: those it
+ * had acknowledged, and those whose push is still under way, which an agent that is down by now may have taken. A
+ * push under way keeps its lease, so that nobody pushes beside it.
+ */
+async function disownOthers(
+  deps: Deps,
+  { agent_id, registeredMs }: AgentFacts,
+  request_ids: readonly string[],
+): Promise<void> {
   const named = new Set(request_ids);
   for (const { request_id, delivery } of await listHeld(deps.store, agent_id)) {
-    if (named.has(request_id) || !delivery.acknowledged) continue;
-    await deps.transitions.advance(request_id, () => ({ type: 'disown', agent_id }));
+    const sentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
+    if (named.has(request_id) || !sentBefore) continue;
+    await deps.transitions.advance(request_id, () => ({ type: 'disown', agent_id }), { unlessHeld: true });
   }
 }
 
@@ -141,7 +150,7 @@ async function offerAgain(deps: Deps, agent_id: string): Promise<void> {
   const nowMs = deps.store.nowMs();
   const due = (await listHeld(deps.store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
-    .map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs }));
+    .map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs, unlessHeld: true as const }));
   if (due.length > 0) await deps.store.commit({ writes: [], due });
 }
 

@@ -40,7 +40,8 @@ export async function acknowledgeNamed(
   const one = async (request_id: string): Promise<void> => {
     const state = (await deps.store.get('task', request_id))?.value;
     const news = state?.agent_id === agent_id && state.delivery && !state.delivery.acknowledged;
-    if (news) await deps.transitions.advance(request_id, () => ({ type: 'acknowledge', agent_id }));
+    if (news)
+      await deps.transitions.advance(request_id, () => ({ type: 'acknowledge', agent_id, attempt: null }));
   };
   await Promise.all([...new Set(request_ids)].map(one));
 }

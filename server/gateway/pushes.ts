@@ -163,9 +163,14 @@ async function settlePush(deps: Deps, push: UnderWay, outcome: PushOutcome): Pro
   const attempt = state.delivery?.attempts ?? 0;
   const nowMs = store.nowMs();
   switch (outcome.kind) {
-    case 'acknowledged':
-      await transitions.advance(request_id, () => ({ type: 'acknowledge', agent_id }));
+    case 'acknowledged': {
+      const done = await transitions.advance(request_id, () => ({ type: 'acknowledge', agent_id, attempt }));
+      // The agent registered anew meanwhile and does not have it: what answered came down before that.
+      const disowned = done.kind === 'unchanged' && done.state.delivery?.acknowledged === false;
+      if (!disowned || push.lease === null) return;
+      await store.commit({ writes: [], due: [{ ref: taskRef(request_id), atMs: nowMs, lease: push.lease }] });
       return;
+    }
     case 'untaken': {
       const nextMs = nowMs + retryAfterMs(attempt, chance(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;

@@ -33,6 +33,8 @@ export type Terms = {
   readonly lease?: Lease;
   /** When the entry comes due again instead of when the new state says; `held`: it stays with the lease's holder. */
   readonly dueAt?: number | 'held';
+  /** The entry stays as it is while somebody holds it: its push under way keeps its lease. */
+  readonly unlessHeld?: boolean;
   /** The registration of the agent that was matched: an assignment is granted its slot only under it. */
   readonly registration?: string;
   readonly noneFree?: readonly string[];
@@ -71,6 +73,7 @@ function dueChange(move: Move, terms: Terms): readonly DueChange[] {
     if (terms.dueAt === 'held') return [{ ref, atMs: 'held', lease: terms.lease }];
     return [{ ref, atMs: terms.dueAt ?? dueMs(move.after), lease: terms.lease }];
   }
+  if (terms.unlessHeld) return [{ ref, atMs: dueMs(move.after) ?? move.after.deadlineMs, unlessHeld: true }];
   const atMs = terms.dueAt === undefined || terms.dueAt === 'held' ? dueMs(move.after) : terms.dueAt;
   // An entry that stays where it is keeps its lease: progress must not end the push that is under way.
   return atMs === dueMs(move.before.value) && terms.dueAt === undefined ? [] : [{ ref, atMs }];

@@ -157,6 +157,7 @@ export function assignTo(state: TaskState, agent_id: string, assignedMs: number)
       untaken: 0,
       attemptMs: assignedMs,
       acknowledged: false,
+      disowned: 0,
       nextMs: assignedMs,
       busy: [],
     },

@@ -189,10 +189,13 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     for (const url of replicas.urls) expect(await history.check(url)).toEqual([]);
     const replay = await subscribe(c(), SESSION);
     closing.push(replay.leave);
-    await vi.waitFor(() => expect(replay.events.length).toBeGreaterThanOrEqual(history.ids.length), WAIT);
-    const told = replay.events.map(({ data }) => data.request_id);
-    expect(new Set(told).size).toBe(told.length);
-    expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
+    // Tasks whose submission was never answered have events too: how many there are says nothing.
+    const untold = (): readonly string[] => {
+      const told = new Set(replay.events.map(({ data }) => data.request_id));
+      return history.ids.filter((id) => !told.has(id));
+    };
+    await vi.waitFor(() => expect(untold()).toEqual([]), WAIT);
+    expect(new Set(replay.events.map(({ data }) => data.request_id)).size).toBe(replay.events.length);
     const { submitted, cancelled, reported, shown } = history.count();
     tellTally('replicas.acknowledged', submitted, 'tasks');
     expect(Math.min(submitted, cancelled, reported, shown)).toBeGreaterThan(0);

@@ -11,6 +11,7 @@ const fresh: Delivery = {
   untaken: 0,
   attemptMs: NOW,
   acknowledged: false,
+  disowned: 0,
   nextMs: NOW,
   busy: [],
 };

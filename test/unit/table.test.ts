@@ -39,10 +39,11 @@ function buildStates(): Record<string, TaskState> {
     nextMs: NOW + 1,
     busyUntilMs: null,
   });
-  const acknowledged = advance(running, { type: 'acknowledge', agent_id: 'A' });
+  const acknowledged = advance(running, { type: 'acknowledge', agent_id: 'A', attempt: 1 });
+  const disowned = advance(acknowledged, { type: 'disown', agent_id: 'A' });
   const success = advance(acknowledged, { type: 'succeed', agent_id: 'A', result: { output: '好' } });
   const failed = advance(running, { type: 'fail', agent_id: 'A', error_info: 'boom' });
-  return { pending, running, untaken, acknowledged, success, failed };
+  return { pending, running, untaken, acknowledged, disowned, success, failed };
 }
 
 function advance(state: TaskState, trigger: Trigger): TaskState {
@@ -71,8 +72,9 @@ const TRIGGERS: Record<string, Trigger> = {
   attempt: { type: 'attempt', nextMs: NOW },
   'untaken A': { type: 'untaken', agent_id: 'A', attempt: 1, nextMs: NOW, busyUntilMs: null },
   'untaken E': { type: 'untaken', agent_id: 'E', attempt: 1, nextMs: NOW, busyUntilMs: null },
-  'acknowledge A': { type: 'acknowledge', agent_id: 'A' },
-  'acknowledge E': { type: 'acknowledge', agent_id: 'E' },
+  'acknowledge A': { type: 'acknowledge', agent_id: 'A', attempt: 1 },
+  'acknowledge A, named': { type: 'acknowledge', agent_id: 'A', attempt: null },
+  'acknowledge E': { type: 'acknowledge', agent_id: 'E', attempt: 1 },
   'disown A': { type: 'disown', agent_id: 'A' },
   'reassign B': { type: 'reassign', agent_id: 'B', attempted: true, nextMs: NOW, agentGone: false },
   'reassign B, gone': { type: 'reassign', agent_id: 'B', attempted: true, nextMs: NOW, agentGone: true },
@@ -98,54 +100,42 @@ const NP = 'refuse task_not_pending';
 const AM = 'refuse agent_mismatch';
 const NM = 'refuse task_not_movable';
 
-/** Columns: pending, running (one attempt unknown), untaken, acknowledged, success, failed. */
+/** Columns: pending, running (one attempt unknown), untaken, acknowledged, disowned, success, failed. */
 const TABLE: Record<keyof typeof TRIGGERS, readonly string[]> = {
-  'assign B': ['running B 1-0', NP, NP, NP, T, T],
+  'assign B': ['running B 1-0', NP, NP, NP, NP, T, T],
   wait: [
     'pending waiting',
     'running A 1-0 waiting',
     'running A 1-1 waiting',
     'running A acknowledged waiting',
+    'running A 1-0 waiting',
     T,
     T,
   ],
-  stay: [NR, 'running A 1-0', 'running A 1-1', 'running A acknowledged', T, T],
-  attempt: [NR, 'running A 2-0', 'running A 2-1', 'running A acknowledged', T, T],
-  'untaken A': [NR, 'running A 1-1', 'running A 1-1', 'running A acknowledged', T, T],
-  'untaken E': [NR, AM, AM, AM, T, T],
-  'acknowledge A': [NR, 'running A acknowledged', 'running A acknowledged', 'running A acknowledged', T, T],
-  'acknowledge E': [NR, AM, AM, AM, T, T],
-  'disown A': [NR, 'running A 1-0', 'running A 1-1', 'running A 1-0', T, T],
-  'reassign B': [NR, NM, 'running B 1-0', NM, T, T],
-  'reassign B, gone': [NR, 'running B 1-0', 'running B 1-0', NM, T, T],
-  'reassign A': [NR, NM, NM, NM, T, T],
-  'progress A': [
-    AM,
-    'running A acknowledged 40%',
-    'running A acknowledged 40%',
-    'running A acknowledged 40%',
-    T,
-    T,
-  ],
-  'progress E': [AM, AM, AM, AM, T, T],
-  'progress B': [AM, AM, AM, AM, AM, AM],
-  'succeed A': [AM, 'success A 100 {}', 'success A 100 {}', 'success A 100 {}', T, T],
-  'succeed E': [
-    AM,
-    'success E 100 {"output":"x"}',
-    'success E 100 {"output":"x"}',
-    'success E 100 {"output":"x"}',
-    T,
-    T,
-  ],
-  'succeed B': [AM, AM, AM, AM, AM, AM],
-  'fail A': [AM, ...Array<string>(3).fill('failed A: agent reported failure'), T, T],
-  'fail E': [AM, ...Array<string>(3).fill('failed E: oops'), T, T],
-  'fail B': [AM, AM, AM, AM, AM, AM],
-  lose: [NR, ...Array<string>(3).fill('failed A: agent lost: no contact for 60 s'), T, T],
-  cancel: ['failed -: cancelled by user', ...Array<string>(3).fill('failed A: cancelled by user'), T, T],
-  expire: ['failed -: timeout', ...Array<string>(3).fill('failed A: timeout'), T, T],
-  abandon: ['failed -: 无可用 Agent', NP, NP, NP, T, T],
+  stay: [NR, 'running A 1-0', 'running A 1-1', 'running A acknowledged', 'running A 1-0', T, T],
+  attempt: [NR, 'running A 2-0', 'running A 2-1', 'running A acknowledged', 'running A 2-0', T, T],
+  'untaken A': [NR, 'running A 1-1', 'running A 1-1', 'running A acknowledged', 'running A 1-1', T, T],
+  'untaken E': [NR, AM, AM, AM, AM, T, T],
+  'acknowledge A': [NR, ...Array<string>(3).fill('running A acknowledged'), 'running A 1-0', T, T],
+  'acknowledge A, named': [NR, ...Array<string>(4).fill('running A acknowledged'), T, T],
+  'acknowledge E': [NR, AM, AM, AM, AM, T, T],
+  'disown A': [NR, 'running A 1-0', 'running A 1-1', 'running A 1-0', 'running A 1-0', T, T],
+  'reassign B': [NR, NM, 'running B 1-0', NM, NM, T, T],
+  'reassign B, gone': [NR, 'running B 1-0', 'running B 1-0', NM, 'running B 1-0', T, T],
+  'reassign A': [NR, NM, NM, NM, NM, T, T],
+  'progress A': [AM, ...Array<string>(4).fill('running A acknowledged 40%'), T, T],
+  'progress E': [AM, AM, AM, AM, AM, T, T],
+  'progress B': [AM, AM, AM, AM, AM, AM, AM],
+  'succeed A': [AM, ...Array<string>(4).fill('success A 100 {}'), T, T],
+  'succeed E': [AM, ...Array<string>(4).fill('success E 100 {"output":"x"}'), T, T],
+  'succeed B': [AM, AM, AM, AM, AM, AM, AM],
+  'fail A': [AM, ...Array<string>(4).fill('failed A: agent reported failure'), T, T],
+  'fail E': [AM, ...Array<string>(4).fill('failed E: oops'), T, T],
+  'fail B': [AM, AM, AM, AM, AM, AM, AM],
+  lose: [NR, ...Array<string>(4).fill('failed A: agent lost: no contact for 60 s'), T, T],
+  cancel: ['failed -: cancelled by user', ...Array<string>(4).fill('failed A: cancelled by user'), T, T],
+  expire: ['failed -: timeout', ...Array<string>(4).fill('failed A: timeout'), T, T],
+  abandon: ['failed -: 无可用 Agent', NP, NP, NP, NP, T, T],
 };
 
 describe('the state table', () => {
