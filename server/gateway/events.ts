@@ -5,12 +5,15 @@ import type { FeedItem, Store } from '../ports/store.ts';
 
 /** Creates the subscription. Replay and live are the same loop. */
 export function createEvents(deps: { store: Store }): Pick<Gateway, 'subscribeEvents'> {
-  // Readers that are given the same item by the store are given the same event: it is read once for all of them.
-  const known = new WeakMap<FeedItem, Promise<StreamItem>>();
+  // Readers that are given the same item by the store are given the same event: it is read once for all of them. It is
+  // held by those who are at it and by nobody else, so that a reader who stands still costs one event, not all it passed.
+  const known = new WeakMap<FeedItem, WeakRef<Promise<StreamItem>>>();
 
   function describeShared(item: FeedItem): Promise<StreamItem> {
-    const described = known.get(item) ?? describeItem(deps.store, item);
-    known.set(item, described);
+    const before = known.get(item)?.deref();
+    if (before) return before;
+    const described = describeItem(deps.store, item);
+    known.set(item, new WeakRef(described));
     return described;
   }
 

@@ -1,0 +1,45 @@
+/** A session's stream, as its readers hold it in memory. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, test } from 'vitest';
+import type { StreamItem } from '../../server/ports/gateway.ts';
+import { STORES } from '../fakes/stores.ts';
+import { buildRegistration, buildSubmission, type World } from '../fakes/world.ts';
+import { useWorlds } from '../fakes/worlds.ts';
+
+const EVENTS = 20;
+
+setFlagsFromString('--expose_gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+async function endTasks(world: World): Promise<void> {
+  await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: EVENTS }));
+  for (let n = 0; n < EVENTS; n += 1) {
+    const { request_id } = await world.gateway.submitTask(buildSubmission({ cli_session_id: 's' }));
+    await world.gateway.cancelTask(request_id);
+  }
+}
+
+describe.each(STORES)('on %s', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('a reader that stands still holds the event it is at, none of those it passed', async () => {
+    const world = await start();
+    await endTasks(world);
+    const leave = new AbortController();
+    const items = world.gateway.subscribeEvents('s', null, leave.signal)[Symbol.asyncIterator]();
+    const passed: WeakRef<StreamItem>[] = [];
+    // Read in a call of its own, so that nothing of it stands on this one's stack.
+    const read = async (): Promise<void> => {
+      const { value } = await items.next();
+      passed.push(new WeakRef(value as StreamItem));
+    };
+    for (let n = 0; n < EVENTS - 1; n += 1) await read();
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+    expect(passed.filter((item) => item.deref() !== undefined).length).toBeLessThanOrEqual(2);
+    expect(passed).toHaveLength(EVENTS - 1);
+    leave.abort();
+    await items.return?.();
+  });
+});
