@@ -14,6 +14,8 @@ export type Contacts = {
   lookUp(agentId: string): Promise<Standing | undefined>;
   /** Notes a call of a registered agent and revives it if it was offline. Returns the agent as it stands then. */
   note(agentId: string, touch: Touch): Promise<Standing>;
+  /** The same, or undefined for an agent that is not registered. */
+  noteIfRegistered(agentId: string, touch: Touch): Promise<Standing | undefined>;
   /** Brings an offline agent back; one that answered 410 comes back by a heartbeat alone (or by registering). */
   revive(standing: Standing, by: Touch['by']): Promise<Standing>;
   /** Changes a registered agent's record; the sweeper looks at it next. A change to nothing commits nothing. */
@@ -25,8 +27,13 @@ export function createContacts(deps: { store: Store; transitions: Transitions })
   const { store, transitions } = deps;
 
   async function lookUp(agentId: string): Promise<Standing | undefined> {
-    const standing = await store.standing(agentId);
-    return standing && standing.record.unregisteredMs === null ? standing : undefined;
+    return registered(await store.standing(agentId));
+  }
+
+  /** An unregistered agent's record may be touched as well: nothing looks at its contact any more. */
+  async function noteIfRegistered(agentId: string, touch: Touch): Promise<Standing | undefined> {
+    const standing = registered(await store.touch(agentId, touch));
+    return standing && (await revive(standing, touch.by));
   }
 
   async function find(agentId: string): Promise<Standing> {
@@ -63,10 +70,11 @@ export function createContacts(deps: { store: Store; transitions: Transitions })
     find,
     change,
     revive,
+    noteIfRegistered,
     async note(agentId, touch) {
-      const standing = await find(agentId);
-      await store.touch(agentId, touch);
-      return await revive(standing, touch.by);
+      const standing = await noteIfRegistered(agentId, touch);
+      if (!standing) throw agentNotFound();
+      return standing;
     },
   };
 }
@@ -77,6 +85,10 @@ export function agentNotFound(): GatewayError {
     'agent_not_found',
     'No agent is registered under this agent_id. Register it with POST /api/agent/register, then repeat the call.',
   );
+}
+
+function registered(standing: Standing | undefined): Standing | undefined {
+  return standing?.record.unregisteredMs === null ? standing : undefined;
 }
 
 function isSameRecord(a: AgentRecord, b: AgentRecord): boolean {

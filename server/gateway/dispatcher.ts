@@ -116,7 +116,8 @@ export function createDispatcher(deps: Deps): Dispatcher {
     if (!outcome.ok) await deps.roster.learn(agent_id);
     if (outcome.ok && !pull) {
       const { request_id, lease } = held;
-      pushes.start({ request_id, lease, agent_id, endpoint, state: decided.state });
+      const written = { value: decided.state, revision: outcome.revision };
+      pushes.start({ request_id, lease, agent_id, endpoint, written });
     }
     return outcome;
   }
@@ -164,7 +165,8 @@ export function createDispatcher(deps: Deps): Dispatcher {
     const outcome = await commitStep(held, trigger, { dueAt: 'held' });
     if (outcome.ok) {
       const { request_id, lease } = held;
-      pushes.start({ request_id, lease, agent_id, endpoint: record.endpoint, state: decided.state });
+      const written = { value: decided.state, revision: outcome.revision };
+      pushes.start({ request_id, lease, agent_id, endpoint: record.endpoint, written });
     }
     return outcome;
   }

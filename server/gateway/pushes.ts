@@ -11,7 +11,7 @@ import { describeTask, type TaskState } from '../domain/task.ts';
 import type { Chance, Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
-import { type Lease, type Store, StoreUnavailable } from '../ports/store.ts';
+import { type Lease, type Store, type Stored, StoreUnavailable } from '../ports/store.ts';
 import type { Contacts } from './contact.ts';
 import { type Transitions, taskRef } from './transition.ts';
 
@@ -19,8 +19,8 @@ export type Attempt = {
   readonly request_id: string;
   readonly agent_id: string;
   readonly endpoint: string;
-  /** The state the commit wrote that allows this attempt. */
-  readonly state: TaskState;
+  /** What the commit wrote that allows this attempt. */
+  readonly written: Stored<TaskState>;
   readonly lease: Lease;
 };
 
@@ -57,7 +57,8 @@ export function createPushes(deps: Deps): Pushes {
 
   async function run(push: UnderWay): Promise<void> {
     const { attempt, stop } = push;
-    const { request_id, state } = attempt;
+    const { request_id } = attempt;
+    const state = attempt.written.value;
     const input = (await store.get('input', request_id))?.value;
     if (!input) return;
     const nowMs = store.nowMs();
@@ -90,15 +91,17 @@ export function createPushes(deps: Deps): Pushes {
     await store.commit({ writes: [], due: [{ ref, atMs: store.nowMs(), lease }] }).catch(() => undefined);
   }
 
-  async function noteContact({ agent_id, state }: Attempt, outcome: PushOutcome): Promise<void> {
-    const taken = outcome.kind === 'acknowledged';
-    const error = taken ? null : outcome.error;
+  async function noteContact({ agent_id, written }: Attempt, outcome: PushOutcome): Promise<void> {
+    const { status } = outcome;
+    if (outcome.kind === 'acknowledged') {
+      await deps.contacts.noteIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
+      return;
+    }
     const standing = await deps.contacts.lookUp(agent_id);
     // Bad news of an attempt that is older than the registration says nothing of the agent as it is registered now.
-    if (!taken && standing && standing.record.registeredMs > (state.delivery?.attemptMs ?? 0)) return;
-    await store.touch(agent_id, { by: 'push', taken, status: outcome.status, error });
+    if (standing && standing.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
+    await store.touch(agent_id, { by: 'push', taken: false, status, error: outcome.error });
     if (!standing) return;
-    if (taken) await deps.contacts.revive(standing, 'push');
     if (outcome.kind === 'untaken' && outcome.leave && !standing.record.left) {
       const nowMs = store.nowMs();
       const leave = { left: true, offlineMs: standing.record.offlineMs ?? nowMs };
@@ -159,12 +162,14 @@ export function createPushes(deps: Deps): Pushes {
 /** Commits what became of an attempt. Each step judges anew whether it still matters. */
 async function settlePush(deps: Deps, push: UnderWay, outcome: PushOutcome): Promise<void> {
   const { store, transitions, chance } = deps;
-  const { request_id, agent_id, state } = push.attempt;
+  const { request_id, agent_id, written } = push.attempt;
+  const state = written.value;
   const attempt = state.delivery?.attempts ?? 0;
   const nowMs = store.nowMs();
   switch (outcome.kind) {
     case 'acknowledged': {
-      const done = await transitions.advance(request_id, () => ({ type: 'acknowledge', agent_id, attempt }));
+      const trigger = { type: 'acknowledge', agent_id, attempt } as const;
+      const done = await transitions.advance(request_id, () => trigger, {}, written);
       // The agent registered anew meanwhile and does not have it: what answered came down before that.
       const disowned = done.kind === 'unchanged' && done.state.delivery?.acknowledged === false;
       if (!disowned || push.lease === null) return;

@@ -14,8 +14,7 @@ export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
   return {
     async reportResult(report) {
       const { request_id, agent_id } = report;
-      const registered = (await deps.contacts.lookUp(agent_id)) !== undefined;
-      if (registered) await deps.contacts.note(agent_id, { by: 'call' });
+      const registered = (await deps.contacts.noteIfRegistered(agent_id, { by: 'call' })) !== undefined;
       const done = await deps.transitions.advance(request_id, () => toTrigger(report));
       if (done.kind === 'absent') throw taskNotFound();
       if (done.kind !== 'refused') return { ok: true, request_id, status: done.state.status, accepted: true };

@@ -105,9 +105,15 @@ export type Advance =
 export type Transitions = {
   /**
    * Reads, steps and commits until the store takes it: at most 8 tries, then `busy` (503). Conflict means that
-   * somebody else was faster, so the step is decided anew on what is stored now.
+   * somebody else was faster, so the step is decided anew on what is stored now. `known` is what the caller saw last:
+   * a step that it allows is committed without reading, and refused if it was not the last word.
    */
-  advance(request_id: string, trigger: (state: TaskState) => Trigger, terms?: Terms): Promise<Advance>;
+  advance(
+    request_id: string,
+    trigger: (state: TaskState) => Trigger,
+    terms?: Terms,
+    known?: Stored<TaskState>,
+  ): Promise<Advance>;
   /**
    * Runs a decision again and again until its commit is taken: at most 8 tries, then `busy` (503). Every try is given
    * the store time after which its commit must not be applied.
@@ -138,21 +144,36 @@ export function createTransitions(deps: { store: Store; clock: Clock; chance: Ch
     throw new GatewayError('busy', 'Too many changes at once to the same record. Send the request again.');
   }
 
+  /** One try; undefined when somebody else was faster. */
+  async function move(
+    request_id: string,
+    before: Stored<TaskState>,
+    toTrigger: (state: TaskState) => Trigger,
+    { notAfterMs, ...terms }: Terms & { readonly notAfterMs: number },
+  ): Promise<Advance | undefined> {
+    const trigger = toTrigger(before.value);
+    const decided = step(before.value, trigger, store.nowMs());
+    if (!decided.ok) return { kind: 'refused', refusal: decided.refusal, state: before.value };
+    const after = decided.state;
+    if (after === before.value) return { kind: 'unchanged', state: after };
+    const batch = batchFor({ request_id, before, after, trigger }, terms);
+    const outcome: Outcome = await store.commit({ ...batch, notAfterMs });
+    return outcome.ok ? { kind: 'moved', state: after } : undefined;
+  }
+
   return {
     retry,
-    advance: (request_id, trigger, terms) =>
-      retry(async (notAfterMs): Promise<Advance | undefined> => {
+    async advance(request_id, trigger, terms, known) {
+      let guess = known;
+      return await retry(async (notAfterMs): Promise<Advance | undefined> => {
+        const guessed = guess && (await move(request_id, guess, trigger, { ...terms, notAfterMs }));
+        guess = undefined;
+        if (guessed?.kind === 'moved') return guessed;
         const before = await store.get('task', request_id);
-        if (!before) return { kind: 'absent' };
-        const decided = step(before.value, trigger(before.value), store.nowMs());
-        if (!decided.ok) return { kind: 'refused', refusal: decided.refusal, state: before.value };
-        const after = decided.state;
-        if (after === before.value) return { kind: 'unchanged', state: after };
-        const outcome: Outcome = await store.commit({
-          ...batchFor({ request_id, before, after, trigger: trigger(before.value) }, terms),
-          notAfterMs,
-        });
-        return outcome.ok ? { kind: 'moved', state: after } : undefined;
-      }),
+        return before
+          ? await move(request_id, before, trigger, { ...terms, notAfterMs })
+          : { kind: 'absent' };
+      });
+    },
   };
 }

@@ -3,7 +3,7 @@
  *
  * Promises an engine makes
  * 1. A commit is all or nothing. Conflict is an answer; an outage is `StoreUnavailable`, its outcome unknown.
- * 2. `commit()` resolves when it is durable, and nobody is shown what is not: `get`, `list`, `standing`, `feed`
+ * 2. `commit()` resolves when it is durable, and nobody is shown what is not: `get`, `list`, `standing`, `touch`, `feed`
  *    and `watch` hold a value back until the last commit that touched it is durable. `changes` does not: it only ranks.
  * 3. What one call was answered, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value and is never reused.
@@ -202,8 +202,8 @@ export type Store = {
   due(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
   /** Hides entries this replica holds for another 1.5 s. A ref whose lease is not the named one is left alone. */
   keep(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
-  /** Notes a contact, not durable; false when the agent has no record. */
-  touch(agentId: string, touch: Touch): Promise<boolean>;
+  /** Notes a contact, not durable, and tells how the agent stands then; undefined when it has no record. */
+  touch(agentId: string, touch: Touch): Promise<Standing | undefined>;
   /**
    * A session's stored events after a cursor, then live ones: no gap, no repeat. A cursor that is not stored in this
    * session gets everything. Ends when the signal fires; throws `FeedTrimmed` when the reader's place is trimmed away.

@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Growth, measureGrowth } from './growth.ts';
+import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type Place } from './growth.ts';
 import { type Load, runRound } from './lifecycle.ts';
 import { type Matching, measureMatching } from './matching.ts';
 import {
@@ -17,18 +17,25 @@ import {
   drawBars,
   type Measured,
   median,
+  tabulateAgents,
   tabulateGrowth,
   tabulateLifecycle,
   tabulateMatching,
+  tabulateStreams,
 } from './report.ts';
 import { type Server, startGateway, startPeer, startRedis, startServer } from './servers.ts';
+import { measureStreams, type Streaming } from './streams.ts';
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string' },
     tasks: { type: 'string' },
     smoke: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: ['lifecycle', 'growth', 'matching'] },
+    only: {
+      type: 'string',
+      multiple: true,
+      default: ['lifecycle', 'growth', 'matching', 'agents', 'streams'],
+    },
   },
 });
 const smoke = values.smoke;
@@ -48,6 +55,8 @@ try {
   if (values.only.includes('lifecycle')) await compareLifecycles();
   if (values.only.includes('growth')) await compareGrowth();
   if (values.only.includes('matching')) await compareMatching();
+  if (values.only.includes('agents')) await compareAgents();
+  if (values.only.includes('streams')) await compareStreams();
   if (!smoke) writeResults();
 } finally {
   for (const stop of stops) await stop();
@@ -120,12 +129,64 @@ async function startServers(): Promise<readonly Server[]> {
 async function compareGrowth(): Promise<void> {
   const sizes = smoke ? [100, 1_000] : [1_000, 1_000_000];
   const open = smoke ? 10 : 10_000;
-  const rows: Growth[] = [];
-  for (const stored of sizes) rows.push(await measureGrowth(folder, stored, open, smoke ? 80 : 2_000));
   tell(
-    '## What grows with what is stored\n\nOne file with few ended tasks, one with many; both with open ones.',
+    '## What grows with what is stored\n\nA store with few ended tasks, one with many; both with open ones.',
   );
-  tell(tabulateGrowth(rows));
+  for (const kind of ['sqlite', 'Redis'] as const) {
+    const rows: Growth[] = [];
+    for (const stored of sizes) {
+      await withPlace(kind, `growth-${stored}`, async (place) => {
+        rows.push(await measureGrowth(place, stored, open, smoke ? 80 : 2_000));
+      });
+    }
+    if (rows.length > 0) tell(`### ${kind}\n\n${tabulateGrowth(rows)}`);
+  }
+}
+
+async function compareAgents(): Promise<void> {
+  const rows: AgentGrowth[] = [];
+  for (const kind of ['sqlite', 'Redis'] as const) {
+    for (const agents of smoke ? [10, 100] : [100, 10_000]) {
+      await withPlace(kind, `agents-${agents}`, async (place) => {
+        rows.push(await measureAgents(place, agents, smoke ? 80 : 2_000));
+      });
+    }
+  }
+  tell(
+    '## What grows with the agents\n\nAgents that pull, with 20 of 200 tags each; each task has three tags and is ' +
+      'assigned to one of a tenth of the agents or more.',
+  );
+  tell(tabulateAgents(rows));
+}
+
+/** A file of its own, or a Redis of its own that has nothing in it; nothing is done where none is installed. */
+async function withPlace(
+  kind: 'sqlite' | 'Redis',
+  name: string,
+  work: (place: Place) => Promise<void>,
+): Promise<void> {
+  if (kind === 'sqlite') return await work({ path: join(folder, `${name}.db`) });
+  const redis = await startRedis('everysec');
+  if (!redis) return;
+  try {
+    await work({ redis });
+  } finally {
+    redis.stop();
+  }
+}
+
+async function compareStreams(): Promise<void> {
+  const rows: Streaming[] = [];
+  for (const [streams, sessions] of smoke
+    ? ([[100, 1]] as const)
+    : ([
+        [10_000, 1],
+        [10_000, 100],
+      ] as const)) {
+    rows.push(await measureStreams(streams, sessions));
+  }
+  tell('## Streams\n\nOne event to each session, ten times; the readers are a process of their own.');
+  tell(tabulateStreams(rows));
 }
 
 async function compareMatching(): Promise<void> {

@@ -1,41 +1,79 @@
 /**
- * What grows with what is stored: submit, get, list and replay on a file with few and with many ended tasks, and how
- * long the gateway takes to start on each. The files are written by the engine itself, as the gateway would.
+ * What grows with what is stored: submit, get, list and replay on a store with few and with many ended tasks, what a
+ * task costs beside few and many agents, and how long the gateway takes to start on each. The stores are written by the
+ * engines themselves, as the gateway would.
  */
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { Agent, request } from 'undici';
+import { completeAgent, PULL_ENDPOINT } from '../../server/domain/agent.ts';
 import { step } from '../../server/domain/step.ts';
 import { createTaskState, dueMs } from '../../server/domain/task.ts';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
+import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import { openRedisStore } from '../../server/engines/redis/open.ts';
 import { batchFor } from '../../server/gateway/transition.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../fakes/silence.ts';
-import { readCpuMs, SECRET } from './lifecycle.ts';
-import { type Server, startGateway } from './servers.ts';
+import { readCpuMs, readRssMb, SECRET } from './lifecycle.ts';
+import { type Redis, type Server, startGateway } from './servers.ts';
 
 export type Growth = {
   readonly stored: number;
   readonly open: number;
   readonly startMs: number;
-  /** Server CPU per call. */
+  /** CPU per call, of the server and the store it runs on. */
   readonly cpuMs: Readonly<Record<'submit' | 'get' | 'list' | 'replay', number>>;
+  /** What a stored task takes there. */
+  readonly storeBytes: number;
 };
+
+export type AgentGrowth = {
+  readonly store: string;
+  readonly agents: number;
+  readonly startMs: number;
+  readonly assignMs: number;
+  readonly beatMs: number;
+};
+
+/** Where the tasks are stored: a file that is written anew, or an empty Redis. */
+export type Place = { readonly path: string } | { readonly redis: Redis };
 
 const GROUP = 2_000;
 const LANES = 8;
 /** A page of a listing, and the events of one session: replayed is the same amount whatever is stored beside it. */
 const PAGE = 50;
+const TAGS = 200;
 
-/** Writes a file with so many ended tasks, and so many open ones. */
-export async function fillStore(path: string, stored: number, open: number): Promise<void> {
-  const store = await openEmbeddedStore({ storage: `sqlite:${path}`, clock: createClock(), log: SILENT });
-  for (let first = 0; first < stored + open; first += GROUP) {
-    const count = Math.min(GROUP, stored + open - first);
-    await Promise.all(
-      Array.from({ length: count }, (_, n) => storeTask(store, first + n, first + n < stored)),
-    );
+async function openStore(place: Place): Promise<Store> {
+  const clock = createClock();
+  if ('path' in place)
+    return await openEmbeddedStore({ storage: `sqlite:${place.path}`, clock, log: SILENT });
+  const address = parseRedisAddress(place.redis.url);
+  if ('mistake' in address) throw new Error(address.mistake);
+  return await openRedisStore({ address, durability: 'memory', clock, log: SILENT });
+}
+
+function startOn(place: Place, name: string): Promise<Server> {
+  return startGateway(name, 'path' in place ? `sqlite:${place.path}` : place.redis);
+}
+
+/** The file's size, or the memory Redis takes. */
+function readBytes(place: Place): number {
+  return 'path' in place ? statSync(place.path).size : readRssMb(place.redis.pid) * 2 ** 20;
+}
+
+/** Does something for each number below `count`, many at once. */
+async function forEach(count: number, work: (n: number) => Promise<void>): Promise<void> {
+  for (let first = 0; first < count; first += GROUP) {
+    await Promise.all(Array.from({ length: Math.min(GROUP, count - first) }, (_, n) => work(first + n)));
   }
+}
+
+/** Stores so many ended tasks, and so many open ones. */
+async function fillStore(place: Place, stored: number, open: number): Promise<void> {
+  const store = await openStore(place);
+  await forEach(stored + open, (n) => storeTask(store, n, n < stored));
   await store.close();
 }
 
@@ -73,16 +111,16 @@ function nameTask(n: number): string {
   return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 }
 
-/** Starts the gateway on a filled file and makes so many calls of each kind. */
+/** Starts the gateway on a filled store and makes so many calls of each kind. */
 export async function measureGrowth(
-  folder: string,
+  place: Place,
   stored: number,
   open: number,
   calls: number,
 ): Promise<Growth> {
-  const path = join(folder, `growth-${stored}.db`);
-  await fillStore(path, stored, open);
-  const server = await startGateway(`${stored} stored`, `sqlite:${path}`);
+  await fillStore(place, stored, open);
+  const storeBytes = readBytes(place) / (stored + open);
+  const server = await startOn(place, `${stored} stored`);
   const wire = new Agent({ connections: 8, pipelining: 1 });
   const work = { server, wire, calls };
   const pick = (): number => Math.floor(Math.random() * stored);
@@ -95,11 +133,68 @@ export async function measureGrowth(
   });
   try {
     await measure();
-    return { stored, open, startMs: server.startMs, cpuMs: await measure() };
+    return { stored, open, startMs: server.startMs, cpuMs: await measure(), storeBytes };
   } finally {
     await wire.close();
     await server.stop();
   }
+}
+
+/** Starts the gateway on a store with so many agents and has each of many tasks assigned to one of them. */
+export async function measureAgents(place: Place, agents: number, calls: number): Promise<AgentGrowth> {
+  const store = await openStore(place);
+  await forEach(agents, (n) => storeAgent(store, n));
+  await store.close();
+  const server = await startOn(place, `${agents} agents`);
+  const wire = new Agent({ connections: 8, pipelining: 1 });
+  const work = { server, wire, calls };
+  let count = 0;
+  const submitOne = (): Promise<void> => {
+    count += 1;
+    const task_tags = [nameTag(count), nameTag(count * 7), nameTag(count * 13)];
+    return post(work, '/api/cli/tasks', {
+      auth: SECRET,
+      task_type: 't',
+      task_tags,
+      payload: {},
+      cli_session_id: 'a',
+    });
+  };
+  const beatOne = (): Promise<void> => {
+    count += 1;
+    return post(work, '/api/agent/heartbeat', { auth: SECRET, agent_id: `agent-${count % agents}` });
+  };
+  try {
+    await cost(work, submitOne);
+    const assignMs = await cost(work, submitOne);
+    const beatMs = await cost(work, beatOne);
+    const name = 'path' in place ? 'sqlite' : 'Redis';
+    return { store: name, agents, startMs: server.startMs, assignMs, beatMs };
+  } finally {
+    await wire.close();
+    await server.stop();
+  }
+}
+
+/** Agents that are pulled from, so that nothing is pushed while they are measured; 20 of 200 tags each, in 200 sets. */
+async function storeAgent(store: Store, n: number): Promise<void> {
+  const agent_tags = Array.from({ length: 20 }, (_, tag) => nameTag((n % TAGS) + tag * 11));
+  const record = completeAgent({
+    ...{ agent_id: `agent-${n}`, endpoint: PULL_ENDPOINT, agent_tags, max_concurrent: 1_000, external: 0 },
+    ...{ registration: `r${n}`, registeredMs: store.nowMs(), draining: false, offlineMs: null, left: false },
+    ...{ unregisteredMs: null, lostAfterMs: null },
+  });
+  const id = record.agent_id;
+  const stored = await store.commit({
+    writes: [{ kind: 'agent', id, expect: 'absent', value: record }],
+    due: [{ ref: `agent:${id}`, atMs: store.nowMs() + 60_000 }],
+  });
+  if (!stored.ok) throw new Error(`${id}: ${stored.conflict}`);
+  await store.touch(id, { by: 'register' });
+}
+
+function nameTag(n: number): string {
+  return `tag-${n % TAGS}`;
 }
 
 type Work = { readonly server: Server; readonly wire: Agent; readonly calls: number };
@@ -112,12 +207,13 @@ const HEADERS = {
 
 /** CPU per call of the server, over many calls, eight at once. */
 async function cost({ server, calls }: Work, call: () => Promise<void>): Promise<number> {
-  const before = readCpuMs(server.pid);
+  const read = (): number => server.pids.reduce((all, pid) => all + readCpuMs(pid), 0);
+  const before = read();
   const lane = async (): Promise<void> => {
     for (let n = 0; n < calls / LANES; n += 1) await call();
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  return (readCpuMs(server.pid) - before) / calls;
+  return (read() - before) / calls;
 }
 
 async function get({ server, wire }: Work, path: string): Promise<void> {

@@ -1,8 +1,9 @@
 /** The benchmark's results as a person reads them: Markdown tables, and bars drawn as SVG. */
 import { cpus, totalmem } from 'node:os';
-import type { Growth } from './growth.ts';
+import type { AgentGrowth, Growth } from './growth.ts';
 import type { Round } from './lifecycle.ts';
 import type { Matching } from './matching.ts';
+import type { Streaming } from './streams.ts';
 
 /** A server and what its rounds measured: at full load, and at a modest one. */
 export type Measured = { readonly name: string; readonly full: Round[]; readonly modest: Round[] };
@@ -45,19 +46,48 @@ function divide(rounds: readonly Round[], others: readonly Round[] | undefined):
 export function tabulateGrowth(rows: readonly Growth[]): string {
   const [least] = rows;
   const calls = ['submit', 'get', 'list', 'replay'] as const;
-  const told = rows.map(({ stored, open, startMs, cpuMs }) => [
+  const told = rows.map(({ stored, open, startMs, cpuMs, storeBytes }) => [
     stored.toLocaleString('en'),
     open.toLocaleString('en'),
     startMs.toFixed(0),
     ...calls.map((call) => cpuMs[call].toFixed(3)),
+    storeBytes.toFixed(0),
   ]);
   const most = rows.at(-1);
   const ratios =
     least && most && most !== least
-      ? [['most ÷ least', '', '', ...calls.map((call) => (most.cpuMs[call] / least.cpuMs[call]).toFixed(2))]]
+      ? [
+          [
+            'most ÷ least',
+            '',
+            '',
+            ...calls.map((call) => (most.cpuMs[call] / least.cpuMs[call]).toFixed(2)),
+            '',
+          ],
+        ]
       : [];
-  const head = ['tasks stored', 'open', 'start, ms', ...calls.map((call) => `${call}, ms CPU`)];
+  const head = [
+    'tasks stored',
+    'open',
+    'start, ms',
+    ...calls.map((call) => `${call}, ms CPU`),
+    'bytes a task',
+  ];
   return tabulate(head, [...told, ...ratios]);
+}
+
+/** What grows with the agents. */
+export function tabulateAgents(rows: readonly AgentGrowth[]): string {
+  return tabulate(
+    ['store', 'agents', 'start, ms', 'submit and assign, ms CPU', 'heartbeat, ms CPU'],
+    rows.map(({ store, agents, startMs, assignMs, beatMs }) => [
+      store,
+      agents.toLocaleString('en'),
+      startMs.toFixed(0),
+      assignMs.toFixed(3),
+      beatMs.toFixed(3),
+    ]),
+  );
 }
 
 /** What a match costs. */
@@ -69,6 +99,30 @@ export function tabulateMatching(rows: readonly Matching[]): string {
       String(sets),
       p50Ms.toFixed(4),
       p99Ms.toFixed(4),
+    ]),
+  );
+}
+
+/** What many streams cost. */
+export function tabulateStreams(rows: readonly Streaming[]): string {
+  return tabulate(
+    [
+      'streams',
+      'sessions',
+      'open all, ms',
+      'KiB each',
+      'event to all, ms: p50',
+      'most',
+      'µs CPU a stream and event',
+    ],
+    rows.map(({ streams, sessions, openMs, memoryKiB, p50Ms, mostMs, cpuUs }) => [
+      streams.toLocaleString('en'),
+      String(sessions),
+      openMs.toFixed(0),
+      memoryKiB.toFixed(1),
+      p50Ms.toFixed(0),
+      mostMs.toFixed(0),
+      cpuUs.toFixed(1),
     ]),
   );
 }

@@ -21,7 +21,13 @@ export type Server = {
   stop(): Promise<void>;
 };
 
-export type Redis = { readonly url: string; readonly pid: number; stop(): void };
+export type Redis = {
+  readonly url: string;
+  readonly pid: number;
+  /** What the gateway is told that it may expect of it. */
+  readonly durability: 'disk' | 'memory';
+  stop(): void;
+};
 
 /** Starts a server and waits for the line that tells its address. */
 export async function startServer(
@@ -53,7 +59,7 @@ export async function startServer(
 /** The gateway on the store of that name; a Redis that it runs on counts with it. */
 export function startGateway(name: string, store: string | Redis): Promise<Server> {
   if (typeof store === 'string') return startServer(name, 'server/main.ts', { STORE: store });
-  return startServer(name, 'server/main.ts', { STORE: store.url }, store);
+  return startServer(name, 'server/main.ts', { STORE: store.url, REDIS_DURABILITY: store.durability }, store);
 }
 
 /** The assembled peer; its packages are installed when they are not there, and the benchmark says so. */
@@ -68,7 +74,7 @@ export function startPeer(name: string, redis: Redis): Promise<Server> {
   return startServer(name, 'test/bench/peer/server.js', { STORE: redis.url }, redis);
 }
 
-/** A Redis of its own, which writes each command to disk before it answers; null where none is installed. */
+/** A Redis of its own; null where none is installed. */
 export async function startRedis(appendfsync: 'always' | 'everysec'): Promise<Redis | null> {
   if (!isInstalled('redis-server')) return null;
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-bench-redis-'));
@@ -86,6 +92,7 @@ export async function startRedis(appendfsync: 'always' | 'everysec'): Promise<Re
   return {
     url: `redis://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
+    durability: appendfsync === 'always' ? 'disk' : 'memory',
     stop() {
       child.kill('SIGKILL');
       rmSync(folder, { recursive: true, force: true });

@@ -241,12 +241,13 @@ export function describeDue({ store, reopen, subject }: Given): void {
   describe('contact', () => {
     const contact = async () => (await store().standing('A'))?.contact;
 
-    test('is noted by touch(), which says whether the agent has a record', async () => {
-      expect(await store().touch('A', { by: 'call' })).toBe(false);
+    test('is noted by touch(), which tells how the agent stands then', async () => {
+      expect(await store().touch('A', { by: 'call' })).toBeUndefined();
       await register(store(), 'A');
       await subject().advance(1_000);
-      expect(await store().touch('A', { by: 'call' })).toBe(true);
-      expect(await contact()).toMatchObject({ contactMs: store().nowMs(), beatMs: null });
+      const standing = await store().touch('A', { by: 'call' });
+      expect(standing?.contact).toMatchObject({ contactMs: store().nowMs(), beatMs: null });
+      expect(await store().standing('A')).toEqual(standing);
     });
 
     test('of a heartbeat tells the gap to the one before', async () => {

@@ -187,10 +187,10 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
       }
     },
     async touch(agentId, touch) {
-      if (!at('agent', agentId)) return false;
+      if (!at('agent', agentId)) return undefined;
       const old = contacts.get(agentId) ?? { contactMs: 0, beatMs: null, beatGapMs: null, push: null };
       contacts.set(agentId, nextContact(old, touch, nowMs()));
-      return true;
+      return standingOf(agentId);
     },
     async *feed(session, after, signal) {
       const all = (): readonly { cursor: string; request_id: string }[] => feeds.get(session) ?? [];

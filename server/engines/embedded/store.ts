@@ -16,6 +16,7 @@ import {
   type Kinds,
   type Outcome,
   type Ref,
+  type Standing,
   type Store,
   type Stored,
   StoreUnavailable,
@@ -122,13 +123,7 @@ function createReads(engine: Engine): Pick<Store, 'get' | 'standing' | 'changes'
       return stored as Stored<Kinds[K]> | undefined;
     },
 
-    async standing(agentId) {
-      const life = lives.live();
-      const seq = life.agents.get(agentId)?.seq ?? life.agents.removedSeq();
-      const standing = describeAgent(life, presence, agentId);
-      await life.groups.whenDurable(seq);
-      return standing;
-    },
+    standing: async (agentId) => await readStanding(engine, lives.live(), agentId),
 
     async changes(after): Promise<Changes> {
       const life = lives.live();
@@ -142,6 +137,18 @@ function createReads(engine: Engine): Pick<Store, 'get' | 'standing' | 'changes'
 
     list: async (query, ask, page) => await listPage(lives.live(), presence, nowMs(), query, ask, page),
   };
+}
+
+/** Held back until the last commit that touched the agent is durable. */
+async function readStanding(
+  { presence }: Engine,
+  life: Life,
+  agentId: string,
+): Promise<Standing | undefined> {
+  const seq = life.agents.get(agentId)?.seq ?? life.agents.removedSeq();
+  const standing = describeAgent(life, presence, agentId);
+  await life.groups.whenDurable(seq);
+  return standing;
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | 'touch' | 'trim'> {
@@ -175,11 +182,12 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
     },
 
     async touch(agentId, touch) {
-      const { agents } = lives.live();
-      if (!agents.get(agentId)) return false;
-      presence.noteTouch(agentId, touch, nowMs());
-      agents.changes.note(agentId);
-      return true;
+      const life = lives.live();
+      if (life.agents.get(agentId)) {
+        presence.noteTouch(agentId, touch, nowMs());
+        life.agents.changes.note(agentId);
+      }
+      return await readStanding(engine, life, agentId);
     },
 
     trim(retention, limit) {

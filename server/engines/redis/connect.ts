@@ -3,11 +3,16 @@
  * that can call is never deaf, and a hint that was missed shows as a connection that broke. Whoever holds it is told
  * once when it is gone; it never comes back by itself.
  */
-import { createClient, type RedisClientOptions } from '@redis/client';
+import { createClient, ErrorReply, type RedisClientOptions } from '@redis/client';
 import { describeEndpoint, type Endpoint, type RedisAddress } from './address.ts';
 
 /** What Redis answers: texts, numbers, nothing, and lists of them. */
 export type Reply = string | number | boolean | null | readonly Reply[];
+
+/** Whether this is what Redis answered, and not the fate of a connection. */
+export function isReply(error: unknown): boolean {
+  return error instanceof ErrorReply;
+}
 
 /** The primary cannot be had now; it may be later. The message names addresses, which is for the log alone. */
 export class Unreachable extends Error {
@@ -73,6 +78,8 @@ async function connect(
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
+    // The line keeps the time of all calls by one sleeper; the client would set a timer for each.
+    commandOptions: { timeout: 0 },
     socket: tls ? { ...place, tls: true } : { ...place, noDelay: true, keepAlive: true },
   });
   let isOver = false;

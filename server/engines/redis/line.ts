@@ -4,6 +4,8 @@
  * Promises
  * - A call is sent once and answered within 4.5 s or rejected with `StoreUnavailable`; nothing is queued for later, so
  *   what was given up is not sent afterwards.
+ * - Where the connection broke before the answer came, nobody knows whether the call had its effect. A call that can be
+ *   told from its own repetition is asked again on the next connection, if there is one within three seconds.
  * - When the connection is gone, or has not answered for that long, all that was under way is rejected at once; calls
  *   are refused until a new connection was opened, greeted and found to be to the same store.
  * - Redis that answers but takes no writes (it is full, its replica is away) is up and not healthy.
@@ -13,15 +15,22 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
-import type { Barrier } from './barrier.ts';
+import { type Barrier, NO_BARRIER } from './barrier.ts';
 import { createCalls } from './calls.ts';
-import { type Connection, type ConnectOptions, type Reply, Unreachable } from './connect.ts';
+import { type Connection, type ConnectOptions, isReply, type Reply, Unreachable } from './connect.ts';
 import { UnfitServer } from './durability.ts';
 import { type Script, scripts } from './scripts.ts';
 
 export type Line = {
   /** Runs a script; `args` follow the epoch and the time. */
   call(script: Script, args: readonly string[]): Promise<Reply>;
+  /** Runs a script that does nothing when it did all before; where the answer is lost it is asked again. */
+  settle(script: Script, args: readonly string[]): Promise<Reply>;
+  /**
+   * Reads fields of a hash, by the rest of its key's name. Cheaper than a script, and nobody looks whether the store is
+   * still the one it was: what is there is true, and what is not must be asked of a script.
+   */
+  read(key: string, ...fields: readonly string[]): Promise<readonly (string | null)[]>;
   /** Throws at once while the line is down. */
   check(): void;
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
@@ -53,8 +62,13 @@ export const ANSWER_WITHIN_MS = 4_500;
 const READY_WITHIN_MS = 2_000;
 /** The first connection is tried for so long. */
 const FIRST_WITHIN_MS = 10_000;
+/** A call whose answer was lost waits so long, from when it was made, for a connection to ask again on. */
+const SETTLE_WITHIN_MS = 3_000;
 const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 400;
+
+/** The connection broke before the answer came. */
+class AnswerLost extends StoreUnavailable {}
 
 type State =
   | { readonly mode: 'up'; readonly opened: Opened; readonly life: string }
@@ -72,6 +86,8 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   let toldLast = '';
   /** Why Redis takes no writes, by its last answer to one. */
   let refusal: string | null = null;
+  /** Resolves when the line is up again, or closed. */
+  let back = Promise.withResolvers<void>();
 
   async function comeUp(): Promise<void> {
     let mine: Opened | null = null;
@@ -87,6 +103,7 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     refusal = null;
     toldLast = '';
     state = { mode: 'up', opened: mine, life: randomBytes(9).toString('base64url') };
+    back.resolve();
   }
 
   function goDown(why: string): void {
@@ -94,8 +111,9 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     const { connection } = state.opened;
     const reason = `Redis is not available: ${why}.`;
     state = { mode: 'down', life: state.life, reason };
+    back = Promise.withResolvers();
     connection.destroy();
-    calls.giveUp(new StoreUnavailable(`${reason} Whether the call had effect is unknown.`));
+    calls.giveUp(new AnswerLost(`${reason} Whether the call had effect is unknown.`));
     log.error({ reason: why, peer: connection.peer }, 'the connection to Redis is lost');
     void comeBack();
   }
@@ -126,11 +144,39 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     return state.opened;
   }
 
+  async function settle(script: Script, args: readonly string[]): Promise<Reply> {
+    const untilMs = clock.monotonicMs() + SETTLE_WITHIN_MS;
+    for (;;) {
+      try {
+        return await call(script, args);
+      } catch (error) {
+        if (!(error instanceof AnswerLost) || !(await isUpBy(untilMs))) throw error;
+      }
+    }
+  }
+
+  async function isUpBy(untilMs: number): Promise<boolean> {
+    const inTime = new AbortController();
+    await Promise.race([back.promise, clock.sleep(untilMs - clock.monotonicMs(), inTime.signal)]);
+    inTime.abort('over');
+    return state.mode === 'up' && clock.monotonicMs() < untilMs;
+  }
+
+  async function read(key: string, ...fields: readonly string[]): Promise<readonly (string | null)[]> {
+    const { connection, barrier } = live();
+    const command = ['HMGET', `${deps.prefix}${key}`, ...fields];
+    try {
+      return (await calls.run(passed(connection.send(command), barrier))) as readonly (string | null)[];
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+
   async function call(script: Script, args: readonly string[]): Promise<Reply> {
-    const opened = live();
+    const { connection, barrier } = live();
     const told = ['1', deps.prefix, epoch, deps.tellTime(), ...args];
     try {
-      const reply = await calls.run(ask(opened, script, told));
+      const reply = await calls.run(passed(runScript(connection, script, told), barrier));
       if (script.writes) refusal = null;
       return reply;
     } catch (error) {
@@ -143,7 +189,13 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   /** What Redis will not do now is an outage; whatever else it says is a fault of ours. */
   function explain(error: unknown): unknown {
     const message = messageOf(error);
-    if (error instanceof StoreUnavailable || /^(ERR|WRONGTYPE)\b/.test(message)) return error;
+    const isOurs = error instanceof TypeError || /^(ERR|WRONGTYPE)\b/.test(message);
+    if (error instanceof StoreUnavailable || isOurs) return error;
+    if (!isReply(error)) {
+      // The connection tells those who wait before it tells that it is gone.
+      goDown(message);
+      return new AnswerLost(`Redis is not available: ${message}. Whether the call had effect is unknown.`);
+    }
     // It is another store, or no longer the primary: a new connection finds out.
     if (/^(EMPTIED|READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message)) goDown(message);
     return new StoreUnavailable(`Redis is not available: ${message}`);
@@ -160,6 +212,7 @@ export async function openLine(deps: LineDeps): Promise<Line> {
     const before: State = state;
     state = { mode: 'closed', life: before.life, reason: 'The store is closed.' };
     closing.abort('closing');
+    back.resolve();
     if (before.mode === 'up') before.opened.connection.destroy();
   }
 
@@ -167,6 +220,8 @@ export async function openLine(deps: LineDeps): Promise<Line> {
   let closed: Promise<void> | null = null;
   return {
     call,
+    settle,
+    read,
     check: () => void live(),
     health,
     life: () => state.life,
@@ -209,9 +264,10 @@ async function comeUpAtLast(comeUp: () => Promise<void>, clock: Clock): Promise<
   }
 }
 
-async function ask({ connection, barrier }: Opened, script: Script, told: readonly string[]): Promise<Reply> {
-  const reply = await runScript(connection, script, told);
-  await barrier.pass();
+/** What was answered is told once replicas have what it rests on. */
+async function passed(answer: Promise<Reply>, barrier: Barrier): Promise<Reply> {
+  const reply = await answer;
+  if (barrier !== NO_BARRIER) await barrier.pass();
   return reply;
 }
 

@@ -3,6 +3,7 @@
  *
  * How it keeps the port's promises
  * - A commit is one script: judged and applied in one go, effects and all. What it names is the law of `scripts/`.
+ *   Where the answer is lost it is asked again under the same revision, and Redis knows what it applied.
  * - Redis answers nobody before what he was answered is as durable as it will be (`durability.ts`), so reads, refusals
  *   and hints need not be held back.
  * - Nothing is kept here but the connection: what one process was answered, every other sees.
@@ -66,10 +67,21 @@ export function createRedisStore(engine: Engine): Store {
   };
 }
 
+/** Where a value and its revision stand in the hash of a task; the others are read by a script alone. */
+const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
+  task: ['s', 'r'],
+  input: ['i', 'ir'],
+};
+
 function createReads({ line }: Engine): Pick<Store, 'get' | 'standing' | 'changes' | 'list'> {
   return {
     async get<K extends keyof Kinds>(kind: K, id: string) {
-      const [value, revision] = (await line.call(scripts.get, [kind, id])) as readonly Reply[];
+      const fields = FIELDS[kind];
+      const found = fields ? await line.read(`task:${id}`, ...fields) : [];
+      const isThere = typeof found[0] === 'string';
+      const [value, revision] = isThere
+        ? found
+        : ((await line.call(scripts.get, [kind, id])) as readonly Reply[]);
       if (typeof value !== 'string') return undefined;
       return { value: JSON.parse(value) as Kinds[K], revision: String(revision) };
     },
@@ -97,7 +109,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
       const revision = nextName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + ANSWER_WITHIN_MS;
       const { plan, values } = planOf(batch, revision, notAfterMs);
-      const [answer, agentId] = (await line.call(scripts.commit, [plan, ...values])) as readonly Reply[];
+      const [answer, agentId] = (await line.settle(scripts.commit, [plan, ...values])) as readonly Reply[];
       return readOutcome(String(answer), revision, String(agentId));
     },
 
@@ -121,7 +133,11 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
     },
 
     async touch(agentId, touch) {
-      return (await line.call(scripts.touch, [agentId, ...tellTouch(touch)])) === 1;
+      const [resumed, told] = (await line.call(scripts.touch, [
+        agentId,
+        ...tellTouch(touch),
+      ])) as readonly Reply[];
+      return readStanding(resumed, told);
     },
 
     async trim({ keepTasksMs, sessionEventsMax }, limit) {

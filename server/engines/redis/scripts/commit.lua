@@ -2,9 +2,9 @@
 -- here reads. Answers: `ok`, or the conflict and perhaps the agent that is free, or `late`.
 
 local plan = cjson.decode(ARGV[3])
-local refusal = judge(plan)
-if refusal then
-  return refusal
+local answer = judge(plan)
+if answer then
+  return answer
 end
 local values = {}
 for index = 4, #ARGV do

@@ -63,13 +63,18 @@ local function is_full(plan)
   return agents > 0 and plan.agentsMax and redis.call('ZCARD', P .. 'agents') + agents > plan.agentsMax
 end
 
--- The first reason against the batch; nil: it may be applied.
+-- What is answered to a batch that is not to be applied: the first reason against it, or `ok` where it was applied
+-- before and its caller, who lost the answer, asks again. nil: it may be applied.
 local function judge(plan)
   if plan.notAfter and now > plan.notAfter then
     return { 'late' }
   end
   for _, write in ipairs(plan.writes) do
-    if write.expect ~= 'any' and (revision_of(write) or 'absent') ~= write.expect then
+    local found = revision_of(write) or 'absent'
+    if found == plan.revision then
+      return { 'ok' }
+    end
+    if write.expect ~= 'any' and found ~= write.expect then
       return { 'revision' }
     end
   end

@@ -1,10 +1,10 @@
 -- Notes a contact. ARGV[3] the agent, ARGV[4] by what, ARGV[5] of a push whether it was taken, ARGV[6] what became of it.
--- Answers whether the agent has a record. A ranking looks at pushes, so they alone count as a change of the agent.
+-- A ranking looks at pushes, so they alone count as a change of the agent. Answers how it stands then, as `standing`.
 
 local id, by = ARGV[3], ARGV[4]
 local key = P .. 'agent:' .. id
 if redis.call('EXISTS', key) == 0 then
-  return 0
+  return { false, false }
 end
 if by ~= 'push' or ARGV[5] == '1' then
   redis.call('HSET', key, 'cm', digits(now))
@@ -22,4 +22,4 @@ elseif by == 'register' then
   redis.call('HDEL', key, 'p')
   note_change(id)
 end
-return 1
+return { redis.call('HGET', P .. 'meta', 'resumed'), describe(id) }
