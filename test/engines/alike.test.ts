@@ -4,7 +4,7 @@
  * agents is named) is compared by whether it holds.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Store } from '../../server/ports/store.ts';
+import type { Standing, Store } from '../../server/ports/store.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
 import {
   AGENTS,
@@ -128,13 +128,27 @@ async function callBoth(sides: readonly Side[], chance: Chance, draw: number, wh
   ] as const);
   const [left, right] = await both(sides, async ({ subject, store, leases }): Promise<unknown> => {
     if (draw === 6) return await subject.advance(ms);
-    if (draw === 7) return await store.touch(agentId, touch);
+    if (draw === 7) return tellStanding(await store.touch(agentId, touch));
     if (draw === 8) return await store.keep([...leases].map(([ref, lease]) => ({ ref, lease })));
     const taken = await store.due(100);
     for (const { ref, lease } of taken) leases.set(ref, lease);
     return taken.map(({ ref }) => ref).sort();
   });
   expect(right, where).toEqual(left);
+}
+
+/** How an agent stands, but its revision. */
+function tellStanding(one: Standing | undefined): unknown {
+  return (
+    one && [
+      one.record,
+      one.held,
+      one.lastGrantMs,
+      one.contact.beatMs,
+      one.contact.beatGapMs,
+      one.contact.push,
+    ]
+  );
 }
 
 /** Everything a caller can see, but what each engine names in its own way. */
@@ -150,17 +164,7 @@ async function describe(side: Side | undefined): Promise<unknown> {
     tasks: await Promise.all(TASKS.map(async (id) => (await store.get('task', id))?.value)),
     inputs: await Promise.all(KEYS.map(async (id) => (await store.get('input', id))?.value)),
     keys: await Promise.all(KEYS.map(async (id) => (await store.get('key', id))?.value)),
-    standings: standings.map(
-      (one) =>
-        one && [
-          one.record,
-          one.held,
-          one.lastGrantMs,
-          one.contact.beatMs,
-          one.contact.beatGapMs,
-          one.contact.push,
-        ],
-    ),
+    standings: standings.map(tellStanding),
     changed: (await store.changes(null)).changed.map(({ record }) => record.agent_id).sort(),
     all: await list('tasks', {}),
     bySession: await Promise.all(SESSIONS.map((session) => list('tasks', { session }))),

@@ -31,6 +31,7 @@ async function startTask(pair: Pair): Promise<string> {
 const cancel = (on: Replica, request_id: string) => () => on.gateway.cancelTask(request_id);
 const report = (on: Replica, request_id: string, status: 'success' | 'failed') => () =>
   on.gateway.reportResult({ request_id, agent_id: 'A', status, result: { output: status } });
+const submit = (on: Replica) => () => on.gateway.submitTask(buildSubmission());
 const turn = (on: Replica) => () => on.duties.turn();
 
 function countFulfilled(results: readonly PromiseSettledResult<unknown>[]): number {
@@ -68,9 +69,10 @@ export const RACES: Record<string, Race> = {
   },
   'two dispatchers': {
     async prepare(pair) {
+      // Before there is an agent, so that it is the dispatchers who find it.
+      const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
+      await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
       await pair.one.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
-      const { request_id } = await pair.one.gateway.submitTask(buildSubmission());
-      await pair.one.gateway.submitTask(buildSubmission());
       return request_id;
     },
     work: ({ one, two }) => [turn(one), turn(two)],
@@ -82,10 +84,9 @@ export const RACES: Record<string, Race> = {
   'two submissions × one slot': {
     async prepare(pair) {
       await pair.one.gateway.registerAgent(buildRegistration('A'));
-      await pair.one.gateway.submitTask(buildSubmission());
-      return (await pair.two.gateway.submitTask(buildSubmission())).request_id;
+      return '';
     },
-    work: ({ one, two }) => [turn(one), turn(two)],
+    work: ({ one, two }) => [submit(one), submit(two), turn(one), turn(two)],
     async judge(_results, pair) {
       await pair.settle();
       const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
@@ -94,10 +95,37 @@ export const RACES: Record<string, Race> = {
   },
   'unregister × assign': {
     async prepare(pair) {
+      const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
       await pair.one.gateway.registerAgent(buildRegistration('A'));
-      return (await pair.one.gateway.submitTask(buildSubmission())).request_id;
+      return request_id;
     },
     work: ({ one, two }) => [turn(one), () => two.gateway.unregisterAgent('A')],
+  },
+  'unregister × submit': {
+    async prepare(pair) {
+      await pair.one.gateway.registerAgent(buildRegistration('A'));
+      return '';
+    },
+    work: ({ one, two }) => [submit(one), () => two.gateway.unregisterAgent('A')],
+  },
+  'waiter × submit': {
+    /** One task runs, one waits for its agent, and a third comes at the moment the first ends. */
+    async prepare(pair) {
+      const request_id = await startTask(pair);
+      await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
+      await pair.settle();
+      return request_id;
+    },
+    work: ({ one, two }, id) => [report(one, id, 'success'), submit(two)],
+    async judge(_results, pair) {
+      await pair.settle();
+      const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
+      // A newcomer may overtake; whoever has the place, the other waits on or, if it may not, has ended.
+      const [newcomer, waiter, first] = tasks.map(({ status }) => status);
+      expect(first).toBe('success');
+      expect([newcomer, waiter]).toContainEqual('running');
+      expect(waiter === 'running' ? newcomer : waiter).toBe(waiter === 'running' ? 'failed' : 'pending');
+    },
   },
   'register × abandon': {
     async prepare(pair) {
