@@ -9,7 +9,14 @@ import { type AgentRecord, goneSinceMs, PULL_ENDPOINT } from '../domain/agent.ts
 import { type AgentPresence, GONE_AFTER_MS, isGone, UNCLAIMED_MS, wantsToMove } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';
 import { step, type Trigger } from '../domain/step.ts';
-import { type Delivery, dueMs, isSettled, mayBeTaken, type TaskState } from '../domain/task.ts';
+import {
+  type Delivery,
+  dueMs,
+  isSettled,
+  mayBeTaken,
+  type TaskInput,
+  type TaskState,
+} from '../domain/task.ts';
 import type { Lease, Outcome, Store, Stored } from '../ports/store.ts';
 import type { Pushes } from './pushes.ts';
 import type { Roster } from './roster.ts';
@@ -59,6 +66,14 @@ export function createDispatcher(deps: Deps): Dispatcher {
     const { value: state } = held.before;
     if (state.deadlineMs <= store.nowMs()) return await commitStep(held, { type: 'expire' });
     return state.delivery ? await continueDelivery(held, state, state.delivery) : await place(held, state);
+  }
+
+  /** Asked for beside the commit that allows the push, so that the push waits for neither. */
+  function askInput(request_id: string): Promise<Stored<TaskInput> | undefined> {
+    const input = store.get('input', request_id);
+    // If the commit fails nobody asks how this went.
+    input.catch(() => undefined);
+    return input;
   }
 
   /** Commits one step under the lease. A refusal means the state moved on: read again. */
@@ -112,12 +127,13 @@ export function createDispatcher(deps: Deps): Dispatcher {
     const terms: Terms = pull ? { registration } : { registration, dueAt: 'held' };
     const decided = step(held.before.value, trigger, nowMs);
     if (!decided.ok) return { ok: false, conflict: 'revision' };
+    const { request_id, lease } = held;
+    const input = pull ? null : askInput(request_id);
     const outcome = await commitStep(held, trigger, terms);
     if (!outcome.ok) await deps.roster.learn(agent_id);
-    if (outcome.ok && !pull) {
-      const { request_id, lease } = held;
+    if (outcome.ok && input) {
       const written = { value: decided.state, revision: outcome.revision };
-      pushes.start({ request_id, lease, agent_id, endpoint, written });
+      pushes.start({ request_id, lease, agent_id, endpoint, input, written });
     }
     return outcome;
   }
@@ -162,11 +178,12 @@ export function createDispatcher(deps: Deps): Dispatcher {
     const trigger: Trigger = { type: 'attempt', nextMs: nowMs };
     const decided = step(held.before.value, trigger, nowMs);
     if (!decided.ok) return { ok: false, conflict: 'revision' };
+    const { request_id, lease } = held;
+    const input = askInput(request_id);
     const outcome = await commitStep(held, trigger, { dueAt: 'held' });
     if (outcome.ok) {
-      const { request_id, lease } = held;
       const written = { value: decided.state, revision: outcome.revision };
-      pushes.start({ request_id, lease, agent_id, endpoint: record.endpoint, written });
+      pushes.start({ request_id, lease, agent_id, endpoint: record.endpoint, input, written });
     }
     return outcome;
   }

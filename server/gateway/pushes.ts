@@ -7,7 +7,7 @@
  * stays open, and a late 2xx still counts.
  */
 import { BUSY_REST_MS, PUSH_OPEN_MAX_MS, retryAfterMs } from '../domain/delivery.ts';
-import { describeTask, type TaskState } from '../domain/task.ts';
+import { describeTask, type TaskInput, type TaskState } from '../domain/task.ts';
 import type { Chance, Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
@@ -19,6 +19,8 @@ export type Attempt = {
   readonly request_id: string;
   readonly agent_id: string;
   readonly endpoint: string;
+  /** What was submitted, asked for beside that commit. */
+  readonly input: Promise<Stored<TaskInput> | undefined>;
   /** What the commit wrote that allows this attempt. */
   readonly written: Stored<TaskState>;
   readonly lease: Lease;
@@ -57,9 +59,8 @@ export function createPushes(deps: Deps): Pushes {
 
   async function run(push: UnderWay): Promise<void> {
     const { attempt, stop } = push;
-    const { request_id } = attempt;
     const state = attempt.written.value;
-    const input = (await store.get('input', request_id))?.value;
+    const input = (await attempt.input)?.value;
     if (!input) return;
     const nowMs = store.nowMs();
     const remainingMs = Math.max(0, state.deadlineMs - nowMs);
@@ -74,11 +75,12 @@ export function createPushes(deps: Deps): Pushes {
     );
     patience.abort('over');
     if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
+    // Who is to get a task that was not taken is looked for only when it is known who did not take it.
+    const noted = noteContact(attempt, outcome);
+    if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
     // What became of the task matters more than the agent's statistics: it is stored even where those cannot be.
-    try {
-      await noteContact(attempt, outcome);
-    } finally {
-      await settlePush(deps, push, outcome);
+    for (const done of await Promise.allSettled([settlePush(deps, push, outcome), noted])) {
+      if (done.status === 'rejected') throw done.reason;
     }
   }
 

@@ -14,14 +14,17 @@ export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
   return {
     async reportResult(report) {
       const { request_id, agent_id } = report;
-      const registered = (await deps.contacts.noteIfRegistered(agent_id, { by: 'call' })) !== undefined;
-      const done = await deps.transitions.advance(request_id, () => toTrigger(report));
+      const [standing, known] = await Promise.all([
+        deps.contacts.noteIfRegistered(agent_id, { by: 'call' }),
+        deps.store.get('task', request_id),
+      ]);
+      const done = await deps.transitions.advance(request_id, () => toTrigger(report), {}, known);
       if (done.kind === 'absent') throw taskNotFound();
       if (done.kind !== 'refused') return { ok: true, request_id, status: done.state.status, accepted: true };
       if (done.refusal === 'task_terminal') {
         return { ok: true, request_id, status: done.state.status, accepted: false };
       }
-      if (!registered) throw agentNotFound();
+      if (!standing) throw agentNotFound();
       throw new GatewayError(
         'agent_mismatch',
         'The task is not assigned to this agent. Report only tasks that were delivered to it, under its own agent_id.',
