@@ -202,7 +202,10 @@ export type Store = {
   due(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
   /** Hides entries this replica holds for another 1.5 s. A ref whose lease is not the named one is left alone. */
   keep(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
-  /** Notes a contact, not durable, and tells how the agent stands then; undefined when it has no record. */
+  /**
+   * Notes a contact, not durable and to a quarter of a second, and tells how the agent stands then; undefined when it has
+   * no record.
+   */
   touch(agentId: string, touch: Touch): Promise<Standing | undefined>;
   /**
    * A session's stored events after a cursor, then live ones: no gap, no repeat. A cursor that is not stored in this

@@ -33,12 +33,19 @@ export type RedisDeps = {
 /** In braces, so that all keys of a store live in one slot. */
 const PREFIX = '{task-gateway}:';
 
+/**
+ * What another process makes due at once it takes itself, a moment later. Whoever is hinted of it waits for that: else all
+ * would ask for each task, and what a task costs would grow with the number of processes.
+ */
+const LEAVE_TO_OTHERS_MS = 100;
+
 /** Opens the store; rejects with one sentence when it can't be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, prefix = PREFIX, connect = connectPrimary } = deps;
   const learned = createStoreTime(clock);
   const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : learned;
   const tellTime = (): string => (testMs ? String(testMs()) : '');
+  const name = randomBytes(9).toString('base64url');
   const hints = createHints();
   const slices = createSharedReads<Slice>();
   const nextDue: { ms: number | undefined } = { ms: undefined };
@@ -50,12 +57,14 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     told = warnings.join();
   }
 
+  /** A hint is when something is due, or nothing; who made it so; and what changed. */
   function onHint(message: string): void {
     slices.forget();
-    const space = message.indexOf(' ');
-    for (const topic of JSON.parse(message.slice(space + 1)) as readonly string[]) hints.notify(topic);
-    if (space === 0) return;
-    nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, Number(message.slice(0, space)));
+    const [, due, by, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
+    for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) hints.notify(topic);
+    if (!due) return;
+    const atMs = by === name ? Number(due) : Math.max(Number(due), time.nowMs() + LEAVE_TO_OTHERS_MS);
+    nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, atMs);
     alarm.look();
   }
 
@@ -97,5 +106,5 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
       alarm.look();
     },
   });
-  return createRedisStore({ line, hints, slices, alarm, clock, time, nextDue });
+  return createRedisStore({ line, hints, slices, alarm, clock, time, nextDue, name });
 }

@@ -7,10 +7,21 @@ import type { Batch, DueChange, SlotChange, Write } from '../../ports/store.ts';
 
 export type Plan = { readonly plan: string; readonly values: readonly string[] };
 
-/** Writes a batch as the script reads it; `notAfterMs` is that of the batch, or when its caller will have given up. */
-export function planOf(batch: Batch, revision: string, notAfterMs: number): Plan {
+/**
+ * Writes a batch as the script reads it. `by` names the process in its hints; `notAfterMs` is that of the batch, or when
+ * its caller will have given up.
+ */
+export function planOf(
+  batch: Batch,
+  {
+    by,
+    revision,
+    notAfterMs,
+  }: { readonly by: string; readonly revision: string; readonly notAfterMs: number },
+): Plan {
   const values: string[] = [];
   const plan = {
+    by,
     revision,
     notAfter: notAfterMs,
     writes: batch.writes.map((write) => planWrite(write, values)),

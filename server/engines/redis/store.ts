@@ -10,7 +10,6 @@
  * - Hints come by the connection that carries the calls. When it was lost all are hinted, feeds go on from where they
  *   were, cursors of `changes` are refused.
  */
-import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type Batch,
@@ -44,6 +43,8 @@ export type Engine = {
   readonly time: StoreTime;
   /** When the earliest entry is due, as far as this process was told. */
   readonly nextDue: { ms: number | undefined };
+  /** Names this process among those that share the store; no other ever had the same name. */
+  readonly name: string;
 };
 
 /** What one call of trim may do in all, and how much of it in one go: other calls get their turn in between. */
@@ -95,20 +96,19 @@ function createReads({ line }: Engine): Pick<Store, 'get' | 'standing' | 'change
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | 'touch' | 'trim'> {
-  const { line, alarm, clock, time, nextDue } = engine;
-  /** Begins the revisions and leases of this process: no other has the same. */
-  const mine = randomBytes(9).toString('base64url');
+  const { line, alarm, clock, time, nextDue, name } = engine;
   let count = 0;
+  /** A name for a revision or a lease. */
   const nextName = (): string => {
     count += 1;
-    return `${mine}-${count}`;
+    return `${name}-${count}`;
   };
 
   return {
     async commit(batch: Batch): Promise<Outcome> {
       const revision = nextName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + ANSWER_WITHIN_MS;
-      const { plan, values } = planOf(batch, revision, notAfterMs);
+      const { plan, values } = planOf(batch, { by: name, revision, notAfterMs });
       const [answer, agentId] = (await line.settle(scripts.commit, [plan, ...values])) as readonly Reply[];
       return readOutcome(String(answer), revision, String(agentId));
     },

@@ -189,6 +189,6 @@ local function apply(plan, values)
     end
   end
   if due_ms or plan.topics ~= '[]' then
-    redis.call('PUBLISH', P .. 'hints', (due_ms and digits(due_ms) or '') .. ' ' .. plan.topics)
+    redis.call('PUBLISH', P .. 'hints', (due_ms and digits(due_ms) or '') .. ' ' .. plan.by .. ' ' .. plan.topics)
   end
 end
