@@ -19,7 +19,7 @@ import { type Barrier, NO_BARRIER } from './barrier.ts';
 import { createCalls } from './calls.ts';
 import { type Connection, type ConnectOptions, isReply, type Reply, Unreachable } from './connect.ts';
 import { UnfitServer } from './durability.ts';
-import { type Script, scripts } from './scripts.ts';
+import { runScript, type Script } from './scripts.ts';
 
 export type Line = {
   /** Runs a script; `args` follow the epoch and the time. */
@@ -269,25 +269,6 @@ async function passed(answer: Promise<Reply>, barrier: Barrier): Promise<Reply> 
   const reply = await answer;
   if (barrier !== NO_BARRIER) await barrier.pass();
   return reply;
-}
-
-/** Runs a script by its name; where Redis has lost it, by its text. */
-export async function runScript(
-  connection: Connection,
-  script: Script,
-  told: readonly string[],
-): Promise<Reply> {
-  try {
-    return await connection.send(['EVALSHA', script.sha, ...told]);
-  } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return await connection.send(['EVAL', script.text, ...told]);
-  }
-}
-
-/** Makes all scripts known to Redis. */
-export async function loadScripts(connection: Connection): Promise<void> {
-  await Promise.all(Object.values(scripts).map(({ text }) => connection.send(['SCRIPT', 'LOAD', text])));
 }
 
 /** Why, without any address. */

@@ -11,8 +11,8 @@ import { createBarrier, NO_BARRIER } from './barrier.ts';
 import { type ConnectOptions, connectPrimary, type Reply } from './connect.ts';
 import { type Durability, judgeServer } from './durability.ts';
 import type { Slice } from './feed.ts';
-import { type Line, loadScripts, type Opened, openLine, runScript } from './line.ts';
-import { scripts } from './scripts.ts';
+import { type Line, type Opened, openLine } from './line.ts';
+import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createRedisStore } from './store.ts';
 import { createStoreTime, type StoreTime } from './store-time.ts';
 

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Connection, Reply } from './connect.ts';
 
 export type Script = {
   readonly name: string;
@@ -39,3 +40,22 @@ export const scripts = {
   touch: readScript('touch', null, ['prelude', 'agents']),
   trim: readScript('trim', 'allow-oom', ['prelude', 'tasks']),
 } as const satisfies Readonly<Record<string, Script>>;
+
+/** Runs a script by its name; where Redis has lost it, by its text. */
+export async function runScript(
+  connection: Connection,
+  script: Script,
+  told: readonly string[],
+): Promise<Reply> {
+  try {
+    return await connection.send(['EVALSHA', script.sha, ...told]);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return await connection.send(['EVAL', script.text, ...told]);
+  }
+}
+
+/** Makes all scripts known to Redis. */
+export async function loadScripts(connection: Connection): Promise<void> {
+  await Promise.all(Object.values(scripts).map(({ text }) => connection.send(['SCRIPT', 'LOAD', text])));
+}
