@@ -28,22 +28,21 @@ export function describeOutages({ store, subject, reopen }: Given): void {
   beforeEach(() => {
     disk = subject().disk;
   });
+  /** Lets time go on as it really does, or so many times as fast. */
+  function createPassing(speed = 1): () => Promise<void> {
+    let lastMs = performance.now();
+    return async () => {
+      const nowMs = performance.now();
+      const passedMs = Math.ceil((nowMs - lastMs) * speed);
+      lastMs = nowMs;
+      await subject().advance(passedMs);
+    };
+  }
   /**
    * Waits for the end of an outage. Time goes on meanwhile, but no faster than for the thread and the disk that are
    * waited for: else the store's patience with them would be over before they had begun.
    */
-  const recovered = () => {
-    let lastMs = performance.now();
-    return until(
-      'the store is back',
-      () => store().health().ok,
-      async () => {
-        const nowMs = performance.now();
-        await subject().advance(Math.ceil(nowMs - lastMs));
-        lastMs = nowMs;
-      },
-    );
-  };
+  const recovered = () => until('the store is back', () => store().health().ok, createPassing());
 
   /** Why a call was refused that may wait for a while whether the outage ends; time goes on meanwhile. */
   async function refusalOf(call: Promise<unknown>): Promise<unknown> {
@@ -54,11 +53,7 @@ export function describeOutages({ store, subject, reopen }: Given): void {
       isOver = true;
     };
     call.then(() => end(), end);
-    await until(
-      'the call is answered',
-      () => isOver,
-      () => subject().advance(50),
-    );
+    await until('the call is answered', () => isOver, createPassing(5));
     return refusal;
   }
 

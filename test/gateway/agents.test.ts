@@ -1,6 +1,6 @@
 /** Agents: registration, load, liveness, reports and what they are told to drop. */
 import { describe, expect, test } from 'vitest';
-import { REFUSED, TAKEN } from '../fakes/pusher.ts';
+import { REFUSED } from '../fakes/pusher.ts';
 import { STORES } from '../fakes/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../fakes/world.ts';
 import { useWorlds } from '../fakes/worlds.ts';
@@ -227,50 +227,6 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({
         cancelled_request_ids: [],
       });
-    });
-
-    test('a restarted agent is pushed again what it had acknowledged and does not name', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
-      const lost = await submit(world);
-      const kept = await submit(world);
-      expect(world.pusher.sent).toHaveLength(2);
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3, request_ids: [kept] }));
-      await world.pass(1_000);
-      expect(world.pusher.sent.slice(2).map(({ task }) => task.request_id)).toEqual([lost]);
-    });
-
-    test('what an agent that came down takes while its successor registers is pushed to the successor', async () => {
-      const world = await start();
-      const before = 'http://before.test/tasks';
-      world.pusher.script(before, 'hang');
-      await world.gateway.registerAgent(buildRegistration('A', { endpoint: before, max_concurrent: 3 }));
-      const request_id = await submit(world);
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3, request_ids: [] }));
-      await world.pass(2_000);
-      expect(world.pusher.sent).toHaveLength(1);
-      expect(world.pusher.answer(before, TAKEN)).toBe(1);
-      await world.pass(1_000);
-      expect(
-        world.pusher.sent.map(({ endpoint, task }) => [new URL(endpoint).host, task.request_id]),
-      ).toEqual([
-        ['before.test', request_id],
-        ['a.test', request_id],
-      ]);
-      await world.pass(30_000);
-      expect(world.pusher.sent).toHaveLength(2);
-    });
-
-    test('a push under way when an agent registers without a list counts as it is answered', async () => {
-      const world = await start();
-      const before = 'http://before.test/tasks';
-      world.pusher.script(before, 'hang');
-      await world.gateway.registerAgent(buildRegistration('A', { endpoint: before }));
-      await submit(world);
-      await world.gateway.registerAgent(buildRegistration('A'));
-      world.pusher.answer(before, TAKEN);
-      await world.pass(30_000);
-      expect(world.pusher.sent).toHaveLength(1);
     });
   });
 
