@@ -1,9 +1,14 @@
 /** A commit whose answer is lost on the way: asked again, found where it was applied, and never applied twice. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import { NO_BARRIER } from '../../server/engines/redis/barrier.ts';
+import type { Reply } from '../../server/engines/redis/connect.ts';
+import { openLine } from '../../server/engines/redis/line.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
+import { scripts } from '../../server/engines/redis/scripts.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
+import { createFakeClock } from '../fakes/clock.ts';
 import { demandRedis, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
 import { SILENT } from '../fakes/silence.ts';
 import { startTcpProxy, type TcpProxy } from '../fakes/tcp-proxy.ts';
@@ -99,4 +104,39 @@ test('a commit is refused as unavailable when there is no connection again in ti
   await proxy.setFault('cut-before');
   expect(await submitting).toMatchObject({ name: 'StoreUnavailable' });
   expect(performance.now() - startMs).toBeLessThan(5_000);
+});
+
+test('what is asked a second time has no more time than if it had been asked once', async () => {
+  const clock = createFakeClock();
+  let opened = 0;
+  const line = await openLine({
+    clock,
+    log: SILENT,
+    prefix: PREFIX,
+    tellTime: () => '',
+    async open() {
+      opened += 1;
+      const isFirst = opened === 1;
+      const lost = (): Promise<Reply> => Promise.reject(new Error('Socket closed unexpectedly'));
+      const connection = {
+        send: () => (isFirst ? clock.sleep(2_000).then(lost) : new Promise<Reply>(() => undefined)),
+        listen: async () => undefined,
+        peer: 'redis',
+        destroy: () => undefined,
+      };
+      return { connection, barrier: NO_BARRIER, epoch: 'e' };
+    },
+    onBack: () => undefined,
+  });
+  let answer: unknown;
+  line.settle(scripts.commit, []).catch((error: unknown) => {
+    answer = error;
+  });
+  await clock.advance(4_499);
+  expect(opened).toBe(2);
+  expect(answer).toBeUndefined();
+  await clock.advance(1);
+  expect(answer).toMatchObject({ name: 'StoreUnavailable' });
+  await clock.advance(4_500);
+  await line.close();
 });
