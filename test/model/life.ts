@@ -60,6 +60,8 @@ export async function live(lifetimes: Lifetimes, plan: readonly Operation[]): Pr
         return;
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) return;
+        // A store that is being closed says so at once: to ask on and on would leave nobody a turn to open the next.
+        await new Promise((resolve) => setImmediate(resolve));
       }
     }
   }
