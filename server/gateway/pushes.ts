@@ -174,8 +174,11 @@ async function settlePush(deps: Deps, push: UnderWay, outcome: PushOutcome): Pro
       const done = await transitions.advance(request_id, () => trigger, {}, written);
       // The agent registered anew meanwhile and does not have it: what answered came down before that.
       const disowned = done.kind === 'unchanged' && done.state.delivery?.acknowledged === false;
-      if (!disowned || push.lease === null) return;
-      await store.commit({ writes: [], due: [{ ref: taskRef(request_id), atMs: nowMs, lease: push.lease }] });
+      const { lease } = push;
+      if (!disowned || lease === null) return;
+      // Given back before it is due: whoever looks next must not take this push for one that is still under way.
+      push.lease = null;
+      await store.commit({ writes: [], due: [{ ref: taskRef(request_id), atMs: nowMs, lease }] });
       return;
     }
     case 'untaken': {

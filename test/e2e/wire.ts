@@ -77,6 +77,25 @@ export async function subscribe(url: string, session: string, lastEventId?: stri
   return { events, isOver: () => over, leave: () => stop.abort() };
 }
 
+/**
+ * All that a session was told so far, to its end: a task that ends at once is submitted last, and read up to. How many
+ * events there are cannot be known from outside, for a submission that was never answered has one too.
+ */
+export async function replay(url: string, session: string): Promise<Stream['events']> {
+  const stream = await subscribe(url, session);
+  try {
+    const last = await submit(url, { cli_session_id: session, task_tags: ['nobody-has-this-tag'] });
+    const endMs = performance.now() + 30_000;
+    while (!stream.events.some(({ data }) => data.request_id === last)) {
+      if (performance.now() > endMs) throw new Error('The end of the session was not told within 30 s.');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return stream.events;
+  } finally {
+    stream.leave();
+  }
+}
+
 export type PushAgent = {
   /** Highest number of tasks it worked on at once. */
   mostAtOnce(): number;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { get, subscribe } from '../e2e/wire.ts';
+import { get, replay } from '../e2e/wire.ts';
 import { startGateway } from '../fakes/gateway-process.ts';
 import { tellTally } from '../full/figure.ts';
 import { createHistory } from './history.ts';
@@ -44,15 +44,9 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
     );
     await load.pause();
     expect(await history.check(baseUrl)).toEqual([]);
-    const replay = await subscribe(baseUrl, SESSION);
-    // Tasks whose submission was never answered have events too: how many there are says nothing.
-    const untold = (): readonly string[] => {
-      const told = new Set(replay.events.map(({ data }) => data.request_id));
-      return history.ids.filter((id) => !told.has(id));
-    };
-    await vi.waitFor(() => expect(untold()).toEqual([]), { timeout: 20_000 });
-    replay.leave();
-    expect(new Set(replay.events.map(({ data }) => data.request_id)).size).toBe(replay.events.length);
+    const told = (await replay(baseUrl, SESSION)).map(({ data }) => data.request_id);
+    expect(new Set(told).size).toBe(told.length);
+    expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
     const counts = history.count();
     for (const [what, count] of Object.entries(counts)) tellTally(`kill:${what}`, count, 'answers');
     tellTally('kill:kills', CYCLES, 'kills');
