@@ -24,7 +24,7 @@ import type {
 import { BadRequestError, CANCELLED_TEXT, InvalidOptionError, NotFoundError } from './errors.ts';
 import { createId } from './ids.ts';
 import { bearer, withSecret } from './secrets.ts';
-import { createOpenSession, type OpenSession } from './session.ts';
+import { createOpenSession, type OpenSession } from './stream/open.ts';
 import { type CallOptions, createStrangerError, exchange, type Network, type Settings } from './transport.ts';
 
 /** Which tasks the administrator wants to see; `cursor` is a page's `next_cursor`. */

@@ -1,12 +1,12 @@
 /** The client: every operation of the contract, the event stream, and `runTask` over both. */
 import { type Calls, createCalls } from './calls.ts';
 import type { SessionId, SuccessfulTask, TaskSubmission } from './contract.ts';
-import { createSubscription, type EventSubscription, type SubscribeOptions } from './events.ts';
-import { followFeed, IDLE_MS } from './feed.ts';
-import { createSharedFeeds } from './feeds.ts';
 import { createId } from './ids.ts';
 import { type RunOptions, runTask } from './run.ts';
 import { type ClientOptions, readSettings } from './settings.ts';
+import { followFeed, IDLE_MS } from './stream/follow.ts';
+import { createSharedFeeds } from './stream/shared.ts';
+import { createSubscription, type EventSubscription, type SubscribeOptions } from './stream/subscription.ts';
 
 /** A client of one gateway. It holds nothing open but what its calls under way need. */
 export type TaskGatewayClient = Calls & {

@@ -24,10 +24,10 @@ export {
   UnsupportedMediaTypeError,
   ValidationError,
 } from './errors.ts';
-export type { EventSubscription, SubscribeOptions } from './events.ts';
-export type { FeedNotice } from './feed.ts';
 export type { Logger, LogLevel } from './log.ts';
 export type { RunOptions } from './run.ts';
 export type { Secret } from './secrets.ts';
 export type { ClientOptions } from './settings.ts';
+export type { FeedNotice } from './stream/follow.ts';
+export type { EventSubscription, SubscribeOptions } from './stream/subscription.ts';
 export type { CallOptions, Fetch } from './transport.ts';

@@ -16,7 +16,7 @@ import {
   TaskGatewayError,
   TimeoutError,
 } from './errors.ts';
-import type { SharedFeeds } from './feeds.ts';
+import type { SharedFeeds } from './stream/shared.ts';
 import { type CallOptions, isTransient } from './transport.ts';
 
 /** What may be set for a run; `timeoutMs` and `maxRetries` hold for each of its calls. */

@@ -3,7 +3,7 @@
  * in the order that loses nothing. Sees everything, decides nothing.
  */
 import type { AddressInfo } from 'node:net';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import { openRedisStore } from './engines/redis/open.ts';
@@ -14,7 +14,7 @@ import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
-import { chance, createIds } from './system/ids.ts';
+import { createIds, random } from './system/ids.ts';
 
 export type RunningGateway = {
   readonly address: AddressInfo;
@@ -67,7 +67,7 @@ async function startOver(store: Store, clock: Clock, config: Config, log: Log): 
     store,
     clock,
     ids: createIds(),
-    chance,
+    random,
     pusher,
     log,
     limits: {
@@ -95,7 +95,7 @@ async function startOver(store: Store, clock: Clock, config: Config, log: Log): 
       pingIntervalMs: config.pingIntervalMs,
     },
     clock,
-    chance,
+    random,
     log,
   });
   const address = await http.listen({ host: config.host, port: config.port });

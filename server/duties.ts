@@ -72,7 +72,7 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
     listen(),
     dispatch(),
     repeat('looking for what is due', LOOK_EVERY_MS, async () => hint.resolve()),
-    repeat('renewing leases', KEEP_EVERY_MS, () => duties.keep()),
+    repeat('renewing leases', KEEP_EVERY_MS, () => duties.renewLeases()),
     repeat('trimming', TRIM_EVERY_MS, () => trimAll(duties, signal)),
   ];
   return {

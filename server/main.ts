@@ -5,9 +5,9 @@
 import { setTimeout } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import { composeGateway } from './compose.ts';
-import { readConfig } from './config.ts';
+import { readConfig } from './config/config.ts';
+import { describeStart } from './startup-message.ts';
 import { createLog } from './system/log.ts';
-import { describeStart } from './welcome.ts';
 
 /** For the last lines of the log to leave, or to fail to. */
 const LAST_LINES_MS = 50;

@@ -7,8 +7,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { RunningTask } from '../contract.ts';
-import { remainingMs } from './remaining.ts';
 import { isAuthentic } from './signature.ts';
+import { remainingMs } from './time-left.ts';
 import type { Work } from './work.ts';
 
 export type Inbox = {

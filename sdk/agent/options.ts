@@ -3,7 +3,7 @@ import type { AgentId } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import { type ClientOptions, readVariable } from '../settings.ts';
-import type { AgentNotice } from './notice.ts';
+import type { AgentNotice } from './log-events.ts';
 import type { ListenOptions } from './server.ts';
 import type { Handler } from './work.ts';
 

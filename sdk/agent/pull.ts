@@ -2,9 +2,9 @@
 import type { Calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
-import type { Notify } from './notice.ts';
-import type { Presence } from './presence.ts';
-import { lifetimeMs } from './remaining.ts';
+import type { Notify } from './log-events.ts';
+import type { Presence } from './registration.ts';
+import { lifetimeMs } from './time-left.ts';
 import type { Work } from './work.ts';
 
 export type PullDeps = {

@@ -6,7 +6,7 @@ import type { Calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import type { RequestId, TaskReport } from '../contract.ts';
 import { AbortError, ApiError, TaskGatewayError } from '../errors.ts';
-import type { Notify } from './notice.ts';
+import type { Notify } from './log-events.ts';
 import type { KeptReport } from './outbox.ts';
 import { WorkStoppedError } from './stopped.ts';
 

@@ -9,7 +9,7 @@
 import { type Clock, linkSignals } from '../clock.ts';
 import type { RequestId, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
-import type { Notify } from './notice.ts';
+import type { Notify } from './log-events.ts';
 import type { KeptReport, Outbox } from './outbox.ts';
 import { createProgressTeller } from './progress.ts';
 import { describeFailure, type Outcome, type Reports } from './reports.ts';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createClient, type TaskGatewayClient } from '../client.ts';
 import { AuthenticationError } from '../errors.ts';
 import { decodeText } from './encoding.ts';
-import { CommandError, createUsageError, EXITS } from './exits.ts';
-import type { Screen } from './screen.ts';
+import { CommandError, createUsageError, EXITS } from './exit-codes.ts';
+import type { Screen } from './terminal/terminal.ts';
 import { createTracingFetch } from './trace.ts';
 
 /** The options every command takes. */

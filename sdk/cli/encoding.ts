@@ -1,5 +1,5 @@
 /** Bytes from files, standard input and programs as text: UTF-8, with or without a byte-order mark. */
-import { createUsageError } from './exits.ts';
+import { createUsageError } from './exit-codes.ts';
 
 const HOW = 'Save it as UTF-8 (in PowerShell: Out-File -Encoding utf8).';
 

@@ -1,19 +1,19 @@
 /** The command line as a whole: its options, its commands, and how it ends. */
 import { Command, CommanderError, Option } from 'commander';
-import { addAgentList } from './agents.ts';
-import { addCompletionCommands } from './completion.ts';
+import { addAgentList } from './commands/agents.ts';
+import { addCompletionCommands } from './commands/completion.ts';
+import type { Desk } from './commands/context.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
+import { addEventsCommand } from './commands/events.ts';
+import { addAgentExec } from './commands/exec.ts';
+import { addRunCommand } from './commands/run.ts';
+import { addTaskCommands } from './commands/tasks.ts';
 import { type GlobalOptions, OUTPUT_FORMATS } from './connection.ts';
-import type { Desk } from './desk.ts';
-import { addDoctorCommand } from './doctor.ts';
-import { addEventsCommand } from './events.ts';
-import { addAgentExec } from './exec.ts';
-import { EXITS, judgeError } from './exits.ts';
+import { EXITS, judgeError } from './exit-codes.ts';
 import { createInterrupts } from './interrupts.ts';
-import { addRunCommand } from './run.ts';
-import { createScreen } from './screen.ts';
-import { addTaskCommands } from './tasks.ts';
+import { createScreen } from './terminal/terminal.ts';
+import { cleanText } from './terminal/width.ts';
 import { VERSION } from './version.ts';
-import { cleanText } from './width.ts';
 
 const NAME = 'task-gateway';
 

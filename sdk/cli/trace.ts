@@ -1,6 +1,6 @@
 /** `--debug`: every exchange with the gateway on standard error, without secrets. */
 import type { Fetch } from '../transport.ts';
-import { describeBody, describeHeaders } from './redaction.ts';
+import { describeBody, describeHeaders } from './terminal/redaction.ts';
 
 /** A `fetch` that tells what it sends and what comes back. Bodies that never end are not read. */
 export function createTracingFetch(fetch: Fetch, say: (line: string) => void): Fetch {

@@ -35,15 +35,15 @@ export type AgentRecord = {
 export type AgentState = 'ready' | 'processing' | 'draining' | 'offline';
 
 /** An agent's record before its limit is worked out. */
-export type AgentFacts = Omit<AgentRecord, 'limit'>;
+export type AgentFields = Omit<AgentRecord, 'limit'>;
 
 /** Completes a record with the number of slots it may hold. Every change of a record goes through here. */
-export function completeAgent(facts: AgentFacts): AgentRecord {
+export function completeAgent(facts: AgentFields): AgentRecord {
   return { ...facts, limit: slotLimit(facts) };
 }
 
 /** How many slots the agent may hold now; 0 when it is not eligible or has no room beside its external load (§8). */
-export function slotLimit(agent: AgentFacts): number {
+export function slotLimit(agent: AgentFields): number {
   const away = agent.draining || agent.offlineMs !== null || agent.unregisteredMs !== null;
   return away ? 0 : Math.max(0, agent.max_concurrent - agent.external);
 }
@@ -66,7 +66,7 @@ export function isFull(agent: AgentRecord, tracked: number): boolean {
 }
 
 /** Since when the agent is away for good (offline or unregistered); null while it is not. */
-export function goneSinceMs(agent: AgentRecord): number | null {
+export function unavailableSinceMs(agent: AgentRecord): number | null {
   return agent.unregisteredMs ?? agent.offlineMs;
 }
 

@@ -24,16 +24,16 @@ const RETRY_MAX_MS = 30_000;
  * The pause after the n-th attempt: 1, 2, 4 … 30 s, with jitter of ±20 % drawn from `chance` in [0, 1).
  * An agent's Retry-After is honoured where it asks for longer, up to five minutes.
  */
-export function retryAfterMs(attempts: number, chance: number, askedMs: number | null): number {
+export function retryAfterMs(attempts: number, random: number, askedMs: number | null): number {
   const plainMs = Math.min(RETRY_MAX_MS, 1_000 * 2 ** Math.min(attempts - 1, 5));
-  const jitteredMs = Math.round(plainMs * (0.8 + 0.4 * chance));
+  const jitteredMs = Math.round(plainMs * (0.8 + 0.4 * random));
   return askedMs === null ? jitteredMs : Math.max(jitteredMs, Math.min(askedMs, PUSH_OPEN_MAX_MS));
 }
 
 /** What is known of the present agent when a delivery is looked at. */
-export type AgentPresence = {
+export type AgentAvailability = {
   /** Since when it is offline or unregistered; null while it is there; 0 when it has no record at all. */
-  readonly goneSinceMs: number | null;
+  readonly unavailableSinceMs: number | null;
   readonly pull: boolean;
 };
 
@@ -45,12 +45,12 @@ export type AgentPresence = {
 export function wantsToMove(
   delivery: Delivery,
   agent_id: string,
-  agent: AgentPresence,
+  agent: AgentAvailability,
   nowMs: number,
 ): boolean {
   if (delivery.acknowledged) return false;
   if (mayBeTaken(delivery)) return isGone(agent, nowMs);
-  if (agent.goneSinceMs !== null) return true;
+  if (agent.unavailableSinceMs !== null) return true;
   if (delivery.busy.some((one) => one.agent_id === agent_id && one.untilMs > nowMs)) return true;
   const ageMs = nowMs - delivery.assignedMs;
   return agent.pull
@@ -59,6 +59,6 @@ export function wantsToMove(
 }
 
 /** Whether the agent has been gone for so long that what it may have taken moves. */
-export function isGone(agent: AgentPresence, nowMs: number): boolean {
-  return agent.goneSinceMs !== null && nowMs - agent.goneSinceMs >= GONE_AFTER_MS;
+export function isGone(agent: AgentAvailability, nowMs: number): boolean {
+  return agent.unavailableSinceMs !== null && nowMs - agent.unavailableSinceMs >= GONE_AFTER_MS;
 }

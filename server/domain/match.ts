@@ -8,14 +8,14 @@ import type { AgentRecord } from './agent.ts';
 /** What ranking needs to know of an agent that may take one more. */
 export type Candidate = {
   readonly record: AgentRecord;
-  readonly held: number;
+  readonly slots: number;
   readonly lastGrantMs: number;
   readonly lastPushUntaken: boolean;
 };
 
 /** Whether the agent may take one more task. */
 export function isFree(candidate: Candidate): boolean {
-  return candidate.held < candidate.record.limit;
+  return candidate.slots < candidate.record.limit;
 }
 
 /** Orders two candidates that share equally many tags with the task: negative when the first is better. */
@@ -36,5 +36,5 @@ export function compareForTask(a: Candidate, sharedA: number, b: Candidate, shar
 }
 
 function loadRatio(candidate: Candidate): number {
-  return (candidate.record.external + candidate.held) / candidate.record.max_concurrent;
+  return (candidate.record.external + candidate.slots) / candidate.record.max_concurrent;
 }

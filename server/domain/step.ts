@@ -102,7 +102,7 @@ const ASSIGNEES_MAX = 1_000;
 
 /** What the trigger makes of the state at this store time. Total, pure. */
 export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
-  const stranger = judgeAgent(state, trigger);
+  const stranger = isStranger(state, trigger);
   if (stranger) return { ok: false, refusal: 'agent_mismatch' };
   if (isSettled(state)) return { ok: false, refusal: 'task_terminal' };
   switch (trigger.type) {
@@ -148,7 +148,7 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
  * Whether the trigger comes from an agent that has no say. Progress on a settled task is the exception's exception:
  * any assignee may hear that it is over, while only the present agent may move a running task.
  */
-function judgeAgent(state: TaskState, trigger: Trigger): boolean {
+function isStranger(state: TaskState, trigger: Trigger): boolean {
   switch (trigger.type) {
     case 'succeed':
     case 'fail':

@@ -1,6 +1,6 @@
 /** The agent's side: register, heartbeat, unregister (§4.5, §4.6, §4.8). */
 import {
-  type AgentFacts,
+  type AgentFields,
   agentState,
   completeAgent,
   externalLoad,
@@ -10,10 +10,10 @@ import { GONE_AFTER_MS } from '../domain/delivery.ts';
 import { mayBeTaken } from '../domain/task.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Registration } from '../ports/gateway.ts';
-import type { Standing, Store } from '../ports/store.ts';
-import { acknowledgeNamed, listCancelled, listHeld } from './assignments.ts';
-import { agentNotFound, type Contacts } from './contact.ts';
-import { agentRef, type Transitions, taskRef } from './transition.ts';
+import type { AgentStatus, Store } from '../ports/store.ts';
+import { acknowledgeNamed, listAssigned, listCancelled } from './assignments.ts';
+import { agentRef, type Transitions, taskRef } from './commit-step.ts';
+import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 
 /** Seconds between heartbeats that the register answer asks for. */
 export const HEARTBEAT_INTERVAL_SECONDS = 15;
@@ -22,7 +22,7 @@ type Deps = {
   readonly store: Store;
   readonly ids: Ids;
   readonly transitions: Transitions;
-  readonly contacts: Contacts;
+  readonly contacts: RegisteredAgents;
   readonly agentsMax: number;
 };
 
@@ -34,17 +34,17 @@ export function createAgents(
   return {
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
-      const { standing, wasAway } = await putAgent(deps, registration);
+      const { agentStatus, wasUnavailable } = await writeRegistration(deps, registration);
       await store.touch(agent_id, { by: 'register' });
       if (request_ids) {
         await acknowledgeNamed(deps, agent_id, request_ids);
-        await disownOthers(deps, standing.record, request_ids);
+        await disownOthers(deps, agentStatus.record, request_ids);
       }
-      if (wasAway) await offerAgain(deps, agent_id);
+      if (wasUnavailable) await offerAgain(deps, agent_id);
       return {
         ok: true,
         agent_id,
-        state: agentState(standing.record, standing.held),
+        state: agentState(agentStatus.record, agentStatus.slots),
         heartbeat_interval: HEARTBEAT_INTERVAL_SECONDS,
         offline_after: OFFLINE_AFTER_MS / 1_000,
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
@@ -52,52 +52,52 @@ export function createAgents(
     },
 
     async heartbeatAgent({ agent_id, current_load, request_ids, draining }) {
-      await contacts.note(agent_id, { by: 'beat' });
-      const standing = await contacts.change(agent_id, (record, { held }) => ({
+      await contacts.noteContact(agent_id, { by: 'beat' });
+      const agentStatus = await contacts.change(agent_id, (record, { slots }) => ({
         ...record,
         ...(draining !== undefined && { draining }),
         ...(current_load !== undefined && {
-          external: externalLoad(current_load, countOwn(request_ids) ?? held),
+          external: externalLoad(current_load, countDistinct(request_ids) ?? slots),
         }),
       }));
       if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
       return {
         ok: true,
         agent_id,
-        state: agentState(standing.record, standing.held),
+        state: agentState(agentStatus.record, agentStatus.slots),
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
       };
     },
 
     async unregisterAgent(agent_id) {
-      await putAway(deps, agent_id);
-      await releaseUntaken(deps, agent_id);
+      await markUnregistered(deps, agent_id);
+      await rescheduleUnacknowledged(deps, agent_id);
       return { ok: true, agent_id };
     },
   };
 }
 
-function countOwn(request_ids: readonly string[] | undefined): number | undefined {
+function countDistinct(request_ids: readonly string[] | undefined): number | undefined {
   return request_ids && new Set(request_ids).size;
 }
 
 /** Writes the registration over whatever was there: last wins, tasks in flight keep running. */
-async function putAgent(
+async function writeRegistration(
   deps: Deps,
   registration: Registration,
-): Promise<{ standing: Pick<Standing, 'record' | 'held'>; wasAway: boolean }> {
+): Promise<{ agentStatus: Pick<AgentStatus, 'record' | 'slots'>; wasUnavailable: boolean }> {
   const { store, ids, agentsMax } = deps;
   const { agent_id } = registration;
   return await deps.transitions.retry(async (notAfterMs) => {
-    const before = await store.standing(agent_id);
-    const held = before?.held ?? (await listHeld(store, agent_id)).length;
+    const before = await store.getAgentStatus(agent_id);
+    const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
-    const facts: AgentFacts = {
+    const fields: AgentFields = {
       agent_id,
       endpoint: registration.endpoint,
       agent_tags: registration.agent_tags,
       max_concurrent: registration.max_concurrent,
-      external: externalLoad(registration.current_load, countOwn(registration.request_ids) ?? held),
+      external: externalLoad(registration.current_load, countDistinct(registration.request_ids) ?? slots),
       registration: ids.newRegistration(),
       registeredMs: nowMs,
       draining: false,
@@ -106,7 +106,7 @@ async function putAgent(
       unregisteredMs: null,
       lostAfterMs: registration.lost_after === undefined ? null : Math.ceil(registration.lost_after * 1_000),
     };
-    const record = completeAgent(facts);
+    const record = completeAgent(fields);
     const outcome = await store.commit({
       writes: [{ kind: 'agent', id: agent_id, expect: before?.revision ?? 'absent', value: record }],
       due: [{ ref: agentRef(agent_id), atMs: nowMs }],
@@ -114,8 +114,9 @@ async function putAgent(
       notAfterMs,
     });
     if (outcome.ok) {
-      const wasAway = !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
-      return { standing: { record, held }, wasAway };
+      const wasUnavailable =
+        !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
+      return { agentStatus: { record, slots }, wasUnavailable };
     }
     if (outcome.conflict === 'full') {
       throw new GatewayError(
@@ -134,11 +135,11 @@ async function putAgent(
  */
 async function disownOthers(
   deps: Deps,
-  { agent_id, registeredMs }: AgentFacts,
+  { agent_id, registeredMs }: AgentFields,
   request_ids: readonly string[],
 ): Promise<void> {
   const named = new Set(request_ids);
-  for (const { request_id, delivery } of await listHeld(deps.store, agent_id)) {
+  for (const { request_id, delivery } of await listAssigned(deps.store, agent_id)) {
     const sentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
     if (named.has(request_id) || !sentBefore) continue;
     await deps.transitions.advance(request_id, () => ({ type: 'disown', agent_id }), { unlessHeld: true });
@@ -148,7 +149,7 @@ async function disownOthers(
 /** An agent that was away and came back is offered at once what it has not acknowledged. */
 async function offerAgain(deps: Deps, agent_id: string): Promise<void> {
   const nowMs = deps.store.nowMs();
-  const due = (await listHeld(deps.store, agent_id))
+  const due = (await listAssigned(deps.store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
     .map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs, unlessHeld: true as const }));
   if (due.length > 0) await deps.store.commit({ writes: [], due });
@@ -158,10 +159,10 @@ async function offerAgain(deps: Deps, agent_id: string): Promise<void> {
  * From this commit on the agent is unknown to every call and no task goes to it. Its record stays for 90 s, because
  * what it may have taken must not move sooner.
  */
-async function putAway(deps: Deps, agent_id: string): Promise<void> {
+async function markUnregistered(deps: Deps, agent_id: string): Promise<void> {
   const { store } = deps;
   await deps.transitions.retry(async (notAfterMs) => {
-    const before = await store.standing(agent_id);
+    const before = await store.getAgentStatus(agent_id);
     if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
     const nowMs = store.nowMs();
     const outcome = await store.commit({
@@ -181,9 +182,9 @@ async function putAway(deps: Deps, agent_id: string): Promise<void> {
 }
 
 /** What was never taken moves at once, what may have been taken after 90 s; acknowledged tasks stay. */
-async function releaseUntaken(deps: Deps, agent_id: string): Promise<void> {
+async function rescheduleUnacknowledged(deps: Deps, agent_id: string): Promise<void> {
   const nowMs = deps.store.nowMs();
-  const due = (await listHeld(deps.store, agent_id))
+  const due = (await listAssigned(deps.store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
     .map(({ request_id, delivery, deadlineMs }) => ({
       ref: taskRef(request_id),

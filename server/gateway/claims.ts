@@ -6,10 +6,10 @@ import type { TaskInfo, TaskState } from '../domain/task.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Gateway, GatewayError } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
-import { acknowledgeNamed, type Held, listHeld } from './assignments.ts';
-import type { Contacts } from './contact.ts';
+import { type AssignedTask, acknowledgeNamed, listAssigned } from './assignments.ts';
+import { agentRef, batchFor, type Transitions } from './commit-step.ts';
+import type { RegisteredAgents } from './registered-agents.ts';
 import { readTask } from './tasks.ts';
-import { agentRef, batchFor, type Transitions } from './transition.ts';
 
 /** A waiting claim looks at most so often without a hint. */
 const LOOK_AGAIN_MS = 250;
@@ -18,14 +18,14 @@ type Deps = {
   readonly store: Store;
   readonly clock: Clock;
   readonly transitions: Transitions;
-  readonly contacts: Contacts;
+  readonly contacts: RegisteredAgents;
 };
 
 /** Creates the claim operation. */
 export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
   return {
     async claimTask({ agent_id, wait, request_ids }, signal) {
-      const { record } = await deps.contacts.note(agent_id, { by: 'call' });
+      const { record } = await deps.contacts.noteContact(agent_id, { by: 'call' });
       if (record.endpoint !== PULL_ENDPOINT) {
         throw new GatewayError(
           'validation_failed',
@@ -43,7 +43,7 @@ export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
 /** Hands out the oldest assignment that is neither acknowledged nor was handed out in the last 15 s. */
 async function claimNow(deps: Deps, agent_id: string): Promise<TaskInfo | null> {
   const nowMs = deps.store.nowMs();
-  for (const held of await listHeld(deps.store, agent_id)) {
+  for (const held of await listAssigned(deps.store, agent_id)) {
     if (!isClaimable(held, nowMs)) continue;
     const task = await handOut(deps, agent_id, held.request_id);
     if (task) return task;
@@ -52,13 +52,13 @@ async function claimNow(deps: Deps, agent_id: string): Promise<TaskInfo | null> 
 }
 
 function isClaimable(
-  { delivery, deadlineMs }: Pick<Held, 'delivery' | 'deadlineMs'>,
+  { delivery, deadlineMs }: Pick<AssignedTask, 'delivery' | 'deadlineMs'>,
   nowMs: number,
 ): boolean {
   return !delivery.acknowledged && deadlineMs > nowMs && handOutMs(delivery) <= nowMs;
 }
 
-function handOutMs(delivery: Held['delivery']): number {
+function handOutMs(delivery: AssignedTask['delivery']): number {
   return delivery.attemptMs === null ? 0 : delivery.attemptMs + HAND_OUT_AGAIN_MS;
 }
 
@@ -66,8 +66,8 @@ function handOutMs(delivery: Held['delivery']): number {
 async function handOut(deps: Deps, agent_id: string, request_id: string): Promise<TaskInfo | null> {
   const { store } = deps;
   // It may have unregistered, or registered a URL, since its call began to wait.
-  const standing = await deps.contacts.lookUp(agent_id);
-  if (standing?.record.endpoint !== PULL_ENDPOINT) return null;
+  const agentStatus = await deps.contacts.findIfRegistered(agent_id);
+  if (agentStatus?.record.endpoint !== PULL_ENDPOINT) return null;
   const before = await store.get('task', request_id);
   const nowMs = store.nowMs();
   if (!before || !isStillClaimable(before.value, agent_id, nowMs)) return null;
@@ -114,7 +114,7 @@ async function awaitTask(
 /** Until the wait is over, or a task that was handed out may be handed out again. */
 async function nextLookInMs(deps: Deps, agent_id: string, endMs: number): Promise<number> {
   const nowMs = deps.store.nowMs();
-  const times = (await listHeld(deps.store, agent_id))
+  const times = (await listAssigned(deps.store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
     .map(({ delivery }) => handOutMs(delivery));
   // What could have been handed out just now and was not is in other hands: looked at again, but not at every tick.

@@ -16,7 +16,7 @@ type Calls = Record<string, (...args: never[]) => Promise<unknown>>;
 type Waiting = { readonly untilMs: number; readonly giveUp: (error: StoreUnavailable) => void };
 
 /** Wraps each function so that it answers in time. */
-export function answerInTime<T extends Calls>(clock: Clock, calls: T): T {
+export function limitTime<T extends Calls>(clock: Clock, calls: T): T {
   const waiting = new Set<Waiting>();
   let looking = false;
 

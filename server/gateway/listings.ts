@@ -2,7 +2,7 @@
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
 import { describeTask, type TaskInfo, type TaskState } from '../domain/task.ts';
 import { type AgentListing, type Gateway, GatewayError, type TaskQuery } from '../ports/gateway.ts';
-import type { Standing, Store } from '../ports/store.ts';
+import type { AgentStatus, Store } from '../ports/store.ts';
 
 const AGENTS_PAGE = 1_000;
 const SHOWN_IDS_MAX = 100;
@@ -20,13 +20,15 @@ export function createListings(deps: { store: Store }): Pick<Gateway, 'listAgent
       const agents: AgentListing[] = [];
       let after: string | null = null;
       do {
-        const page: { items: readonly Standing[]; next: string | null } = await store.list(
+        const page: { items: readonly AgentStatus[]; next: string | null } = await store.list(
           'agents',
           {},
           { limit: AGENTS_PAGE, ...(after !== null && { after }) },
         );
         const registered = page.items.filter(({ record }) => record.unregisteredMs === null);
-        agents.push(...(await Promise.all(registered.map((standing) => describeAgent(store, standing)))));
+        agents.push(
+          ...(await Promise.all(registered.map((agentStatus) => describeAgent(store, agentStatus)))),
+        );
         after = page.next;
       } while (after !== null);
       return { agents, total: agents.length };
@@ -36,20 +38,20 @@ export function createListings(deps: { store: Store }): Pick<Gateway, 'listAgent
   };
 }
 
-async function describeAgent(store: Store, { record, held, contact }: Standing): Promise<AgentListing> {
+async function describeAgent(store: Store, { record, slots, contact }: AgentStatus): Promise<AgentListing> {
   const { agent_id } = record;
-  const slots = held > 0 ? await store.list('slots', { agentId: agent_id }, { limit: SHOWN_IDS_MAX }) : null;
+  const shown = slots > 0 ? await store.list('slots', { agent_id }, { limit: SHOWN_IDS_MAX }) : null;
   return {
     agent_id,
     endpoint: record.endpoint,
     agent_tags: record.agent_tags,
-    state: agentState(record, held),
-    full: isFull(record, held),
-    eligible: held < record.limit,
+    state: agentState(record, slots),
+    full: isFull(record, slots),
+    eligible: slots < record.limit,
     max_concurrent: record.max_concurrent,
-    current_load: agentLoad(record, held),
-    running: held,
-    running_request_ids: slots?.items.map(({ request_id }) => request_id) ?? [],
+    current_load: agentLoad(record, slots),
+    running: slots,
+    running_request_ids: shown?.items.map(({ request_id }) => request_id) ?? [],
     registered_time: record.registeredMs / 1_000,
     last_contact_time: contact.contactMs / 1_000,
     push: { last_status: contact.push?.status ?? null, last_error: contact.push?.error ?? null },
@@ -62,7 +64,7 @@ async function listTasks(
 ): Promise<{ tasks: readonly TaskInfo[]; next_cursor: string | null }> {
   const ask = {
     ...(query.session !== undefined && { session: query.session }),
-    ...(query.session === undefined && query.agent !== undefined && { agentId: query.agent }),
+    ...(query.session === undefined && query.agent !== undefined && { agent_id: query.agent }),
   };
   const tasks: TaskInfo[] = [];
   let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
@@ -70,8 +72,8 @@ async function listTasks(
   for (let lookedAt = 0; lookedAt < LOOKED_AT_MAX; lookedAt += LOOK_SLICE) {
     const page = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
     const states = await Promise.all(page.items.map(({ request_id }) => store.get('task', request_id)));
-    for (const [index, { request_id, place }] of page.items.entries()) {
-      after = place;
+    for (const [index, { request_id, position }] of page.items.entries()) {
+      after = position;
       const state = states[index]?.value;
       if (!state || !matches(state, query)) continue;
       const input = (await store.get('input', request_id))?.value;
@@ -81,7 +83,7 @@ async function listTasks(
         JSON.stringify(input.payload).length + (state.result ? JSON.stringify(state.result).length : 0);
       if (tasks.length === query.limit || chars > PAGE_CHARS_MAX) {
         const isLast = page.next === null && index === page.items.length - 1;
-        return { tasks, next_cursor: isLast ? null : encodeCursor(place) };
+        return { tasks, next_cursor: isLast ? null : encodeCursor(position) };
       }
     }
     if (page.next === null) return { tasks, next_cursor: null };
@@ -99,17 +101,17 @@ function matches(state: TaskState, query: TaskQuery): boolean {
   );
 }
 
-function encodeCursor(place: string): string {
-  return Buffer.from(place, 'utf8').toString('base64url');
+function encodeCursor(position: string): string {
+  return Buffer.from(position, 'utf8').toString('base64url');
 }
 
 function decodeCursor(cursor: string): string {
-  const place = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (place === '' || encodeCursor(place) !== cursor) {
+  const position = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (position === '' || encodeCursor(position) !== cursor) {
     throw new GatewayError(
       'validation_failed',
       'cursor: not one of ours. Send the next_cursor of the last page as it is.',
     );
   }
-  return place;
+  return position;
 }

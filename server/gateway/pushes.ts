@@ -8,12 +8,12 @@
  */
 import { BUSY_REST_MS, PUSH_OPEN_MAX_MS, retryAfterMs } from '../domain/delivery.ts';
 import { describeTask, type TaskInput, type TaskState } from '../domain/task.ts';
-import type { Chance, Clock } from '../ports/clock.ts';
+import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
 import { type Lease, type Store, type Stored, StoreUnavailable } from '../ports/store.ts';
-import type { Contacts } from './contact.ts';
-import { type Transitions, taskRef } from './transition.ts';
+import { type Transitions, taskRef } from './commit-step.ts';
+import type { RegisteredAgents } from './registered-agents.ts';
 
 export type Attempt = {
   readonly request_id: string;
@@ -42,9 +42,9 @@ export type Pushes = {
 type Deps = {
   readonly store: Store;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly pusher: Pusher;
-  readonly contacts: Contacts;
+  readonly contacts: RegisteredAgents;
   readonly transitions: Transitions;
   readonly log: Log;
 };
@@ -76,10 +76,10 @@ export function createPushes(deps: Deps): Pushes {
     patience.abort('over');
     if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
     // Who is to get a task that was not taken is looked for only when it is known who did not take it.
-    const noted = noteContact(attempt, outcome);
+    const noted = notePushContact(attempt, outcome);
     if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
     // What became of the task matters more than the agent's statistics: it is stored even where those cannot be.
-    for (const done of await Promise.allSettled([settlePush(deps, push, outcome), noted])) {
+    for (const done of await Promise.allSettled([recordOutcome(deps, push, outcome), noted])) {
       if (done.status === 'rejected') throw done.reason;
     }
   }
@@ -93,20 +93,20 @@ export function createPushes(deps: Deps): Pushes {
     await store.commit({ writes: [], due: [{ ref, atMs: store.nowMs(), lease }] }).catch(() => undefined);
   }
 
-  async function noteContact({ agent_id, written }: Attempt, outcome: PushOutcome): Promise<void> {
+  async function notePushContact({ agent_id, written }: Attempt, outcome: PushOutcome): Promise<void> {
     const { status } = outcome;
     if (outcome.kind === 'acknowledged') {
-      await deps.contacts.noteIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
+      await deps.contacts.noteContactIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
       return;
     }
-    const standing = await deps.contacts.lookUp(agent_id);
+    const agentStatus = await deps.contacts.findIfRegistered(agent_id);
     // Bad news of an attempt that is older than the registration says nothing of the agent as it is registered now.
-    if (standing && standing.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
+    if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
     await store.touch(agent_id, { by: 'push', taken: false, status, error: outcome.error });
-    if (!standing) return;
-    if (outcome.kind === 'untaken' && outcome.leave && !standing.record.left) {
+    if (!agentStatus) return;
+    if (outcome.kind === 'untaken' && outcome.leave && !agentStatus.record.left) {
       const nowMs = store.nowMs();
-      const leave = { left: true, offlineMs: standing.record.offlineMs ?? nowMs };
+      const leave = { left: true, offlineMs: agentStatus.record.offlineMs ?? nowMs };
       await deps.contacts.change(agent_id, (record) => ({ ...record, ...leave }));
     }
   }
@@ -147,7 +147,7 @@ export function createPushes(deps: Deps): Pushes {
       for (const { attempt, lease } of underWay.values()) {
         if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
       }
-      if (held.length > 0) await store.keep(held);
+      if (held.length > 0) await store.renewLeases(held);
     },
 
     async drain(graceMs) {
@@ -162,8 +162,8 @@ export function createPushes(deps: Deps): Pushes {
 }
 
 /** Commits what became of an attempt. Each step judges anew whether it still matters. */
-async function settlePush(deps: Deps, push: UnderWay, outcome: PushOutcome): Promise<void> {
-  const { store, transitions, chance } = deps;
+async function recordOutcome(deps: Deps, push: UnderWay, outcome: PushOutcome): Promise<void> {
+  const { store, transitions, random } = deps;
   const { request_id, agent_id, written } = push.attempt;
   const state = written.value;
   const attempt = state.delivery?.attempts ?? 0;
@@ -182,7 +182,7 @@ async function settlePush(deps: Deps, push: UnderWay, outcome: PushOutcome): Pro
       return;
     }
     case 'untaken': {
-      const nextMs = nowMs + retryAfterMs(attempt, chance(), outcome.retryAfterMs);
+      const nextMs = nowMs + retryAfterMs(attempt, random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
       // Who answered busy or left is passed over at once; the look decides whether somebody else is there.
       const dueAt = outcome.busy || outcome.leave ? { dueAt: nowMs } : {};
@@ -197,7 +197,7 @@ async function settlePush(deps: Deps, push: UnderWay, outcome: PushOutcome): Pro
       if (push.lease === null) return;
       const nextMs = Math.min(
         state.deadlineMs,
-        nowMs + retryAfterMs(attempt, chance(), outcome.retryAfterMs),
+        nowMs + retryAfterMs(attempt, random(), outcome.retryAfterMs),
       );
       const due = [{ ref: taskRef(request_id), atMs: nextMs, lease: push.lease }];
       await store.commit({ writes: [], due });

@@ -3,19 +3,19 @@ import type { Trigger } from '../domain/step.ts';
 import type { JsonObject } from '../domain/task.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
-import { agentNotFound, type Contacts } from './contact.ts';
+import type { Transitions } from './commit-step.ts';
+import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 import { taskNotFound } from './tasks.ts';
-import type { Transitions } from './transition.ts';
 
-type Deps = { readonly store: Store; readonly transitions: Transitions; readonly contacts: Contacts };
+type Deps = { readonly store: Store; readonly transitions: Transitions; readonly contacts: RegisteredAgents };
 
 /** Creates the report operation. Late and repeated reports are answered 200 with `accepted: false`. */
 export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
   return {
     async reportResult(report) {
       const { request_id, agent_id } = report;
-      const [standing, known] = await Promise.all([
-        deps.contacts.noteIfRegistered(agent_id, { by: 'call' }),
+      const [agentStatus, known] = await Promise.all([
+        deps.contacts.noteContactIfRegistered(agent_id, { by: 'call' }),
         deps.store.get('task', request_id),
       ]);
       const done = await deps.transitions.advance(request_id, () => toTrigger(report), {}, known);
@@ -24,7 +24,7 @@ export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
       if (done.refusal === 'task_terminal') {
         return { ok: true, request_id, status: done.state.status, accepted: false };
       }
-      if (!standing) throw agentNotFound();
+      if (!agentStatus) throw agentNotFound();
       throw new GatewayError(
         'agent_mismatch',
         'The task is not assigned to this agent. Report only tasks that were delivered to it, under its own agent_id.',

@@ -11,7 +11,7 @@ import {
 import type { Clock, Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
 import { type Batch, type Store, StoreUnavailable, type Write } from '../ports/store.ts';
-import { commitDeadlineMs, type Transitions, taskRef } from './transition.ts';
+import { commitDeadlineMs, type Transitions, taskRef } from './commit-step.ts';
 
 export type TaskLimits = {
   /** Longest time a task may stay open, whatever its `timeout` says. */

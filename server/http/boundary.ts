@@ -5,9 +5,9 @@
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { CallerLeft } from './body.ts';
 import { allowOrigin, type CorsOrigins, describePreflight } from './cors.ts';
 import { describeProblem, Problem, toProblem } from './problems.ts';
+import { CallerLeft } from './request/body.ts';
 
 type Deps = {
   readonly clock: Clock;
@@ -45,17 +45,17 @@ export function createBoundary(deps: Deps): Middleware {
     if (origin !== undefined) {
       ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? ['*'] : deps.settings.corsOrigins, origin));
     }
-    const code = await settle(deps, ctx, next);
+    const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
     if (ctx.respond !== false && !isBodyBounded(ctx, deps.limits.bodyBytesMax))
-      await answerSlowly(clock, ctx);
+      await answerBeforeBody(clock, ctx);
     const ms = clock.monotonicMs() - startedMs;
     log.debug({ operation: ctx._matchedRouteName, status: ctx.res.statusCode, code, ms }, 'answered');
   };
 }
 
 /** Runs what is inside; turns what it throws into the answer. Says the problem's code, if it came to one. */
-async function settle({ log }: Deps, ctx: Context, next: Next): Promise<string | undefined> {
+async function runMiddleware({ log }: Deps, ctx: Context, next: Next): Promise<string | undefined> {
   try {
     await next();
     return undefined;
@@ -109,7 +109,7 @@ function isBodyBounded({ req }: Context, bodyBytesMax: number): boolean {
 }
 
 /** Sends the answer, then reads over what still comes for a moment, then closes the connection. */
-async function answerSlowly(clock: Clock, ctx: Context): Promise<void> {
+async function answerBeforeBody(clock: Clock, ctx: Context): Promise<void> {
   const { req, res } = ctx;
   ctx.respond = false;
   const body = Buffer.isBuffer(ctx.body)

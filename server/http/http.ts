@@ -5,25 +5,25 @@
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { Chance, Clock } from '../ports/clock.ts';
+import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
-import { createAdminHandlers } from './admin.ts';
-import { createAgentHandlers } from './agents.ts';
-import { type BodyLimits, createBodyReader } from './body.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
-import { loadContract } from './contract.ts';
 import type { CorsOrigins } from './cors.ts';
-import { createEventHandlers } from './events.ts';
-import type { Handlers } from './handlers.ts';
-import type { JsonLimits } from './json-limits.ts';
 import { type AnyHandler, serveOperation } from './operation.ts';
+import { createAdminHandlers } from './operations/admin.ts';
+import { createAgentHandlers } from './operations/agents.ts';
+import { createEventHandlers } from './operations/events.ts';
+import type { Handlers } from './operations/handlers.ts';
+import { createTaskHandlers } from './operations/tasks.ts';
 import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
-import { createSecrets } from './secrets.ts';
+import { type BodyLimits, createBodyReader } from './request/body.ts';
+import { loadContract } from './request/contract.ts';
+import type { JsonLimits } from './request/json-limits.ts';
+import { createSecrets } from './request/secrets.ts';
 import { createServer, type ServerLimits } from './server.ts';
-import { createStreams, type StreamLimits } from './sse.ts';
-import { createTaskHandlers } from './tasks.ts';
+import { createStreams, type StreamLimits } from './stream/sse.ts';
 
 export type HttpLimits = JsonLimits & BodyLimits & StreamLimits & ServerLimits;
 
@@ -57,7 +57,7 @@ export type HttpDeps = {
   readonly limits: HttpLimits;
   readonly settings: HttpSettings;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly log: Log;
 };
 

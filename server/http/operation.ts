@@ -4,14 +4,14 @@
  * nothing behind it is looked at.
  */
 import type { Context, Middleware } from 'koa';
-import type { ReadBody } from './body.ts';
-import type { Operation, OperationId, Parts } from './contract.ts';
-import type { EventSource } from './handlers.ts';
-import { findExcess, type JsonLimits } from './json-limits.ts';
+import type { EventSource } from './operations/handlers.ts';
 import { Problem, validationFailed } from './problems.ts';
-import { parseQuery, type Query } from './query.ts';
-import type { Secrets } from './secrets.ts';
-import type { Streams } from './sse.ts';
+import type { ReadBody } from './request/body.ts';
+import type { Operation, OperationId, Parts } from './request/contract.ts';
+import { findExcess, type JsonLimits } from './request/json-limits.ts';
+import { parseQuery, type Query } from './request/query.ts';
+import type { Secrets } from './request/secrets.ts';
+import type { Streams } from './stream/sse.ts';
 
 export type OperationDeps = {
   readonly secrets: Secrets;
@@ -51,13 +51,13 @@ const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
 export function serveOperation(deps: OperationDeps, operation: Operation, handler: AnyHandler): Middleware {
   return async (ctx) => {
     const given = parseQuery(ctx.querystring);
-    judgeSecret(deps.secrets, operation, given, ctx);
+    requireSecret(deps.secrets, operation, given, ctx);
     const body = operation.body ? await deps.readBody(ctx) : undefined;
-    const isTrusted = operation.body !== null && judgeBodySecret(deps, operation.body.auth, body);
+    const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body);
     if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
       throw new Problem('agent_id_missing', 'The body has no `agent_id`. Say which agent calls.');
     }
-    const parts = judgeParts(operation, given, body, ctx, deps.limits);
+    const parts = requireValidParts(operation, given, body, ctx, deps.limits);
     const reply = await handler({
       path: parts.path,
       query: parts.query,
@@ -71,7 +71,7 @@ export function serveOperation(deps: OperationDeps, operation: Operation, handle
 }
 
 /** A secret in the query counts wherever it is sent; the header is looked at only where it has a place. */
-function judgeSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): void {
+function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): void {
   if (secret === 'admin') {
     if (!secrets.isAdminSecret(headerOf(ctx, 'X-Admin-Auth'))) {
       throw unauthorized('Send the administrator’s secret in the header X-Admin-Auth.', 'X-Admin-Auth');
@@ -95,7 +95,7 @@ function judgeSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx:
 }
 
 /** Whether the body carries the secret. One that is there must be right; whether it must be there is the schema's. */
-function judgeBodySecret(
+function requireBodySecret(
   { secrets, isAgentAuthRequired }: OperationDeps,
   auth: 'required' | 'optional',
   body: unknown,
@@ -113,7 +113,7 @@ function unauthorized(detail: string, scheme = 'Bearer'): Problem {
   return new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': scheme } });
 }
 
-function judgeParts(
+function requireValidParts(
   operation: Operation,
   given: Query,
   body: unknown,

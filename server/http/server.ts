@@ -50,7 +50,7 @@ export function createServer(
     (req, res) => {
       answering.set(req.socket, res);
       if (req.httpVersion === '1.1' && req.headers.host === undefined) {
-        answerBroken(res, judgeBroken(undefined, limits), headers);
+        answerBroken(res, classifyBroken(undefined, limits), headers);
         return;
       }
       req.url = toOrigin(req);
@@ -70,10 +70,10 @@ export function createServer(
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const tell = (): void => {
       if (!socket.writable) socket.destroy();
-      else socket.end(describeBroken(judgeBroken(error.code, limits), headers), () => socket.destroy());
+      else socket.end(describeBroken(classifyBroken(error.code, limits), headers), () => socket.destroy());
     };
     const last = answering.get(socket);
-    switch (judgePlace(last)) {
+    switch (classifyPosition(last)) {
       case 'its own':
         return error.code === 'ECONNRESET' ? socket.destroy() : tell();
       case 'behind':
@@ -108,7 +108,7 @@ export function createServer(
  * Where on its connection what is broken stands, by the last answer that was asked for there: it is the only thing to
  * answer, it stands behind a whole request that has its answer still to come, or an answer is cut off by it.
  */
-function judgePlace(last: ServerResponse | undefined): 'its own' | 'behind' | 'within' {
+function classifyPosition(last: ServerResponse | undefined): 'its own' | 'behind' | 'within' {
   if (!last || last.writableFinished) return 'its own';
   if (last.req.complete && (last.writableEnded || !last.headersSent)) return 'behind';
   if (last.headersSent) return 'within';
@@ -161,7 +161,7 @@ function answerBroken(
   res.end(body);
 }
 
-function judgeBroken(code: string | undefined, { headersMs, requestMs }: ServerLimits): Problem {
+function classifyBroken(code: string | undefined, { headersMs, requestMs }: ServerLimits): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem('headers_too_large', `The headers are larger than ${HEADER_BYTES_MAX} bytes.`);

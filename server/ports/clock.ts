@@ -17,4 +17,4 @@ export type Ids = {
 };
 
 /** A number in [0, 1), for jitter. */
-export type Chance = () => number;
+export type Random = () => number;

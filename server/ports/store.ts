@@ -61,11 +61,11 @@ export type Write = {
 export type SlotChange =
   | {
       readonly op: 'grant';
-      readonly agentId: string;
+      readonly agent_id: string;
       readonly request_id: string;
       readonly registration: string;
     }
-  | { readonly op: 'release'; readonly agentId: string; readonly request_id: string };
+  | { readonly op: 'release'; readonly agent_id: string; readonly request_id: string };
 
 /** Joining needs the task's tags and its age (oldest waiters come first); leaving twice is harmless. */
 export type WaitChange = {
@@ -105,7 +105,7 @@ export type Batch = {
   /** A `task_done` for the session's feed; its cursor is assigned in this commit. */
   readonly event?: { readonly session: string; readonly request_id: string };
   /** A task that ended without its agent's report, to be told to that agent for ten minutes. */
-  readonly unreported?: { readonly agentId: string; readonly request_id: string };
+  readonly unreported?: { readonly agent_id: string; readonly request_id: string };
   /** Refused as `full` when this commit would lead to more open tasks, or more agents, than this. */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /** Store time after which the commit must not be applied: its caller was told 503 by then. */
@@ -113,45 +113,45 @@ export type Batch = {
 };
 
 /** What became of a commit. Conflict is an answer: read again, decide again. */
-export type Outcome =
+export type CommitResult =
   | { readonly ok: true; readonly revision: Revision }
   | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'full' }
-  | { readonly ok: false; readonly conflict: 'free_agent'; readonly agentId: string };
+  | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
 
 /** An agent as it stands: its record and what the engine counts for it. */
-export type Standing = {
+export type AgentStatus = {
   readonly record: AgentRecord;
   readonly revision: Revision;
   /** Slots it holds: its tracked tasks. */
-  readonly held: number;
+  readonly slots: number;
   /** Store time of its last grant, 0 before the first; not durable. */
   readonly lastGrantMs: number;
   readonly contact: Contact;
 };
 
 /** Agents that changed since a cursor; with `reset` the list is complete and replaces every earlier one. */
-export type Changes = {
+export type AgentChanges = {
   readonly reset: boolean;
-  readonly changed: readonly Standing[];
-  readonly gone: readonly string[];
+  readonly changed: readonly AgentStatus[];
+  readonly removed: readonly string[];
   readonly cursor: string;
 };
 
 /** The listings: what is asked and what an item is. */
 export type Lists = {
   /** The tasks that hold a slot of an agent, oldest grant first. */
-  readonly slots: { ask: { readonly agentId: string }; item: { readonly request_id: string } };
+  readonly slots: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
   /** Waiting tasks that share a tag, oldest first, each once. */
   readonly waiting: { ask: { readonly tags: readonly string[] }; item: { readonly request_id: string } };
   /** All agents by id, the unregistered ones that still have a record included. */
-  readonly agents: { ask: Record<never, never>; item: Standing };
+  readonly agents: { ask: Record<never, never>; item: AgentStatus };
   /** Tasks, newest first by (createdMs, request_id). `place` continues a listing after this item. */
   readonly tasks: {
-    ask: { readonly session?: string; readonly agentId?: string };
-    item: { readonly request_id: string; readonly place: string };
+    ask: { readonly session?: string; readonly agent_id?: string };
+    item: { readonly request_id: string; readonly position: string };
   };
   /** Tasks of an agent that ended without its report, in the last ten minutes, newest first. */
-  readonly unreported: { ask: { readonly agentId: string }; item: { readonly request_id: string } };
+  readonly unreported: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
 };
 
 /** `next` continues the listing as `after`; null: there is no more. */
@@ -189,24 +189,24 @@ export type Store = {
   nowMs(): number;
   get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */
-  standing(agentId: string): Promise<Standing | undefined>;
+  getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
   /** Agents that changed (record, slots, load or contact statistics) since a cursor; null asks for all. */
-  changes(after: string | null): Promise<Changes>;
+  readAgentChanges(after: string | null): Promise<AgentChanges>;
   list<Q extends keyof Lists>(
     query: Q,
     ask: Lists[Q]['ask'],
     page: { readonly after?: string; readonly limit: number },
   ): Promise<Page<Lists[Q]['item']>>;
-  commit(batch: Batch): Promise<Outcome>;
+  commit(batch: Batch): Promise<CommitResult>;
   /** Takes what is due, hidden from everybody else for 1.5 s. Calling it is what "sweeping" means. */
-  due(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
+  takeDue(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
   /** Hides entries this replica holds for another 1.5 s. A ref whose lease is not the named one is left alone. */
-  keep(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
+  renewLeases(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
   /**
    * Notes a contact, not durable and to a quarter of a second, and tells how the agent stands then; undefined when it has
    * no record.
    */
-  touch(agentId: string, touch: Touch): Promise<Standing | undefined>;
+  touch(agent_id: string, touch: Touch): Promise<AgentStatus | undefined>;
   /**
    * A session's stored events after a cursor, then live ones: no gap, no repeat. A cursor that is not stored in this
    * session gets everything. Ends when the signal fires; throws `FeedTrimmed` when the reader's place is trimmed away.

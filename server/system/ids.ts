@@ -1,6 +1,6 @@
 /** Real names and real chance, from the system's random source. */
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
-import type { Chance, Ids } from '../ports/clock.ts';
+import type { Ids, Random } from '../ports/clock.ts';
 
 /**
  * Creates the source of names: UUIDv7 for tasks (opaque to clients, §2.1), 96 random bits for registrations. Within a
@@ -30,4 +30,4 @@ function nextAfter(id: string): string {
 }
 
 /** For jitter alone, so speed counts and nobody gains by guessing. */
-export const chance: Chance = () => Math.random();
+export const random: Random = () => Math.random();

@@ -11,10 +11,10 @@ import { createTaskState, dueMs } from '../../server/domain/task.ts';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
-import { batchFor } from '../../server/gateway/transition.ts';
+import { batchFor } from '../../server/gateway/commit-step.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { SILENT } from '../fakes/silence.ts';
+import { SILENT } from '../harness/silent-log.ts';
 import { readCpuMs, readRssMb, SECRET } from './lifecycle.ts';
 import { type Redis, type Server, startGateway } from './servers.ts';
 

@@ -1,7 +1,7 @@
 /** What a match costs with many agents, in few tag sets and in ten times as many agents: it must follow the sets. */
 import type { AgentRecord } from '../../server/domain/agent.ts';
-import { createRoster } from '../../server/gateway/roster.ts';
-import type { Standing } from '../../server/ports/store.ts';
+import { createAgentIndex } from '../../server/gateway/agent-index.ts';
+import type { AgentStatus } from '../../server/ports/store.ts';
 
 export type Matching = {
   readonly agents: number;
@@ -16,9 +16,9 @@ const MATCHES = 20_000;
 /** Fills the roster with agents of 20 tags out of 200, in so many sets, and matches tasks of three tags. */
 export async function measureMatching(agents: number, sets: number): Promise<Matching> {
   const changed = Array.from({ length: agents }, (_, n) => buildStanding(n, n % sets));
-  const roster = createRoster({
-    changes: async () => ({ reset: true, changed, gone: [], cursor: '1' }),
-    standing: async () => undefined,
+  const roster = createAgentIndex({
+    readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1' }),
+    getAgentStatus: async () => undefined,
   });
   await roster.refresh();
   const took: number[] = [];
@@ -34,7 +34,7 @@ export async function measureMatching(agents: number, sets: number): Promise<Mat
   return { agents, sets, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-function buildStanding(n: number, set: number): Standing {
+function buildStanding(n: number, set: number): AgentStatus {
   const record: AgentRecord = {
     ...{ agent_id: `agent-${n}`, endpoint: 'http://127.0.0.1:1/', max_concurrent: 1_000, external: 0 },
     agent_tags: Array.from({ length: TAGS_EACH }, (_, tag) => nameTag(set + tag * 11)),
@@ -42,7 +42,7 @@ function buildStanding(n: number, set: number): Standing {
     ...{ unregisteredMs: null, lostAfterMs: null, limit: 1_000 },
   };
   const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null };
-  return { record, revision: '1', held: 0, lastGrantMs: 0, contact };
+  return { record, revision: '1', slots: 0, lastGrantMs: 0, contact };
 }
 
 function nameTag(n: number): string {

@@ -2,10 +2,10 @@
  * What event streams cost the gateway: memory for each of many, and the time until one event has reached all of them.
  * Gateway and readers are processes of their own.
  */
-import { submit } from '../e2e/wire.ts';
-import { SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { startCrowd } from '../overload/crowd.ts';
-import { percentile, readCpuMs, readRssKiB } from '../overload/measure.ts';
+import { submit } from '../e2e/plain-calls.ts';
+import { SECRET, startGateway } from '../harness/gateway-process.ts';
+import { percentile, readCpuMs, readRssKiB } from '../resilience/process-cost.ts';
+import { startCrowd } from '../resilience/stream-readers.ts';
 
 export type Streaming = {
   readonly streams: number;

@@ -1,6 +1,6 @@
 /** What the doctor finds where a real gateway can't easily be brought to it: not ready, too new, a stream held back. */
 import { describe, expect, test } from 'vitest';
-import { checkAgents, checkGateway, checkSecret, explainSilence } from '../../sdk/cli/checks.ts';
+import { checkAgents, checkGateway, checkSecret, explainSilence } from '../../sdk/cli/commands/checks.ts';
 import type { Connection } from '../../sdk/cli/connection.ts';
 import type { AgentListing, Task } from '../../sdk/contract.ts';
 import { createApiError } from '../../sdk/errors.ts';

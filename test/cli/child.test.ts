@@ -1,9 +1,9 @@
 /** A program run for a task: what it writes, how it ends, and that nothing it started outlives it. */
 import { describe, expect, test, vi } from 'vitest';
-import { type ChildOptions, canRun, runChild } from '../../sdk/cli/child.ts';
-import { judgeRun } from '../../sdk/cli/exec.ts';
-import { createMarkerFilter } from '../../sdk/cli/markers.ts';
-import { isAlive } from './processes.ts';
+import { type ChildOptions, canRun, runChild } from '../../sdk/cli/commands/child.ts';
+import { judgeRun } from '../../sdk/cli/commands/exec.ts';
+import { createMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
+import { isAlive } from './is-running.ts';
 
 function run(script: string, more: Partial<ChildOptions> = {}) {
   return runChild(['sh', '-c', script], {

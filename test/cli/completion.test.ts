@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCommand, writeLauncher } from './command.ts';
+import { runCommand, writeLauncher } from './cli-process.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 let folder: string;

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { parseListen } from '../../sdk/cli/commands/exec.ts';
 import { DEFAULT_AUTH, readTarget } from '../../sdk/cli/connection.ts';
-import { parseListen } from '../../sdk/cli/exec.ts';
-import { describeBody, redactSecrets } from '../../sdk/cli/redaction.ts';
-import { createScreen } from '../../sdk/cli/screen.ts';
+import { describeBody, redactSecrets } from '../../sdk/cli/terminal/redaction.ts';
+import { createScreen } from '../../sdk/cli/terminal/terminal.ts';
 import { createTracingFetch } from '../../sdk/cli/trace.ts';
-import { DEFAULT_GATEWAY_AUTH } from '../../server/settings.ts';
+import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { type CommandOptions, type Ended, envFor, runCommand, writeLauncher } from './command.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { type CommandOptions, type Ended, envFor, runCommand, writeLauncher } from './cli-process.ts';
 
 let gateway: GatewayProcess;
 let agent: Agent;

@@ -1,9 +1,9 @@
 /** `agent exec`: a program as an agent of a real gateway, from its first task to its last breath. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { envFor, type Running, startCommand } from './command.ts';
-import { isAlive } from './processes.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { envFor, type Running, startCommand } from './cli-process.ts';
+import { isAlive } from './is-running.ts';
 
 const PUSH_SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
 let gateway: GatewayProcess;

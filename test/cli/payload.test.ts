@@ -1,7 +1,7 @@
 /** A payload as it is typed: pairs, files, standard input, and every way to get it wrong. */
 import { describe, expect, test } from 'vitest';
+import { readPayload } from '../../sdk/cli/commands/payload.ts';
 import { decodeText } from '../../sdk/cli/encoding.ts';
-import { readPayload } from '../../sdk/cli/payload.ts';
 
 const files: Readonly<Record<string, Uint8Array>> = {
   'plain.json': Buffer.from('{"name":"世界","n":1}'),

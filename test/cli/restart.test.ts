@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
-import { envFor, type Running, runCommand, startCommand } from './command.ts';
+import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { envFor, type Running, runCommand, startCommand } from './cli-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
 const running: Running[] = [];

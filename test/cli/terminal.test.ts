@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
-import { measureWidth } from '../../sdk/cli/width.ts';
+import { measureWidth } from '../../sdk/cli/terminal/width.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../fakes/gateway-process.ts';
-import { envFor, writeLauncher } from './command.ts';
-import { isAlive } from './processes.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { envFor, writeLauncher } from './cli-process.ts';
+import { isAlive } from './is-running.ts';
 import { hasTerminal, openTerminal, type Terminal } from './terminal.ts';
 
 const hasOne = hasTerminal();

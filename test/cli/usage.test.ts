@@ -1,10 +1,10 @@
 /** What is typed wrong, and what may be typed: found without a gateway, in this process. */
 import { describe, expect, test } from 'vitest';
-import type { Desk } from '../../sdk/cli/desk.ts';
+import type { Desk } from '../../sdk/cli/commands/context.ts';
+import { suggest } from '../../sdk/cli/commands/suggestions.ts';
 import { createInterrupts } from '../../sdk/cli/interrupts.ts';
 import { createProgram, runProgram } from '../../sdk/cli/program.ts';
-import { createScreen } from '../../sdk/cli/screen.ts';
-import { suggest } from '../../sdk/cli/suggestions.ts';
+import { createScreen } from '../../sdk/cli/terminal/terminal.ts';
 
 /** A desk whose streams are texts, with nothing on standard input. */
 function createDesk() {

@@ -1,8 +1,8 @@
 /** Columns of a terminal: characters of double width, of none, and pictures; tables in which they are aligned. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderTable } from '../../sdk/cli/table.ts';
-import { cleanText, measureWidth, padEnd, truncate } from '../../sdk/cli/width.ts';
+import { renderTable } from '../../sdk/cli/terminal/table.ts';
+import { cleanText, measureWidth, padEnd, truncate } from '../../sdk/cli/terminal/width.ts';
 
 describe('the width of a text', () => {
   test.each([

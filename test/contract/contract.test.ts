@@ -4,10 +4,10 @@
  * document. A status without a row fails, and so does a row without a documented status.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { buildCall, type Call, send } from './calls.ts';
 import { type Answer, createDocumentCheck } from './document-check.ts';
 import { type Mock, openMock, openRealServer, type RealServer } from './peers.ts';
 import { type Row, rows } from './rows.ts';
+import { buildCall, type Call, send } from './usual-calls.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -5,14 +5,14 @@ import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { composeGateway } from '../../server/compose.ts';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import type { Log } from '../../server/ports/log.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import { createFakeClock } from '../fakes/clock.ts';
-import { createWorld } from '../fakes/world.ts';
-import { ADMIN_SECRET, openGate, SECRET } from '../http/gate.ts';
-import { buildCall, type Call, type OperationId, type Secrets, send } from './calls.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { createWorld } from '../harness/world.ts';
+import { ADMIN_SECRET, openGate, SECRET } from '../http/http-harness.ts';
 import type { Answer } from './document-check.ts';
+import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
 
 /** The mock: whatever is asked, it answers the example of the status that is wished for. */
 export type Mock = { readonly url: string; stop(): Promise<void> };
@@ -131,12 +131,12 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
   return {
     nowMs: () => 1_700_000_000_000,
     get: fail,
-    standing: fail,
-    changes: fail,
+    getAgentStatus: fail,
+    readAgentChanges: fail,
     list: fail,
     commit: fail,
-    due: fail,
-    keep: fail,
+    takeDue: fail,
+    renewLeases: fail,
     touch: fail,
     feed: failStream,
     watch: failStream,

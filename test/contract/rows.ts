@@ -2,9 +2,10 @@
  * The rows of the contract suite: for each operation and each status its document declares, what must be sent to the
  * real server to be answered so. The mock is sent the usual request and told which status to play.
  */
-import type { Call, OperationId } from './calls.ts';
-import { OPERATIONS } from './calls.ts';
+
 import type { RealServer } from './peers.ts';
+import type { Call, OperationId } from './usual-calls.ts';
+import { OPERATIONS } from './usual-calls.ts';
 
 export type Row = {
   readonly operationId: OperationId;

@@ -4,8 +4,8 @@
  * agents is named) is compared by whether it holds.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Standing, Store } from '../../server/ports/store.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
+import type { AgentStatus, Store } from '../../server/ports/store.ts';
+import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import {
   AGENTS,
   type Chance,
@@ -16,10 +16,10 @@ import {
   type Side,
   TAGS,
   TASKS,
-} from './alike-plans.ts';
-import { createMemorySubject } from './embedded-subject.ts';
-import { createRedisSubject } from './redis-subject.ts';
-import { createChance, drawSeed, idsOf, readFeed, type Subject } from './subject.ts';
+} from './alike-commits.ts';
+import { createMemorySubject } from './embedded-under-test.ts';
+import { createRedisSubject } from './redis-under-test.ts';
+import { createChance, drawSeed, idsOf, readFeed, type Subject } from './store-under-test.ts';
 
 demandRedis('the engines beside each other');
 
@@ -118,7 +118,7 @@ function noteRevision(side: Side, writes: readonly { kind: string; id: string }[
 
 async function callBoth(sides: readonly Side[], chance: Chance, draw: number, where: string): Promise<void> {
   const ms = pick(chance, [1, 10, 400, 1_500, 6_000]);
-  const agentId = pick(chance, AGENTS);
+  const agent_id = pick(chance, AGENTS);
   const touch = pick(chance, [
     { by: 'beat' },
     { by: 'call' },
@@ -128,9 +128,9 @@ async function callBoth(sides: readonly Side[], chance: Chance, draw: number, wh
   ] as const);
   const [left, right] = await both(sides, async ({ subject, store, leases }): Promise<unknown> => {
     if (draw === 6) return await subject.advance(ms);
-    if (draw === 7) return tellStanding(await store.touch(agentId, touch));
-    if (draw === 8) return await store.keep([...leases].map(([ref, lease]) => ({ ref, lease })));
-    const taken = await store.due(100);
+    if (draw === 7) return tellStanding(await store.touch(agent_id, touch));
+    if (draw === 8) return await store.renewLeases([...leases].map(([ref, lease]) => ({ ref, lease })));
+    const taken = await store.takeDue(100);
     for (const { ref, lease } of taken) leases.set(ref, lease);
     return taken.map(({ ref }) => ref).sort();
   });
@@ -138,11 +138,11 @@ async function callBoth(sides: readonly Side[], chance: Chance, draw: number, wh
 }
 
 /** How an agent stands, but its revision. */
-function tellStanding(one: Standing | undefined): unknown {
+function tellStanding(one: AgentStatus | undefined): unknown {
   return (
     one && [
       one.record,
-      one.held,
+      one.slots,
       one.lastGrantMs,
       one.contact.beatMs,
       one.contact.beatGapMs,
@@ -159,19 +159,19 @@ async function describe(side: Side | undefined): Promise<unknown> {
     const { items } = await store.list(query, ask as never, { limit: 50 });
     return items.map((item) => ('request_id' in item ? item.request_id : item.record.agent_id));
   };
-  const standings = await Promise.all(AGENTS.map((id) => store.standing(id)));
+  const standings = await Promise.all(AGENTS.map((id) => store.getAgentStatus(id)));
   return {
     tasks: await Promise.all(TASKS.map(async (id) => (await store.get('task', id))?.value)),
     inputs: await Promise.all(KEYS.map(async (id) => (await store.get('input', id))?.value)),
     keys: await Promise.all(KEYS.map(async (id) => (await store.get('key', id))?.value)),
     standings: standings.map(tellStanding),
-    changed: (await store.changes(null)).changed.map(({ record }) => record.agent_id).sort(),
+    changed: (await store.readAgentChanges(null)).changed.map(({ record }) => record.agent_id).sort(),
     all: await list('tasks', {}),
     bySession: await Promise.all(SESSIONS.map((session) => list('tasks', { session }))),
-    byAgent: await Promise.all(AGENTS.map((agentId) => list('tasks', { agentId }))),
+    byAgent: await Promise.all(AGENTS.map((agent_id) => list('tasks', { agent_id }))),
     waiting: await Promise.all([TAGS, ...TAGS.map((tag) => [tag])].map((tags) => list('waiting', { tags }))),
-    slots: await Promise.all(AGENTS.map((agentId) => list('slots', { agentId }))),
-    unreported: await Promise.all(AGENTS.map((agentId) => list('unreported', { agentId }))),
+    slots: await Promise.all(AGENTS.map((agent_id) => list('slots', { agent_id }))),
+    unreported: await Promise.all(AGENTS.map((agent_id) => list('unreported', { agent_id }))),
     agents: await list('agents', {}),
   };
 }

@@ -4,19 +4,19 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../server/ports/store.ts';
-import { describeAgentsAndSlots } from './agents.chapter.ts';
-import { describeClock } from './clock.chapter.ts';
-import { describeCommits } from './commits.chapter.ts';
-import { describeDue } from './due.chapter.ts';
-import { describeDurability } from './durability.chapter.ts';
-import { describeFeeds } from './feeds.chapter.ts';
-import { describeListings } from './listings.chapter.ts';
-import { describeOutages } from './outages.chapter.ts';
-import { describeRetention } from './retention.chapter.ts';
-import { describeStrings } from './strings.chapter.ts';
-import type { Subject } from './subject.ts';
-import { describeWaiters } from './waiters.chapter.ts';
-import { describeWatching } from './watching.chapter.ts';
+import { describeAgentsAndSlots } from './agents.suite.ts';
+import { describeClock } from './clock.suite.ts';
+import { describeCommits } from './commits.suite.ts';
+import { describeDue } from './due.suite.ts';
+import { describeDurability } from './durability.suite.ts';
+import { describeFeeds } from './feeds.suite.ts';
+import { describeListings } from './listings.suite.ts';
+import { describeWatching } from './notifications.suite.ts';
+import { describeOutages } from './outages.suite.ts';
+import { describeRetention } from './retention.suite.ts';
+import type { Subject } from './store-under-test.ts';
+import { describeStrings } from './strings.suite.ts';
+import { describeWaiters } from './waiting-tasks.suite.ts';
 
 /** What a chapter is given: the subject of the running test, and a store on it. */
 export type Given = {

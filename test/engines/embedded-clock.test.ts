@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/silence.ts';
-import { createDisk } from './embedded-subject.ts';
-import { finish, register, submit, until } from './subject.ts';
+import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { createDisk } from './embedded-under-test.ts';
+import { finish, register, submit, until } from './store-under-test.ts';
 
 const START_MS = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
@@ -50,7 +50,7 @@ test('the wall clock is looked at once, at opening, also when the store goes out
     () => clock.advance(100),
   );
   await submit(store, 't3');
-  await store.due(10);
+  await store.takeDue(10);
   expect(looks).toBe(1);
   expect(store.nowMs()).toBe(startMs + clock.nowMs());
 });
@@ -61,6 +61,6 @@ test('open tasks that were stored before the clock was set back are due at once'
   await submit(before, 't2');
   await before.close();
   const after = await open(() => START_MS - DAY_MS);
-  const due = (await after.due(10)).map(({ ref }) => ref);
+  const due = (await after.takeDue(10)).map(({ ref }) => ref);
   expect(due.sort()).toEqual(['task:t1', 'task:t2']);
 });

@@ -6,13 +6,13 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { Keyv } from 'keyv';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../server/engines/embedded/database.ts';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
+import { openDatabase } from '../../server/engines/embedded/sqlite/database.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/silence.ts';
-import { makeFolder } from './embedded-subject.ts';
+import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { makeFolder } from './embedded-under-test.ts';
 import {
   buildInput,
   buildState,
@@ -25,7 +25,7 @@ import {
   settle,
   submit,
   until,
-} from './subject.ts';
+} from './store-under-test.ts';
 
 let place: ReturnType<typeof makeFolder>;
 let clock: FakeClock;
@@ -271,7 +271,7 @@ test('whatever a killed process was told is there afterwards, and every task end
   const feed = await readFeed(store, 's', null, ended.length);
   expect([...idsOf(feed)].sort()).toEqual(ended.sort());
   expect(new Set(cursorsOf(feed)).size).toBe(ended.length);
-  const due = (await store.due(100_000)).map(({ ref }) => ref.slice('task:'.length));
+  const due = (await store.takeDue(100_000)).map(({ ref }) => ref.slice('task:'.length));
   expect(due.sort()).toEqual(
     items
       .map(({ request_id }) => request_id)

@@ -2,12 +2,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { keepInMemory, openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
-import { createHints } from '../../server/engines/hints.ts';
+import { createNotifications } from '../../server/engines/notifications.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { createFakeClock } from '../fakes/clock.ts';
-import { SILENT } from '../fakes/silence.ts';
-import { createDisk, makeFolder } from './embedded-subject.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { createDisk, makeFolder } from './embedded-under-test.ts';
 import {
   agentRef,
   buildInput,
@@ -21,7 +21,7 @@ import {
   register,
   submit,
   until,
-} from './subject.ts';
+} from './store-under-test.ts';
 
 let opened: Store[];
 beforeEach(() => {
@@ -112,17 +112,17 @@ describe('values', () => {
 
 test('agents that went are remembered for a while; a reader far behind starts anew', async () => {
   const store = await open(keepInMemory().open);
-  const { cursor } = await store.changes(null);
+  const { cursor } = await store.readAgentChanges(null);
   const AGENTS = 10_050;
   for (let index = 0; index < AGENTS; index += 1) await register(store, `A${index}`);
-  const { cursor: full } = await store.changes(cursor);
+  const { cursor: full } = await store.readAgentChanges(cursor);
   for (let index = 0; index < AGENTS; index += 1) {
     must(await store.commit({ writes: [{ kind: 'agent', id: `A${index}`, expect: 'any', value: null }] }));
   }
-  expect(await store.changes(full)).toMatchObject({ reset: true, changed: [] });
+  expect(await store.readAgentChanges(full)).toMatchObject({ reset: true, changed: [] });
   await register(store, 'B');
-  const { cursor: last } = await store.changes(null);
-  expect(await store.changes(last)).toMatchObject({ reset: false, changed: [], gone: [] });
+  const { cursor: last } = await store.readAgentChanges(null);
+  expect(await store.readAgentChanges(last)).toMatchObject({ reset: false, changed: [], removed: [] });
 }, 60_000);
 
 test('an agent is due after a restart while somebody waits for such a one: what was due later is not known any more', async () => {
@@ -136,7 +136,7 @@ test('an agent is due after a restart while somebody waits for such a one: what 
   await first.close();
   const second = await open(openStorage, clock);
   await clock.advance(1);
-  expect((await second.due(10)).map(({ ref }) => ref)).toContain(agentRef('A'));
+  expect((await second.takeDue(10)).map(({ ref }) => ref)).toContain(agentRef('A'));
 });
 
 /** A clock whose sleepers all oversleep when the process stands still. */
@@ -199,7 +199,7 @@ test('a store that leaves while its disk is stuck leaves all the same', async ()
 });
 
 test('readers and watchers leave nothing behind', async () => {
-  const hints = createHints();
+  const hints = createNotifications();
   for (let index = 0; index < 100; index += 1) {
     const stop = new AbortController();
     const listener = hints.listen(`feed:s${index % 3}`, stop.signal);

@@ -1,6 +1,6 @@
 /** The embedded engine keeps the store port's promises: in memory, on a file, and on a file with its writer thread. */
 import { describeStore } from './conformance.ts';
-import { createFileSubject, createMemorySubject, createThreadSubject } from './embedded-subject.ts';
+import { createFileSubject, createMemorySubject, createThreadSubject } from './embedded-under-test.ts';
 
 describeStore('the embedded engine in memory', createMemorySubject);
 describeStore('the embedded engine on a file, in one thread', createFileSubject);

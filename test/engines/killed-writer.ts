@@ -4,8 +4,8 @@
  */
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { SILENT } from '../fakes/silence.ts';
-import { settle, submit } from './subject.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { settle, submit } from './store-under-test.ts';
 
 const [path = '', run = ''] = process.argv.slice(2);
 const LANES = 8;

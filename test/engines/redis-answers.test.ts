@@ -2,17 +2,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { NO_BARRIER } from '../../server/engines/redis/barrier.ts';
-import type { Reply } from '../../server/engines/redis/connect.ts';
-import { openLine } from '../../server/engines/redis/line.ts';
+import type { Reply } from '../../server/engines/redis/client.ts';
+import { openConnection } from '../../server/engines/redis/connection.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import { scripts } from '../../server/engines/redis/scripts.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { createFakeClock } from '../fakes/clock.ts';
-import { demandRedis, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
-import { SILENT } from '../fakes/silence.ts';
-import { startTcpProxy, type TcpProxy } from '../fakes/tcp-proxy.ts';
-import { endingOf, finish, idsOf, must, readFeed, readState, submit, until } from './subject.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { demandRedis, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { endingOf, finish, idsOf, must, readFeed, readState, submit, until } from './store-under-test.ts';
 
 demandRedis('the suite on lost answers');
 
@@ -109,7 +109,7 @@ test('a commit is refused as unavailable when there is no connection again in ti
 test('what is asked a second time has no more time than if it had been asked once', async () => {
   const clock = createFakeClock();
   let opened = 0;
-  const line = await openLine({
+  const line = await openConnection({
     clock,
     log: SILENT,
     prefix: PREFIX,
@@ -118,18 +118,18 @@ test('what is asked a second time has no more time than if it had been asked onc
       opened += 1;
       const isFirst = opened === 1;
       const lost = (): Promise<Reply> => Promise.reject(new Error('Socket closed unexpectedly'));
-      const connection = {
+      const client = {
         send: () => (isFirst ? clock.sleep(2_000).then(lost) : new Promise<Reply>(() => undefined)),
         listen: async () => undefined,
         peer: 'redis',
         destroy: () => undefined,
       };
-      return { connection, barrier: NO_BARRIER, epoch: 'e' };
+      return { client, barrier: NO_BARRIER, epoch: 'e' };
     },
     onBack: () => undefined,
   });
   let answer: unknown;
-  line.settle(scripts.commit, []).catch((error: unknown) => {
+  line.callRepeatable(scripts.commit, []).catch((error: unknown) => {
     answer = error;
   });
   await clock.advance(4_499);

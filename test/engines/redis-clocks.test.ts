@@ -5,9 +5,9 @@ import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { demandRedis, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
-import { SILENT } from '../fakes/silence.ts';
-import { agentRef, must, register, until } from './subject.ts';
+import { demandRedis, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { agentRef, must, register, until } from './store-under-test.ts';
 
 demandRedis('the suite on clocks that differ');
 
@@ -43,7 +43,7 @@ afterAll(async () => {
 test('two replicas five seconds apart tell one time, and neither finds something due before the other would', async () => {
   const behind = await open(0);
   const ahead = await open(APART_MS);
-  for (const store of [behind, ahead]) await store.due(1);
+  for (const store of [behind, ahead]) await store.takeDue(1);
   const redisMs = performance.timeOrigin + performance.now();
   for (const store of [behind, ahead]) expect(Math.abs(store.nowMs() - redisMs)).toBeLessThan(SLACK_MS);
   for (const [from, by] of [
@@ -51,12 +51,12 @@ test('two replicas five seconds apart tell one time, and neither finds something
     [ahead, behind],
   ] as const) {
     await register(from, 'A');
-    await from.due(10);
+    await from.takeDue(10);
     const atMs = from.nowMs() + 700;
     must(await from.commit({ writes: [], due: [{ ref: agentRef('A'), atMs }] }));
     let takenMs = 0;
     await until('the other takes it', async () => {
-      const taken = await by.due(10);
+      const taken = await by.takeDue(10);
       takenMs = from.nowMs();
       return taken.length > 0;
     });

@@ -2,8 +2,8 @@
 
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../fakes/redis-process.ts';
-import { createRedisSubject } from './redis-subject.ts';
+import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { createRedisSubject } from './redis-under-test.ts';
 import {
   assign,
   buildInput,
@@ -15,7 +15,7 @@ import {
   settle,
   submit,
   writeTask,
-} from './subject.ts';
+} from './store-under-test.ts';
 
 demandRedis('the keys of the Redis engine');
 
@@ -34,12 +34,12 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
     const store = await subject.open();
     for (let n = 0; n < 20; n += 1) await register(store, `A${n}`, { agent_tags: ['a', `tag-${n}`] });
     for (let n = 0; n < 250; n += 1) {
-      const agentId = `A${n % 20}`;
+      const agent_id = `A${n % 20}`;
       const session = `session-${n % 30}`;
       await submit(store, `done-${n}`, { cli_session_id: session });
-      must(await assign(store, `done-${n}`, agentId));
-      await store.touch(agentId, { by: 'push', taken: true, status: 202, error: null });
-      const unreported = { agentId, request_id: `done-${n}` };
+      must(await assign(store, `done-${n}`, agent_id));
+      await store.touch(agent_id, { by: 'push', taken: true, status: 202, error: null });
+      const unreported = { agent_id, request_id: `done-${n}` };
       must(await store.commit({ ...(await endingOf(store, `done-${n}`)), unreported }));
       await finish(store, `quick-${n}`, session);
       const revision = await submit(store, `waits-${n}`);
@@ -60,7 +60,7 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
         await store.commit({ writes: [{ kind: 'input', id: `removed-${n}`, expect: 'any', value: null }] }),
       );
     }
-    await store.due(100);
+    await store.takeDue(100);
     for (let n = 0; n < 20; n += 1) {
       const write = { kind: 'agent', id: `A${n}`, expect: 'any', value: null } as const;
       must(await store.commit({ writes: [write], due: [{ ref: `agent:A${n}`, atMs: null }] }));

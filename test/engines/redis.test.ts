@@ -6,9 +6,9 @@ import {
   type RedisProcess,
   startRedis,
   startReplicated,
-} from '../fakes/redis-process.ts';
+} from '../harness/redis-process.ts';
 import { describeStore } from './conformance.ts';
-import { createRedisSubject } from './redis-subject.ts';
+import { createRedisSubject } from './redis-under-test.ts';
 
 demandRedis('the conformance suite on Redis');
 

@@ -3,9 +3,9 @@ import { copyFileSync, existsSync, readFileSync, truncateSync, writeFileSync } f
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { settleLog } from '../../server/engines/embedded/write-ahead-log.ts';
-import { makeFolder } from './embedded-subject.ts';
-import { createChance, drawSeed } from './subject.ts';
+import { repairLog } from '../../server/engines/embedded/sqlite/write-ahead-log.ts';
+import { makeFolder } from './embedded-under-test.ts';
+import { createChance, drawSeed } from './store-under-test.ts';
 
 const COMMITS = 150;
 const LOG_HEADER_BYTES = 32;
@@ -51,7 +51,7 @@ test('of a killed process is never refused, however often it was used, and shows
   for (let n = 1; n <= COMMITS; n += 1) {
     sqlite.exec(`INSERT INTO t VALUES (${n}, '${'x'.repeat(chance.next(30_000))}')`);
     const copy = takeCopy();
-    expect(() => settleLog(copy), `seed ${seed}, commit ${n}`).not.toThrow();
+    expect(() => repairLog(copy), `seed ${seed}, commit ${n}`).not.toThrow();
     expect(readLast(copy), `seed ${seed}, commit ${n}`).toBe(n);
   }
   sqlite.close();
@@ -69,7 +69,7 @@ test('with a torn end is read up to it', () => {
     const copy = takeCopy();
     const at = before + chance.next(whole - before);
     truncateSync(`${copy}-wal`, at);
-    expect(() => settleLog(copy), `seed ${seed}, cut at ${at}`).not.toThrow();
+    expect(() => repairLog(copy), `seed ${seed}, cut at ${at}`).not.toThrow();
     expect(readLast(copy)).toBe(20);
   }
   sqlite.close();
@@ -82,7 +82,7 @@ test('with remains of a transaction that failed behind its end is rid of them', 
   const log = readFileSync(`${copy}-wal`);
   const remains = log.subarray(LOG_HEADER_BYTES, LOG_HEADER_BYTES + FRAME_BYTES);
   writeFileSync(`${copy}-wal`, Buffer.concat([log, Buffer.from(remains).fill(0, 4, 8)]));
-  settleLog(copy);
+  repairLog(copy);
   expect(readFileSync(`${copy}-wal`)).toEqual(log);
   expect(readLast(copy)).toBe(1);
   sqlite.close();
@@ -96,7 +96,7 @@ test('with a damaged frame or head is refused with the place and what to do, and
     const log = readFileSync(`${copy}-wal`);
     log[at] = (log[at] ?? 0) ^ 1;
     writeFileSync(`${copy}-wal`, log);
-    expect(() => settleLog(copy), `byte ${at}`).toThrow(
+    expect(() => repairLog(copy), `byte ${at}`).toThrow(
       /the log .*copy\.db-wal is damaged at byte \d+.* Restore .*truncate -s \d+ '.*copy\.db-wal'/,
     );
     expect(readFileSync(`${copy}-wal`)).toEqual(log);
@@ -105,9 +105,9 @@ test('with a damaged frame or head is refused with the place and what to do, and
 });
 
 test('that is not there, or empty, is nothing to settle', () => {
-  settleLog(place.path);
+  repairLog(place.path);
   writeFileSync(`${place.path}-wal`, '');
-  settleLog(place.path);
+  repairLog(place.path);
   expect(readFileSync(`${place.path}-wal`)).toHaveLength(0);
   expect(existsSync(place.path)).toBe(false);
 });

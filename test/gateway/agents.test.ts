@@ -1,9 +1,9 @@
 /** Agents: registration, load, liveness, reports and what they are told to drop. */
 import { describe, expect, test } from 'vitest';
-import { REFUSED } from '../fakes/pusher.ts';
-import { STORES } from '../fakes/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../fakes/world.ts';
-import { useWorlds } from '../fakes/worlds.ts';
+import { REFUSED } from '../harness/fake-pusher.ts';
+import { STORES } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { useWorlds } from '../harness/worlds.ts';
 
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 const agentOf = async (world: World, agent_id: string) =>

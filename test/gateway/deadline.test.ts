@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch, Store } from '../../server/ports/store.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
-import { STORES } from '../fakes/stores.ts';
-import { buildRegistration, buildSubmission, type World } from '../fakes/world.ts';
-import { useWorlds } from '../fakes/worlds.ts';
+import { STORES } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
+import { useWorlds } from '../harness/worlds.ts';
 
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);

@@ -1,9 +1,9 @@
 /** How an assignment reaches its agent: acknowledged, not taken, unknown; moves, retries, pull. */
 import { describe, expect, test } from 'vitest';
-import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../fakes/pusher.ts';
-import { STORES } from '../fakes/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../fakes/world.ts';
-import { useWorlds } from '../fakes/worlds.ts';
+import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { STORES } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { useWorlds } from '../harness/worlds.ts';
 
 async function submit(world: World, more = {}): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission(more));

@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { StreamItem } from '../../server/ports/gateway.ts';
-import { STORES } from '../fakes/stores.ts';
-import { buildRegistration, buildSubmission, type World } from '../fakes/world.ts';
-import { useWorlds } from '../fakes/worlds.ts';
+import { STORES } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
+import { useWorlds } from '../harness/worlds.ts';
 
 const EVENTS = 20;
 

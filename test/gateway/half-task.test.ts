@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { readTask } from '../../server/gateway/tasks.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import { buildInput, buildState, must } from '../engines/subject.ts';
-import { createFakeClock } from '../fakes/clock.ts';
-import { STORES } from '../fakes/stores.ts';
+import { buildInput, buildState, must } from '../engines/store-under-test.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { STORES } from '../harness/stores.ts';
 
 describe.each(STORES)('half a task in %s', (_name, openStore) => {
   const put = async (store: Store, half: 'input' | 'task'): Promise<void> => {

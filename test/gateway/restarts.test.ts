@@ -1,9 +1,9 @@
 /** Agents that come back: what they had and do not name is pushed again, whenever the answer of an earlier push comes. */
 import { describe, expect, test } from 'vitest';
-import { TAKEN } from '../fakes/pusher.ts';
-import { STORES } from '../fakes/stores.ts';
-import { buildRegistration, buildSubmission, type World } from '../fakes/world.ts';
-import { useWorlds } from '../fakes/worlds.ts';
+import { TAKEN } from '../harness/fake-pusher.ts';
+import { STORES } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
+import { useWorlds } from '../harness/worlds.ts';
 
 async function submit(world: World): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission());

@@ -1,10 +1,10 @@
 /** How a body is read: what is refused, that every framing gives the same answer, and what becomes of the connection. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { buildCall } from '../contract/calls.ts';
-import { ask } from './ask.ts';
+import { buildCall } from '../contract/usual-calls.ts';
+import { ask } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
-import { exchange, openWire, type Wire } from './wire.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { exchange, openWire, type Wire } from './raw-connection.ts';
 
 const BODY_BYTES_MAX = 200_000;
 const gateway = createFakeGateway();

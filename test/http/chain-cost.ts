@@ -7,9 +7,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buildCall, type Call } from '../contract/calls.ts';
+import { buildCall, type Call } from '../contract/usual-calls.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, openGate, SECRET } from './gate.ts';
+import { ADMIN_SECRET, openGate, SECRET } from './http-harness.ts';
 
 const ROUNDS = 7;
 const IN_FLIGHT = 8;

@@ -1,9 +1,9 @@
 /** How the server ends: who waits is answered, who listens is told when to come back, nobody hangs. */
 import { describe, expect, test } from 'vitest';
-import { buildCall, send } from '../contract/calls.ts';
+import { buildCall, send } from '../contract/usual-calls.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, openGate, SECRET } from './gate.ts';
-import { openWire } from './wire.ts';
+import { ADMIN_SECRET, openGate, SECRET } from './http-harness.ts';
+import { openWire } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const AUTH = encodeURIComponent(SECRET);
@@ -97,14 +97,14 @@ describe('draining', () => {
 
   test('a server that never listened ends too', async () => {
     const { createHttp, HTTP_LIMITS } = await import('../../server/http/http.ts');
-    const { realClock } = await import('./gate.ts');
+    const { realClock } = await import('./http-harness.ts');
     const http = await createHttp({
       gateway: createFakeGateway(),
       secrets: { gateway: [SECRET], admin: [] },
       limits: HTTP_LIMITS,
       settings: { isAgentAuthRequired: false, corsOrigins: [] },
       clock: realClock,
-      chance: () => 0,
+      random: () => 0,
       log: { debug() {}, info() {}, warn() {}, error() {} },
     });
     await http.drain(10);

@@ -3,10 +3,10 @@
  * is just within the limits passes, and what is left out becomes the default.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildCall, type OperationId } from '../contract/calls.ts';
-import { ask, pointersOf } from './ask.ts';
+import { buildCall, type OperationId } from '../contract/usual-calls.ts';
+import { ask, pointersOf } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
 import { bodies, breakSchema, operations, resolve, unknownKeywords } from './wrong-values.ts';
 
 const gateway = createFakeGateway();

@@ -2,7 +2,7 @@
  * That a handler which does not fit the document does not compile. Judged by the compiler alone: each expected error
  * that is none fails the type check.
  */
-import type { Handlers } from '../../server/http/handlers.ts';
+import type { Handlers } from '../../server/http/operations/handlers.ts';
 
 const receipt = { ok: true, request_id: 'r' } as const;
 

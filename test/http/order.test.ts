@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
-import { buildCall, type OperationId } from '../contract/calls.ts';
-import { ask } from './ask.ts';
+import { buildCall, type OperationId } from '../contract/usual-calls.ts';
+import { ask } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
 
 /** A request in the making; its body is an object until it is sent. */
 type Draft = {
@@ -91,7 +91,7 @@ const bodySecret: Fault = {
     body.auth = 'wrong';
   },
 };
-const agentId: Fault = {
+const agent_id: Fault = {
   what: 'no agent_id',
   answer: '400 agent_id_missing',
   spoil: ({ body }) => {
@@ -121,10 +121,10 @@ const inBody = [path, method, querySecret, size, encoding, json, bodySecret];
 const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
   ['submitTask', [...inBody, field, state]],
   ['registerAgent', [...inBody, field, state]],
-  ['heartbeatAgent', [...inBody, agentId, field, state]],
-  ['claimTask', [...inBody, agentId, field, state]],
-  ['reportResult', [...inBody, agentId, field, state]],
-  ['unregisterAgent', [...inBody, agentId, field, state]],
+  ['heartbeatAgent', [...inBody, agent_id, field, state]],
+  ['claimTask', [...inBody, agent_id, field, state]],
+  ['reportResult', [...inBody, agent_id, field, state]],
+  ['unregisterAgent', [...inBody, agent_id, field, state]],
   ['getTask', [path, method, querySecret, parameter]],
   ['cancelTask', [path, method, querySecret, state]],
   ['subscribeEvents', [path, method, querySecret, parameter]],

@@ -1,9 +1,9 @@
 /** Every query parameter, wrong in every way: 422 with its name, whatever it does not decode to. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildCall, type OperationId } from '../contract/calls.ts';
-import { ask, pointersOf } from './ask.ts';
+import { buildCall, type OperationId } from '../contract/usual-calls.ts';
+import { ask, pointersOf } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
 
 const gateway = createFakeGateway();
 let gate: Gate;

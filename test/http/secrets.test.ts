@@ -1,10 +1,10 @@
 /** Who gets in (§5): where each secret is looked for, what counts as a right one, and what rests on trust. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createSecrets } from '../../server/http/secrets.ts';
-import { buildCall, type Call, type OperationId } from '../contract/calls.ts';
-import { ask } from './ask.ts';
+import { createSecrets } from '../../server/http/request/secrets.ts';
+import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
+import { ask } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, OLDER_SECRET, openGate, SECRET } from './gate.ts';
+import { ADMIN_SECRET, type Gate, OLDER_SECRET, openGate, SECRET } from './http-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const gateway = createFakeGateway();

@@ -3,10 +3,11 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createStreams } from '../../server/http/sse.ts';
-import { createFakeClock } from '../fakes/clock.ts';
+import { createStreams } from '../../server/http/stream/sse.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
 import { idleFeed } from './fake-gateway.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from './http-harness.ts';
+import { openWire } from './raw-connection.ts';
 import {
   AUTH,
   awaitStill,
@@ -16,8 +17,7 @@ import {
   openStreamGate,
   passTicks,
   subscribe,
-} from './subscription.ts';
-import { openWire } from './wire.ts';
+} from './stream-harness.ts';
 
 afterEach(endStreams);
 
@@ -106,7 +106,7 @@ describe('many readers', () => {
     const clock = createFakeClock();
     const streams = createStreams({
       clock,
-      chance: () => 0,
+      random: () => 0,
       log: { debug() {}, info() {}, warn() {}, error() {} },
       limits: { streamsMax: 2_000, sessionStreamsMax: 2_000 },
       pingIntervalMs: 5_000,

@@ -1,11 +1,11 @@
 /** The event streams: their bytes, how a place is found again, pings, ends and limits. Time is in the test's hands. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { FeedTrimmed, StoreUnavailable } from '../../server/ports/store.ts';
-import { buildCall } from '../contract/calls.ts';
-import { createFakeClock } from '../fakes/clock.ts';
-import { ask } from './ask.ts';
+import { buildCall } from '../contract/usual-calls.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { ask } from './checked-call.ts';
 import { createFakeGateway, idleFeed } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
 import {
   buildItem,
   emptyFeed,
@@ -14,7 +14,7 @@ import {
   openStreamGate,
   passTicks,
   subscribe,
-} from './subscription.ts';
+} from './stream-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 afterEach(endStreams);

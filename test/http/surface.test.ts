@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
-import { buildCall, OPERATIONS } from '../contract/calls.ts';
-import { ask } from './ask.ts';
+import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
+import { ask } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const gateway = createFakeGateway();

@@ -1,8 +1,8 @@
 /** What is no proper request: always an answer or a closed connection, never a crash and never a 5xx. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './gate.ts';
-import { exchange, openWire } from './wire.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { exchange, openWire } from './raw-connection.ts';
 
 const gateway = createFakeGateway();
 const AUTH = encodeURIComponent(SECRET);

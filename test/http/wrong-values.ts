@@ -2,8 +2,9 @@
  * Every way in which a request can miss its published schema, made from the schema: each keyword is broken at least
  * once, each time with the place where it is wrong.
  */
-import type { OperationId } from '../contract/calls.ts';
+
 import { readDocument } from '../contract/document-check.ts';
+import type { OperationId } from '../contract/usual-calls.ts';
 
 /** The part of JSON Schema the document uses. */
 export type Schema = {

@@ -19,8 +19,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type GatewayProcess, startGateway } from '../fakes/gateway-process.ts';
-import { askVersion, tellStory } from './command.ts';
+import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { askVersion, tellStory } from './installed-command.ts';
 import { AGENT, AUTH, BLOCKED, PROGRAM, REQUIRED, STORY } from './programs.ts';
 
 const run = promisify(execFile);
@@ -99,7 +99,7 @@ describe('the tarball', () => {
     expect([...others].sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
     expect(packed.get('sdk')).toEqual(
       expect.arrayContaining([
-        ...['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js', 'dist/agent/pulse-thread.js'],
+        ...['dist/index.js', 'dist/index.d.ts', 'dist/agent/index.js', 'dist/agent/heartbeat-thread.js'],
         ...['dist/testing/index.js', 'dist/cli/main.js', 'examples/client.js'],
       ]),
     );

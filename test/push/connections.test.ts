@@ -2,12 +2,12 @@
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
-import { settleMicrotasks } from '../fakes/clock.ts';
-import { tellTally } from '../full/figure.ts';
+import { tellTally } from '../bench/figure.ts';
+import { settleMicrotasks } from '../harness/fake-clock.ts';
 import { HOSTILE } from './addresses.ts';
-import { openAgent, openPusher } from './opened.ts';
+import { openAgent, openPusher } from './push-fixture.ts';
+import { pushTask, unknownFor, untakenFor } from './push-task.ts';
 import { answer, type Script, type ScriptedAgent } from './scripted-agent.ts';
-import { pushTask, unknownFor, untakenFor } from './tasks.ts';
 
 const accept: Script = (socket) => socket.write(answer(202));
 const TAKEN = { kind: 'acknowledged', status: 202 };

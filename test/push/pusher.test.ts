@@ -1,10 +1,10 @@
 /** Pushes over real sockets: what is sent, what each answer comes to, and what is certain when none comes. */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { settleMicrotasks } from '../fakes/clock.ts';
-import { openAgent, openPusher } from './opened.ts';
+import { settleMicrotasks } from '../harness/fake-clock.ts';
+import { openAgent, openPusher } from './push-fixture.ts';
+import { pushTask, TASK, unknownFor, untakenFor } from './push-task.ts';
 import { answer, type Received } from './scripted-agent.ts';
-import { pushTask, TASK, unknownFor, untakenFor } from './tasks.ts';
 
 const headersOf = (request: Received | undefined) => Object.fromEntries(request?.headers ?? []);
 

@@ -1,11 +1,11 @@
 /** Pushes over TLS: an agent that proves who it is gets its task, and nobody else gets a byte of it. */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { settleMicrotasks } from '../fakes/clock.ts';
+import { settleMicrotasks } from '../harness/fake-clock.ts';
 import { makeCertificate } from './certificate.ts';
-import { openAgent, openPusher } from './opened.ts';
+import { openAgent, openPusher } from './push-fixture.ts';
+import { pushTask, untakenFor } from './push-task.ts';
 import { answer } from './scripted-agent.ts';
-import { pushTask, untakenFor } from './tasks.ts';
 
 const DAY_MS = 86_400_000;
 const nowMs = Date.now();

@@ -10,7 +10,7 @@ import {
   gateway,
   hand,
   startPulling,
-} from './agent-stand.ts';
+} from './agent-fixture.ts';
 import { elapse, pass } from './kit-clock.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';

@@ -1,7 +1,7 @@
 /** The client's calls: what each sends, where the secret goes, and what createClient refuses. */
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient, TaskGatewayError } from '../../sdk/index.ts';
-import { ADMIN, AUTH, connect, submission } from './calls-stand.ts';
+import { ADMIN, AUTH, connect, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 
 describe('each operation is sent as the contract says', () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConnectionError } from '../../sdk/errors.ts';
-import { createFrameReader, type Frame } from '../../sdk/frames.ts';
+import { createFrameReader, type Frame } from '../../sdk/stream/frames.ts';
 
 const encoder = new TextEncoder();
 

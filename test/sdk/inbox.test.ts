@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type AgentOptions, isAuthentic } from '../../sdk/agent/index.ts';
-import { agent, assigned, clock, create, createManualHandler, gateway } from './agent-stand.ts';
+import { agent, assigned, clock, create, createManualHandler, gateway } from './agent-fixture.ts';
 import { elapse, pass, until } from './kit-clock.ts';
 
 describe('an agent that listens', () => {

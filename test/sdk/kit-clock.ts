@@ -1,7 +1,7 @@
 /** The kit's clock as a test moves it; its dice always fall in the middle. */
 import { vi } from 'vitest';
 import type { Clock } from '../../sdk/clock.ts';
-import { createFakeClock, type FakeClock } from '../fakes/clock.ts';
+import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 
 export type KitClock = Clock & FakeClock;
 

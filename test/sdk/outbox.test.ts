@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createOutbox, type KeptReport } from '../../sdk/agent/outbox.ts';
-import { agent, clock, create, gateway, hand, notices, startPulling } from './agent-stand.ts';
+import { agent, clock, create, gateway, hand, notices, startPulling } from './agent-fixture.ts';
 import { elapse, until } from './kit-clock.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';

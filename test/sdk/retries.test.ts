@@ -1,6 +1,6 @@
 /** When a call is sent again, when it is not, and how it ends in time. */
 import { describe, expect, test } from 'vitest';
-import { connect, refused, submission } from './calls-stand.ts';
+import { connect, refused, submission } from './calls-fixture.ts';
 import { createKitClock, elapse } from './kit-clock.ts';
 import { json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';

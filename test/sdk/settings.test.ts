@@ -1,7 +1,7 @@
 /** What a client is told, by options and by the environment, and what it tells: to a logger, and of raw answers. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createClient, type Logger } from '../../sdk/index.ts';
-import { ADMIN, AUTH, connect, refused, submission } from './calls-stand.ts';
+import { ADMIN, AUTH, connect, refused, submission } from './calls-fixture.ts';
 import { elapse } from './kit-clock.ts';
 import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';

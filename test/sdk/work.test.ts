@@ -15,7 +15,7 @@ import {
   hand,
   notices,
   startPulling,
-} from './agent-stand.ts';
+} from './agent-fixture.ts';
 import { pass } from './kit-clock.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';

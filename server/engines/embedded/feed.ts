@@ -7,11 +7,11 @@
  * reading. In an outage the reader waits; the life after it hints everybody.
  */
 import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
-import type { Hints } from '../hints.ts';
+import type { Notifications } from '../notifications.ts';
 import type { SharedReads } from '../shared-reads.ts';
-import type { Life } from './life.ts';
-import type { Lives } from './lives.ts';
-import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './rows.ts';
+import type { Generation } from './generation.ts';
+import type { Generations } from './recovery.ts';
+import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './sqlite/row-keys.ts';
 
 /** Events read at a time, so few that nobody notices; the next slice is read when the reader has taken this one. */
 const SLICE = 32;
@@ -28,7 +28,11 @@ type Entry = {
 /** What follows a place; of an empty slice also how many events of the session are gone. */
 export type Slice = { readonly entries: readonly Entry[]; readonly gone: number };
 
-type Deps = { readonly lives: Lives; readonly hints: Hints; readonly slices: SharedReads<Slice> };
+type Deps = {
+  readonly generations: Generations;
+  readonly notifications: Notifications;
+  readonly slices: SharedReads<Slice>;
+};
 
 /** Reads a feed as the port promises it. */
 export async function* readFeed(
@@ -37,10 +41,10 @@ export async function* readFeed(
   after: Cursor | null,
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem> {
-  const life = deps.lives.live();
-  const listener = deps.hints.listen(`feed:${session}`, signal);
+  const generation = deps.generations.current();
+  const listener = deps.notifications.listen(`feed:${session}`, signal);
   try {
-    const start = await findStart(life, session, after);
+    const start = await findStart(generation, session, after);
     let { from, number } = start;
     if (start.missed && !signal.aborted) yield { gap: true };
     const { to } = eventRange(session);
@@ -61,13 +65,13 @@ export async function* readFeed(
 }
 
 /** Behind the cursor's event if it is stored in this session; else at the beginning, behind what was trimmed. */
-async function findStart(life: Life, session: string, after: Cursor | null): Promise<Position> {
+async function findStart(generation: Generation, session: string, after: Cursor | null): Promise<Position> {
   const key = after === null ? undefined : eventKey(session, after);
-  const event = key === undefined ? undefined : await life.storage.get(key);
+  const event = key === undefined ? undefined : await generation.storage.get(key);
   if (key !== undefined && event !== undefined) {
     return { from: afterKey(key), number: readEvent(event).number, missed: false };
   }
-  const number = Number((await life.storage.get(trimmedKey(session))) ?? 0);
+  const number = Number((await generation.storage.get(trimmedKey(session))) ?? 0);
   return { from: eventRange(session).from, number, missed: number > 0 };
 }
 
@@ -79,22 +83,22 @@ async function readSlice(
   to: string,
   number: number,
 ): Promise<readonly Entry[]> {
-  const life = deps.lives.present();
-  if (!life) return [];
+  const generation = deps.generations.currentOrNull();
+  if (!generation) return [];
   try {
-    const { entries, gone } = await deps.slices.read(from, () => readStored(life, session, from, to));
+    const { entries, gone } = await deps.slices.read(from, () => readStored(generation, session, from, to));
     if (gone > number) throw trimmed(session);
     return entries;
   } catch (error) {
-    if (error instanceof FeedTrimmed || deps.lives.present() === life) throw error;
+    if (error instanceof FeedTrimmed || deps.generations.currentOrNull() === generation) throw error;
     return [];
   }
 }
 
-async function readStored(life: Life, session: string, from: string, to: string): Promise<Slice> {
-  const rows = await life.storage.scan({ from, to }, SLICE);
+async function readStored(generation: Generation, session: string, from: string, to: string): Promise<Slice> {
+  const rows = await generation.storage.scan({ from, to }, SLICE);
   if (rows.length === 0) {
-    return { entries: [], gone: Number((await life.storage.get(trimmedKey(session))) ?? 0) };
+    return { entries: [], gone: Number((await generation.storage.get(trimmedKey(session))) ?? 0) };
   }
   return { entries: rows.map(([key, text]) => readEntry(key, text)), gone: 0 };
 }

@@ -2,10 +2,10 @@
  * The listings of the port: of what is open from memory, of what is stored by key ranges. Each waits until all that
  * was decided before the call is durable, so that no item rests on a commit that may be lost.
  */
-import type { Lists, Page, Standing } from '../../ports/store.ts';
+import type { AgentStatus, Lists, Page } from '../../ports/store.ts';
 import { UNREPORTED_MS } from './apply.ts';
-import type { Life } from './life.ts';
-import type { Presence } from './presence.ts';
+import type { Generation } from './generation.ts';
+import type { Contacts } from './memory/contacts.ts';
 import {
   agentListing,
   LISTING_ALL,
@@ -15,114 +15,124 @@ import {
   rangeOf,
   sessionListing,
   unreportedListing,
-} from './rows.ts';
+} from './sqlite/row-keys.ts';
 
 export type Ask = { readonly after?: string; readonly limit: number };
-type Placed<T> = { readonly item: T; readonly place: string };
+type Positioned<T> = { readonly item: T; readonly position: string };
 
 /** An agent as it stands in memory; undefined without a record. */
-export function describeAgent(life: Life, presence: Presence, agentId: string): Standing | undefined {
-  const entry = life.agents.get(agentId);
+export function describeAgent(
+  generation: Generation,
+  contacts: Contacts,
+  agent_id: string,
+): AgentStatus | undefined {
+  const entry = generation.agents.get(agent_id);
   if (!entry) return undefined;
   return {
     record: entry.record,
     revision: entry.revision,
-    held: life.agents.slots.count(agentId),
-    lastGrantMs: presence.lastGrantMs(agentId),
-    contact: presence.contact(agentId),
+    slots: generation.agents.slots.count(agent_id),
+    lastGrantMs: contacts.lastGrantMs(agent_id),
+    contact: contacts.contactOf(agent_id),
   };
 }
 
 /** Answers one page of a listing. */
 export async function listPage<Q extends keyof Lists>(
-  life: Life,
-  presence: Presence,
+  generation: Generation,
+  contacts: Contacts,
   nowMs: number,
   query: Q,
   ask: Lists[Q]['ask'],
   page: Ask,
 ): Promise<Page<Lists[Q]['item']>> {
-  const seq = life.groups.lastSeq();
+  const seq = generation.commits.lastSeq();
   // One more than asked tells whether there is more.
   const wanted = { ...page, limit: page.limit + 1 };
-  const inMemory = listFromMemory(life, presence, query, ask, wanted);
-  await life.groups.whenDurable(seq);
-  const found = inMemory ?? (await listFromRows(life, nowMs, query, ask, wanted));
+  const inMemory = listFromMemory(generation, contacts, query, ask, wanted);
+  await generation.commits.whenDurable(seq);
+  const found = inMemory ?? (await listFromRows(generation, nowMs, query, ask, wanted));
   const items = found.slice(0, page.limit);
-  const next = found.length > page.limit ? (items.at(-1)?.place ?? null) : null;
+  const next = found.length > page.limit ? (items.at(-1)?.position ?? null) : null;
   return { items: items.map(({ item }) => item) as Lists[Q]['item'][], next };
 }
 
 type AnyItem = Lists[keyof Lists]['item'];
 
 function listFromMemory<Q extends keyof Lists>(
-  life: Life,
-  presence: Presence,
+  generation: Generation,
+  contacts: Contacts,
   query: Q,
   ask: Lists[Q]['ask'],
   { after, limit }: Ask,
-): readonly Placed<AnyItem>[] | undefined {
+): readonly Positioned<AnyItem>[] | undefined {
   switch (query) {
     case 'slots': {
-      const { agentId } = ask as Lists['slots']['ask'];
-      return life.agents.slots.list(agentId, after, limit).map(placeItem);
+      const { agent_id } = ask as Lists['slots']['ask'];
+      return generation.agents.slots.list(agent_id, after, limit).map(positionItem);
     }
     case 'waiting': {
       const { tags } = ask as Lists['waiting']['ask'];
-      return life.waiters.list(tags, after, limit).map(placeItem);
+      return generation.waiting.list(tags, after, limit).map(positionItem);
     }
     case 'agents':
-      return life.agents.list(after, limit).flatMap((place) => {
-        const item = describeAgent(life, presence, place);
-        return item ? [{ item, place }] : [];
+      return generation.agents.list(after, limit).flatMap((position) => {
+        const item = describeAgent(generation, contacts, position);
+        return item ? [{ item, position }] : [];
       });
     default:
       return undefined;
   }
 }
 
-function placeItem({ request_id, place }: { request_id: string; place: string }): Placed<AnyItem> {
-  return { item: { request_id }, place };
+function positionItem({
+  request_id,
+  position,
+}: {
+  request_id: string;
+  position: string;
+}): Positioned<AnyItem> {
+  return { item: { request_id }, position };
 }
 
 /** Newest first: the ranges are read from the end. */
 async function listFromRows<Q extends keyof Lists>(
-  life: Life,
+  generation: Generation,
   nowMs: number,
   query: Q,
   ask: Lists[Q]['ask'],
   { after, limit }: Ask,
-): Promise<readonly Placed<AnyItem>[]> {
+): Promise<readonly Positioned<AnyItem>[]> {
   if (query === 'unreported') {
-    const listing = unreportedListing((ask as Lists['unreported']['ask']).agentId);
+    const listing = unreportedListing((ask as Lists['unreported']['ask']).agent_id);
     const range = { from: `${listing}/${padMs(nowMs - UNREPORTED_MS + 1)}/`, to: rangeOf(listing).to };
-    return await readNewest(life, listing, range, after, limit, (request_id) => ({ request_id }));
+    return await readNewest(generation, listing, range, after, limit, (request_id) => ({ request_id }));
   }
-  const { session, agentId } = ask as Lists['tasks']['ask'];
+  const { session, agent_id } = ask as Lists['tasks']['ask'];
   const listing =
     session !== undefined
       ? sessionListing(session)
-      : agentId !== undefined
-        ? agentListing(agentId)
+      : agent_id !== undefined
+        ? agentListing(agent_id)
         : LISTING_ALL;
-  return await readNewest(life, listing, rangeOf(listing), after, limit, (request_id, place) => ({
+  return await readNewest(generation, listing, rangeOf(listing), after, limit, (request_id, position) => ({
     request_id,
-    place,
+    position,
   }));
 }
 
 async function readNewest(
-  life: Life,
+  generation: Generation,
   listing: string,
   range: Range,
   after: string | undefined,
   limit: number,
-  describe: (request_id: string, place: string) => AnyItem,
-): Promise<readonly Placed<AnyItem>[]> {
+  describe: (request_id: string, position: string) => AnyItem,
+): Promise<readonly Positioned<AnyItem>[]> {
   const to = after === undefined ? range.to : `${listing}/${after}`;
-  const rows = to > range.from ? await life.storage.scan({ from: range.from, to }, limit, true) : [];
+  const rows = to > range.from ? await generation.storage.scan({ from: range.from, to }, limit, true) : [];
   return rows.map(([key]) => {
-    const place = key.slice(listing.length + 1);
-    return { item: describe(lastPart(key), place), place };
+    const position = key.slice(listing.length + 1);
+    return { item: describe(lastPart(key), position), position };
   });
 }

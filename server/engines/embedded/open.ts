@@ -8,18 +8,18 @@ import type { Keyv } from 'keyv';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
-import { openDatabase, openReader } from './database.ts';
-import { makeFolder } from './folder.ts';
-import { createSqliteAdapter, writeHere } from './keyv-sqlite.ts';
-import type { OpenStorage } from './lives.ts';
-import { takeLock } from './lock.ts';
-import { openKeyv } from './ordered-storage.ts';
+import type { OpenStorage } from './recovery.ts';
+import { openDatabase, openReader } from './sqlite/database.ts';
+import { makeFolder } from './sqlite/folder.ts';
+import { createSqliteAdapter, writeHere } from './sqlite/keyv-adapter.ts';
+import { takeLock } from './sqlite/lock.ts';
+import { openKeyv } from './sqlite/ordered-storage.ts';
+import { startWriter } from './sqlite/writer.ts';
 import { createEmbeddedStore } from './store.ts';
-import { startWriter } from './writer.ts';
 
 const SQLITE_SCHEME = 'sqlite:';
 const INSPECTION = new URL(
-  import.meta.url.endsWith('.ts') ? './inspection-thread.ts' : './inspection-thread.js',
+  import.meta.url.endsWith('.ts') ? './sqlite/inspection-thread.ts' : './sqlite/inspection-thread.js',
   import.meta.url,
 );
 

@@ -11,31 +11,31 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import {
+  type AgentChanges,
+  type AgentStatus,
   type Batch,
-  type Changes,
+  type CommitResult,
   type Kinds,
-  type Outcome,
   type Ref,
-  type Standing,
   type Store,
   type Stored,
   StoreUnavailable,
 } from '../../ports/store.ts';
-import { type Alarm, createAlarm } from '../alarm.ts';
-import { createHints, type Hints } from '../hints.ts';
+import { createDueTimer, type DueTimer } from '../due-timer.ts';
+import { createNotifications, type Notifications } from '../notifications.ts';
 import { createSharedReads, type SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
-import { LEASE_MS } from './due-list.ts';
 import { readFeed, type Slice } from './feed.ts';
-import { judgeBatch } from './judge.ts';
-import { type Brought, decideWith, lookUp, openEnvelope, rowKeyOf, wantsOf } from './known.ts';
-import type { Life } from './life.ts';
+import type { Generation } from './generation.ts';
 import { describeAgent, listPage } from './lists.ts';
-import { createLives, type Lives, type OpenStorage } from './lives.ts';
-import { createPresence, type Presence } from './presence.ts';
-import { readEnvelope } from './rows.ts';
-import { trimTurn } from './trim.ts';
+import { lookUp, openEnvelope, type Prefetched, prefetchAndDecide, readsOf, rowKeyOf } from './lookup.ts';
+import { type Contacts, createContacts } from './memory/contacts.ts';
+import { LEASE_MS } from './memory/due-queue.ts';
+import { findConflict } from './preconditions.ts';
+import { createGenerations, type Generations, type OpenStorage } from './recovery.ts';
+import { trimTurn } from './retention.ts';
+import { readEnvelope } from './sqlite/row-keys.ts';
 
 export type EngineDeps = {
   readonly openStorage: OpenStorage;
@@ -47,13 +47,13 @@ export type EngineDeps = {
 
 /** The parts of a running engine. */
 type Engine = {
-  readonly lives: Lives;
-  readonly presence: Presence;
-  readonly hints: Hints;
+  readonly generations: Generations;
+  readonly contacts: Contacts;
+  readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
-  readonly alarm: Alarm;
+  readonly dueTimer: DueTimer;
   /** Sessions that got events since retention looked at them last. */
-  readonly crowded: Set<string>;
+  readonly overLimitSessions: Set<string>;
   nowMs(): number;
 };
 
@@ -65,32 +65,37 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   const { clock, wallMs = Date.now } = deps;
   const offsetMs = wallMs() - clock.monotonicMs();
   const nowMs = (): number => Math.floor(offsetMs + clock.monotonicMs());
-  const hints = createHints();
+  const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
-  let lives: Lives | null = null;
-  const alarm = createAlarm({ clock, hints, nowMs, earliestMs: () => lives?.present()?.due.earliestMs() });
-  lives = await createLives({
+  let generations: Generations | null = null;
+  const dueTimer = createDueTimer({
+    clock,
+    notifications,
+    nowMs,
+    earliestMs: () => generations?.currentOrNull()?.due.earliestMs(),
+  });
+  generations = await createGenerations({
     ...deps,
     answerWithinMs: ANSWER_WITHIN_MS,
     nowMs,
     onDurable(topics) {
       slices.forget();
-      for (const topic of topics) if (topic !== 'due') hints.notify(topic);
-      if (topics.has('due')) alarm.look();
+      for (const topic of topics) if (topic !== 'due') notifications.notify(topic);
+      if (topics.has('due')) dueTimer.update();
     },
     onBack() {
       slices.forget();
-      hints.notifyAll();
-      alarm.look();
+      notifications.notifyAll();
+      dueTimer.update();
     },
   });
   const engine: Engine = {
-    lives,
-    presence: createPresence(nowMs()),
-    hints,
+    generations,
+    contacts: createContacts(nowMs()),
+    notifications,
     slices,
-    alarm,
-    crowded: new Set(),
+    dueTimer,
+    overLimitSessions: new Set(),
     nowMs,
   };
   return {
@@ -98,101 +103,102 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     ...createReads(engine),
     ...createWrites(engine),
     ...createFollowing(engine),
-    health: lives.health,
+    health: generations.health,
     close: () =>
-      engine.lives.close(() => {
-        hints.close();
-        alarm.look();
+      engine.generations.close(() => {
+        notifications.close();
+        dueTimer.update();
       }),
   };
 }
 
-function createReads(engine: Engine): Pick<Store, 'get' | 'standing' | 'changes' | 'list'> {
-  const { lives, presence, nowMs } = engine;
+function createReads(engine: Engine): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
+  const { generations, contacts, nowMs } = engine;
   return {
     async get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined> {
-      const life = lives.live();
-      const known = lookUp(life, kind, id, nowMs());
+      const generation = generations.current();
+      const known = lookUp(generation, kind, id, nowMs());
       if (known) {
-        await life.groups.whenDurable(known.seq);
+        await generation.commits.whenDurable(known.seq);
         return known.stored;
       }
       if (kind === 'agent') return undefined;
-      const text = await life.storage.get(rowKeyOf(kind, id));
+      const text = await generation.storage.get(rowKeyOf(kind, id));
       const stored = text === undefined ? undefined : openEnvelope(readEnvelope(text), nowMs());
       return stored as Stored<Kinds[K]> | undefined;
     },
 
-    standing: async (agentId) => await readStanding(engine, lives.live(), agentId),
+    getAgentStatus: async (agent_id) => await readStanding(engine, generations.current(), agent_id),
 
-    async changes(after): Promise<Changes> {
-      const life = lives.live();
-      const { agents } = life;
+    async readAgentChanges(after): Promise<AgentChanges> {
+      const generation = generations.current();
+      const { agents } = generation;
       const since = after === null ? undefined : agents.changes.since(after);
       const ids = since?.changed ?? agents.list(undefined, agents.count());
-      const changed = ids.flatMap((id) => describeAgent(life, presence, id) ?? []);
+      const changed = ids.flatMap((id) => describeAgent(generation, contacts, id) ?? []);
       const reset = since === undefined;
-      return { reset, changed, gone: since?.gone ?? [], cursor: agents.changes.cursor() };
+      return { reset, changed, removed: since?.gone ?? [], cursor: agents.changes.cursor() };
     },
 
-    list: async (query, ask, page) => await listPage(lives.live(), presence, nowMs(), query, ask, page),
+    list: async (query, ask, page) =>
+      await listPage(generations.current(), contacts, nowMs(), query, ask, page),
   };
 }
 
 /** Held back until the last commit that touched the agent is durable. */
 async function readStanding(
-  { presence }: Engine,
-  life: Life,
-  agentId: string,
-): Promise<Standing | undefined> {
-  const seq = life.agents.get(agentId)?.seq ?? life.agents.removedSeq();
-  const standing = describeAgent(life, presence, agentId);
-  await life.groups.whenDurable(seq);
-  return standing;
+  { contacts }: Engine,
+  generation: Generation,
+  agent_id: string,
+): Promise<AgentStatus | undefined> {
+  const seq = generation.agents.get(agent_id)?.seq ?? generation.agents.removedSeq();
+  const agentStatus = describeAgent(generation, contacts, agent_id);
+  await generation.commits.whenDurable(seq);
+  return agentStatus;
 }
 
-function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | 'touch' | 'trim'> {
-  const { lives, presence, alarm, crowded, nowMs } = engine;
+function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
+  const { generations, contacts, dueTimer, overLimitSessions, nowMs } = engine;
   let trimming: Promise<unknown> = Promise.resolve();
   return {
     async commit(batch) {
-      const life = lives.live();
-      const { seq, outcome } = await decideWith(life, wantsOf(life, batch), (brought) =>
-        decide(engine, life, brought, batch),
+      const generation = generations.current();
+      const { seq, outcome } = await prefetchAndDecide(generation, readsOf(generation, batch), (prefetched) =>
+        decide(engine, generation, prefetched, batch),
       );
       // A refusal, too, waits: what it rests on must last before anybody acts on it.
-      await life.groups.whenDurable(seq);
+      await generation.commits.whenDurable(seq);
       return outcome;
     },
 
-    async due(limit) {
-      const { due } = lives.live();
-      presence.noteSweep(nowMs());
+    async takeDue(limit) {
+      const { due } = generations.current();
+      contacts.noteSweep(nowMs());
       const taken = due.take(nowMs(), limit);
-      alarm.look();
+      dueTimer.update();
       return taken;
     },
 
-    async keep(held) {
-      const { due } = lives.live();
+    async renewLeases(held) {
+      const { due } = generations.current();
       for (const { ref, lease } of held) {
         if (due.isHeld(ref, lease)) due.set(ref, nowMs() + LEASE_MS, lease);
       }
-      alarm.look();
+      dueTimer.update();
     },
 
-    async touch(agentId, touch) {
-      const life = lives.live();
-      if (life.agents.get(agentId)) {
-        presence.noteTouch(agentId, touch, nowMs());
-        life.agents.changes.note(agentId);
+    async touch(agent_id, touch) {
+      const generation = generations.current();
+      if (generation.agents.get(agent_id)) {
+        contacts.noteTouch(agent_id, touch, nowMs());
+        generation.agents.changes.note(agent_id);
       }
-      return await readStanding(engine, life, agentId);
+      return await readStanding(engine, generation, agent_id);
     },
 
     trim(retention, limit) {
       const turn = trimming.then(() =>
-        trimTurn({ life: lives.live(), retention, nowMs: nowMs() }, limit, crowded),
+        trimTurn({ generation: generations.current(), retention, nowMs: nowMs() }, limit, overLimitSessions),
       );
       trimming = turn.catch(() => undefined);
       return turn;
@@ -203,34 +209,40 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
 /** Judges and applies in one go. An image that is half changed is none: whatever throws there ends its life. */
 function decide(
   engine: Engine,
-  life: Life,
-  brought: Brought,
+  generation: Generation,
+  prefetched: Prefetched,
   batch: Batch,
-): { readonly seq: number; readonly outcome: Outcome } {
+): { readonly seq: number; readonly outcome: CommitResult } {
   const nowMs = engine.nowMs();
   if (batch.notAfterMs !== undefined && nowMs > batch.notAfterMs) {
     throw new StoreUnavailable('The commit came too late: its caller has been answered already.');
   }
-  const refused = judgeBatch(life, brought, batch, nowMs);
-  if (refused) return { seq: life.groups.lastSeq(), outcome: refused };
+  const refused = findConflict(generation, prefetched, batch, nowMs);
+  if (refused) return { seq: generation.commits.lastSeq(), outcome: refused };
   try {
-    const { seq, revision } = applyBatch(life, brought, batch, nowMs, engine.presence);
-    if (batch.event) engine.crowded.add(batch.event.session);
+    const { seq, revision } = applyBatch(generation, prefetched, batch, nowMs, engine.contacts);
+    if (batch.event) engine.overLimitSessions.add(batch.event.session);
     return { seq, outcome: { ok: true, revision } };
   } catch (error) {
-    life.groups.fail(error instanceof Error ? error.message : String(error));
+    generation.commits.fail(error instanceof Error ? error.message : String(error));
     throw error;
   }
 }
 
-function createFollowing({ lives, hints, slices, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
+function createFollowing({
+  generations,
+  notifications,
+  slices,
+  dueTimer,
+}: Engine): Pick<Store, 'feed' | 'watch'> {
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
-    lives.live();
-    yield* watchTopic({ hints, alarm }, topic, signal);
+    generations.current();
+    yield* watchTopic({ notifications, dueTimer }, topic, signal);
   }
 
   return {
     watch,
-    feed: (session, after, signal) => readFeed({ lives, hints, slices }, session, after, signal),
+    feed: (session, after, signal) =>
+      readFeed({ generations, notifications, slices }, session, after, signal),
   };
 }

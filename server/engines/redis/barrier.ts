@@ -3,7 +3,7 @@
  * one small write, and a wait until replicas have it, and with it everything that was written before, by whomever.
  */
 import { StoreUnavailable } from '../../ports/store.ts';
-import type { Connection } from './connect.ts';
+import type { RedisClient } from './client.ts';
 
 export type Barrier = {
   /** Resolves when replicas have all that was written before the call; throws `StoreUnavailable` when they have not. */
@@ -14,15 +14,15 @@ export type Barrier = {
 const REPLICA_WITHIN_MS = 2_000;
 
 /** Creates it for a connection; `prefix` begins the key that is written. */
-export function createBarrier(connection: Connection, prefix: string): Barrier {
+export function createBarrier(client: RedisClient, prefix: string): Barrier {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
 
   async function run(): Promise<void> {
     // Sent together: until the wait is over, Redis reads nothing else of this connection.
     const [, acknowledged] = await Promise.all([
-      connection.send(['INCR', `${prefix}barrier`]),
-      connection.send(['WAIT', '1', String(REPLICA_WITHIN_MS)]),
+      client.send(['INCR', `${prefix}barrier`]),
+      client.send(['WAIT', '1', String(REPLICA_WITHIN_MS)]),
     ]);
     if (Number(acknowledged) > 0) return;
     throw new StoreUnavailable(

@@ -2,7 +2,7 @@
  * What a 2xx answer is worth on Redis, and whether the server at the other end can keep that word. It is asked at every
  * connection, because another server may stand in the place of the first; one that cannot is not used.
  */
-import type { Connection, Reply } from './connect.ts';
+import type { RedisClient, Reply } from './client.ts';
 
 /**
  * `disk`: it is on the disk of the primary (`appendfsync always`). `replica`: it is in the memory of the primary and of
@@ -13,46 +13,50 @@ export const DURABILITIES = ['disk', 'replica', 'memory'] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
 /** The server cannot be used as it is set up; trying again does not help. */
-export class UnfitServer extends Error {
+export class UnusableServer extends Error {
   override readonly name = 'UnfitServer';
 }
 
 const MAJOR_MIN = 7;
 
 /** Judges the server; answers what should be known of it though it is used, or throws `UnfitServer`. */
-export async function judgeServer(
-  connection: Connection,
+export async function validateServer(
+  client: RedisClient,
   durability: Durability,
 ): Promise<readonly string[]> {
-  const info = readInfo(String(await connection.send(['INFO'])));
-  const { peer } = connection;
+  const info = readInfo(String(await client.send(['INFO'])));
+  const { peer } = client;
   const major = Number.parseInt(info.get('redis_version') ?? '0', 10);
   if (major < MAJOR_MIN) {
-    throw new UnfitServer(
+    throw new UnusableServer(
       `${peer} is version ${info.get('redis_version')}; use ${MAJOR_MIN}.0 or later, or Valkey`,
     );
   }
   const policy = info.get('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction') {
-    throw new UnfitServer(
+    throw new UnusableServer(
       `${peer} may evict tasks (maxmemory-policy ${policy}); set maxmemory-policy noeviction`,
     );
   }
   const replicas = Number(info.get('connected_slaves') ?? 0);
   if (durability === 'replica') {
     if (replicas > 0) return [];
-    throw new UnfitServer(`${peer} has no replica, which REDIS_DURABILITY=replica waits for; connect one`);
+    throw new UnusableServer(`${peer} has no replica, which REDIS_DURABILITY=replica waits for; connect one`);
   }
-  const config = await readConfig(connection);
+  const config = await readConfig(client);
   if (!config)
     return [
       `${peer} does not let CONFIG GET be called: whether it keeps REDIS_DURABILITY=${durability} is unknown`,
     ];
-  return durability === 'disk' ? judgeDisk(peer, config, replicas) : warnOfMemory(peer, config);
+  return durability === 'disk' ? validateDisk(peer, config, replicas) : warnOfMemory(peer, config);
 }
 
 /** What is not written before it is answered, and what a failover would leave behind. */
-function judgeDisk(peer: string, config: ReadonlyMap<string, string>, replicas: number): readonly string[] {
+function validateDisk(
+  peer: string,
+  config: ReadonlyMap<string, string>,
+  replicas: number,
+): readonly string[] {
   const wanted = [
     ['appendonly', 'yes'],
     ['appendfsync', 'always'],
@@ -62,7 +66,7 @@ function judgeDisk(peer: string, config: ReadonlyMap<string, string>, replicas: 
   if (wrong.length > 0) {
     const is = wrong.map(([name]) => `${name} ${config.get(name)}`).join(', ');
     const should = wrong.map(([name, value]) => `${name} ${value}`).join(', ');
-    throw new UnfitServer(
+    throw new UnusableServer(
       `${peer} does not write to its disk before it answers (${is}); set ${should}, ` +
         'or REDIS_DURABILITY=memory if what was accepted may be lost with Redis',
     );
@@ -85,10 +89,10 @@ function warnOfMemory(peer: string, config: ReadonlyMap<string, string>): readon
 }
 
 /** The settings that matter; undefined where they may not be read. */
-async function readConfig(connection: Connection): Promise<ReadonlyMap<string, string> | undefined> {
+async function readConfig(client: RedisClient): Promise<ReadonlyMap<string, string> | undefined> {
   const names = ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'save'];
   try {
-    return pairsOf(await connection.send(['CONFIG', 'GET', ...names]));
+    return pairsOf(await client.send(['CONFIG', 'GET', ...names]));
   } catch {
     return undefined;
   }

@@ -6,17 +6,21 @@
  * reading. In an outage the reader waits; when the line is back everybody is hinted.
  */
 import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
-import type { Hints } from '../hints.ts';
+import type { Notifications } from '../notifications.ts';
 import type { SharedReads } from '../shared-reads.ts';
-import type { Reply } from './connect.ts';
-import type { Line } from './line.ts';
+import type { Reply } from './client.ts';
+import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 
 /** Events read at a time; the next slice is read when the reader has taken this one. */
 const SLICE = 100;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
 
-type Deps = { readonly line: Line; readonly hints: Hints; readonly slices: SharedReads<Slice> };
+type Deps = {
+  readonly connection: Connection;
+  readonly notifications: Notifications;
+  readonly slices: SharedReads<Slice>;
+};
 type Event = { readonly cursor: Cursor; readonly request_id: string };
 export type Slice = {
   readonly isStored: boolean;
@@ -31,8 +35,8 @@ export async function* readFeed(
   after: Cursor | null,
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem> {
-  deps.line.check();
-  const listener = deps.hints.listen(`feed:${session}`, signal);
+  deps.connection.requireUp();
+  const listener = deps.notifications.listen(`feed:${session}`, signal);
   try {
     if (signal.aborted) return;
     const known = after !== null && CURSOR.test(after) ? after : '';
@@ -68,14 +72,19 @@ async function readOn(deps: Deps, session: string, position: string): Promise<Sl
 }
 
 async function readSlice(
-  { line }: Deps,
+  { connection }: Deps,
   session: string,
   cursor: string,
   mode: 'start' | 'on',
 ): Promise<Slice> {
-  const reply = (await line.call(scripts.feed, [session, cursor, mode, String(SLICE)])) as readonly Reply[];
-  const [isStored, trimmedAt, told] = reply;
-  const texts = told as readonly string[];
+  const reply = (await connection.call(scripts.feed, [
+    session,
+    cursor,
+    mode,
+    String(SLICE),
+  ])) as readonly Reply[];
+  const [isStored, trimmedAt, entries] = reply;
+  const texts = entries as readonly string[];
   const events: Event[] = [];
   for (let index = 0; index + 1 < texts.length; index += 2) {
     events.push({ cursor: texts[index] ?? '', request_id: texts[index + 1] ?? '' });
@@ -84,8 +93,8 @@ async function readSlice(
 }
 
 /** Whether events behind the position were trimmed away. */
-function isMissing({ trimmed: mark }: Slice, position: Cursor | ''): boolean {
-  return mark !== null && (position === '' || isLater(mark, position));
+function isMissing({ trimmed: highWaterMark }: Slice, position: Cursor | ''): boolean {
+  return highWaterMark !== null && (position === '' || isLater(highWaterMark, position));
 }
 
 function isLater(cursor: Cursor, other: Cursor): boolean {

@@ -1,17 +1,17 @@
 /** The listings of the port, each a range of one sorted set, or of several that are merged. */
 import type { Lists, Page } from '../../ports/store.ts';
-import type { Reply } from './connect.ts';
-import type { Line } from './line.ts';
+import { readAgentStatus } from './agent-status.ts';
+import type { Reply } from './client.ts';
+import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
-import { readStanding } from './standing.ts';
 
 type Ask = { readonly after?: string; readonly limit: number };
 type AnyItem = Lists[keyof Lists]['item'];
-type Placed = { readonly item: AnyItem; readonly place: string };
+type Positioned = { readonly item: AnyItem; readonly position: string };
 
 /** Answers one page of a listing. */
 export async function listPage<Q extends keyof Lists>(
-  line: Line,
+  connection: Connection,
   query: Q,
   ask: Lists[Q]['ask'],
   { after, limit }: Ask,
@@ -19,11 +19,11 @@ export async function listPage<Q extends keyof Lists>(
   const [listing, asked] = listingOf(query, ask);
   // One more than asked tells whether there is more.
   const from = after === undefined ? '' : query === 'slots' ? numberOf(after) : after;
-  const reply = await line.call(scripts.list, [listing, from, String(limit + 1), ...asked]);
-  const [resumed, told] = reply as readonly Reply[];
-  const found = (told as readonly Reply[]).flatMap((one) => placeItem(query, resumed, one));
+  const reply = await connection.call(scripts.list, [listing, from, String(limit + 1), ...asked]);
+  const [resumed, entries] = reply as readonly Reply[];
+  const found = (entries as readonly Reply[]).flatMap((one) => positionItem(query, resumed, one));
   const items = found.slice(0, limit);
-  const next = found.length > limit ? (items.at(-1)?.place ?? null) : null;
+  const next = found.length > limit ? (items.at(-1)?.position ?? null) : null;
   return { items: items.map(({ item }) => item) as Lists[Q]['item'][], next };
 }
 
@@ -38,27 +38,27 @@ function listingOf<Q extends keyof Lists>(
     case 'agents':
       return ['agents', []];
     case 'tasks': {
-      const { session, agentId } = ask as Lists['tasks']['ask'];
+      const { session, agent_id } = ask as Lists['tasks']['ask'];
       if (session !== undefined) return ['by-session', [session]];
-      return agentId !== undefined ? ['by-agent', [agentId]] : ['all', []];
+      return agent_id !== undefined ? ['by-agent', [agent_id]] : ['all', []];
     }
     default:
-      return [query, [(ask as Lists['slots' | 'unreported']['ask']).agentId]];
+      return [query, [(ask as Lists['slots' | 'unreported']['ask']).agent_id]];
   }
 }
 
-function placeItem(query: keyof Lists, resumed: Reply | undefined, told: Reply): readonly Placed[] {
+function positionItem(query: keyof Lists, resumed: Reply | undefined, reply: Reply): readonly Positioned[] {
   if (query === 'agents') {
-    const [place, agent] = told as readonly Reply[];
-    const item = readStanding(resumed, agent);
-    return item ? [{ item, place: String(place) }] : [];
+    const [position, agent] = reply as readonly Reply[];
+    const item = readAgentStatus(resumed, agent);
+    return item ? [{ item, position: String(position) }] : [];
   }
-  const place = String(told);
-  const request_id = place.slice(place.indexOf('/') + 1);
-  return [{ item: query === 'tasks' ? { request_id, place } : { request_id }, place }];
+  const position = String(reply);
+  const request_id = position.slice(position.indexOf('/') + 1);
+  return [{ item: query === 'tasks' ? { request_id, position } : { request_id }, position }];
 }
 
 /** The number of the grant in a slot's place; whatever is none is before all. */
-function numberOf(place: string): string {
-  return /^\d+/.exec(place)?.[0] ?? '0';
+function numberOf(position: string): string {
+  return /^\d+/.exec(position)?.[0] ?? '0';
 }

@@ -3,15 +3,15 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
-import { createAlarm } from '../alarm.ts';
-import { createHints } from '../hints.ts';
+import { createDueTimer } from '../due-timer.ts';
+import { createNotifications } from '../notifications.ts';
 import { createSharedReads } from '../shared-reads.ts';
 import type { RedisAddress } from './address.ts';
 import { createBarrier, NO_BARRIER } from './barrier.ts';
-import { type ConnectOptions, connectPrimary, type Reply } from './connect.ts';
-import { type Durability, judgeServer } from './durability.ts';
+import { type ConnectOptions, connectPrimary, type Reply } from './client.ts';
+import { type Connection, type Opened, openConnection } from './connection.ts';
+import { type Durability, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
-import { type Line, type Opened, openLine } from './line.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createRedisStore } from './store.ts';
 import { createStoreTime, type StoreTime } from './store-time.ts';
@@ -46,55 +46,55 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : learned;
   const tellTime = (): string => (testMs ? String(testMs()) : '');
   const name = randomBytes(9).toString('base64url');
-  const hints = createHints();
+  const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
   const nextDue: { ms: number | undefined } = { ms: undefined };
-  const alarm = createAlarm({ clock, hints, nowMs: time.nowMs, earliestMs: () => nextDue.ms });
+  const dueTimer = createDueTimer({ clock, notifications, nowMs: time.nowMs, earliestMs: () => nextDue.ms });
 
-  let told = '';
+  let reply = '';
   function warn(warnings: readonly string[]): void {
-    if (warnings.join() !== told) for (const warning of warnings) log.warn({}, warning);
-    told = warnings.join();
+    if (warnings.join() !== reply) for (const warning of warnings) log.warn({}, warning);
+    reply = warnings.join();
   }
 
   /** A hint is when something is due, or nothing; who made it so; and what changed. */
   function onHint(message: string): void {
     slices.forget();
     const [, due, by, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
-    for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) hints.notify(topic);
+    for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) notifications.notify(topic);
     if (!due) return;
     const atMs = by === name ? Number(due) : Math.max(Number(due), time.nowMs() + LEAVE_TO_OTHERS_MS);
     nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, atMs);
-    alarm.look();
+    dueTimer.update();
   }
 
   async function open(epoch: string, options: ConnectOptions): Promise<Opened> {
-    const connection = await connect(deps.address, options);
-    const giveUp = (): void => connection.destroy();
+    const client = await connect(deps.address, options);
+    const giveUp = (): void => client.destroy();
     options.signal.addEventListener('abort', giveUp, { once: true });
     try {
       options.signal.throwIfAborted();
-      warn(await judgeServer(connection, deps.durability));
-      await connection.listen(`${prefix}hints`, onHint);
-      await loadScripts(connection);
+      warn(await validateServer(client, deps.durability));
+      await client.listen(`${prefix}hints`, onHint);
+      await loadScripts(client);
       const sentMs = clock.monotonicMs();
       const founded = randomBytes(9).toString('base64url');
-      const reply = await runScript(connection, scripts.open, ['1', prefix, epoch, tellTime(), founded]);
+      const reply = await runScript(client, scripts.open, ['1', prefix, epoch, tellTime(), founded]);
       const [nowMs, opened] = reply as readonly Reply[];
       time.learn(Number(nowMs), sentMs);
-      const barrier = deps.durability === 'replica' ? createBarrier(connection, prefix) : NO_BARRIER;
+      const barrier = deps.durability === 'replica' ? createBarrier(client, prefix) : NO_BARRIER;
       // A replica that is connected may still be far behind: the first round waits until it is not.
       await barrier.pass();
-      return { connection, barrier, epoch: String(opened) };
+      return { client, barrier, epoch: String(opened) };
     } catch (error) {
-      connection.destroy();
+      client.destroy();
       throw error;
     } finally {
       options.signal.removeEventListener('abort', giveUp);
     }
   }
 
-  const line: Line = await openLine({
+  const connection: Connection = await openConnection({
     clock,
     log,
     prefix,
@@ -102,9 +102,9 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     open,
     onBack() {
       slices.forget();
-      hints.notifyAll();
-      alarm.look();
+      notifications.notifyAll();
+      dueTimer.update();
     },
   });
-  return createRedisStore({ line, hints, slices, alarm, clock, time, nextDue, name });
+  return createRedisStore({ connection, notifications, slices, dueTimer, clock, time, nextDue, name });
 }

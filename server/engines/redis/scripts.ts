@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Connection, Reply } from './connect.ts';
+import type { RedisClient, Reply } from './client.ts';
 
 export type Script = {
   readonly name: string;
@@ -30,11 +30,11 @@ function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelu
 export const scripts = {
   open: readScript('open', null, []),
   get: readScript('get', 'no-writes'),
-  standing: readScript('standing', 'no-writes', ['prelude', 'agents']),
+  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'agents']),
   changes: readScript('changes', 'no-writes', ['prelude', 'agents']),
   list: readScript('list', 'no-writes', ['prelude', 'agents']),
   feed: readScript('feed', 'no-writes'),
-  commit: readScript('commit', null, ['prelude', 'agents', 'tasks', 'judge', 'apply']),
+  commit: readScript('commit', null, ['prelude', 'agents', 'tasks', 'preconditions', 'apply']),
   due: readScript('due', null),
   keep: readScript('keep', null),
   touch: readScript('touch', null, ['prelude', 'agents']),
@@ -43,19 +43,19 @@ export const scripts = {
 
 /** Runs a script by its name; where Redis has lost it, by its text. */
 export async function runScript(
-  connection: Connection,
+  client: RedisClient,
   script: Script,
-  told: readonly string[],
+  args: readonly string[],
 ): Promise<Reply> {
   try {
-    return await connection.send(['EVALSHA', script.sha, ...told]);
+    return await client.send(['EVALSHA', script.sha, ...args]);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return await connection.send(['EVAL', script.text, ...told]);
+    return await client.send(['EVAL', script.text, ...args]);
   }
 }
 
 /** Makes all scripts known to Redis. */
-export async function loadScripts(connection: Connection): Promise<void> {
-  await Promise.all(Object.values(scripts).map(({ text }) => connection.send(['SCRIPT', 'LOAD', text])));
+export async function loadScripts(client: RedisClient): Promise<void> {
+  await Promise.all(Object.values(scripts).map(({ text }) => client.send(['SCRIPT', 'LOAD', text])));
 }

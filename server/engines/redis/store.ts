@@ -13,32 +13,32 @@
 import type { Clock } from '../../ports/clock.ts';
 import {
   type Batch,
+  type CommitResult,
   type Kinds,
-  type Outcome,
   type Ref,
   type Store,
   StoreUnavailable,
   type Touch,
 } from '../../ports/store.ts';
-import type { Alarm } from '../alarm.ts';
-import type { Hints } from '../hints.ts';
+import type { DueTimer } from '../due-timer.ts';
+import type { Notifications } from '../notifications.ts';
 import type { SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
-import type { Reply } from './connect.ts';
+import { readAgentChanges, readAgentStatus } from './agent-status.ts';
+import type { Reply } from './client.ts';
+import { buildCommitArguments } from './commit-arguments.ts';
+import { ANSWER_WITHIN_MS, type Connection } from './connection.ts';
 import { readFeed, type Slice } from './feed.ts';
-import { ANSWER_WITHIN_MS, type Line } from './line.ts';
 import { listPage } from './lists.ts';
-import { planOf } from './plan.ts';
 import { scripts } from './scripts.ts';
-import { readChanges, readStanding } from './standing.ts';
 import type { StoreTime } from './store-time.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
-  readonly line: Line;
-  readonly hints: Hints;
+  readonly connection: Connection;
+  readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
-  readonly alarm: Alarm;
+  readonly dueTimer: DueTimer;
   readonly clock: Clock;
   readonly time: StoreTime;
   /** When the earliest entry is due, as far as this process was told. */
@@ -53,17 +53,17 @@ const TRIM_SLICE = 50;
 
 /** Creates the store over the parts. */
 export function createRedisStore(engine: Engine): Store {
-  const { line, hints, alarm, time } = engine;
+  const { connection, notifications, dueTimer, time } = engine;
   return {
     nowMs: time.nowMs,
     ...createReads(engine),
     ...createWrites(engine),
     ...createFollowing(engine),
-    health: line.health,
+    health: connection.health,
     async close() {
-      await line.close();
-      hints.close();
-      alarm.look();
+      await connection.close();
+      notifications.close();
+      dueTimer.update();
     },
   };
 }
@@ -74,29 +74,31 @@ const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
   input: ['i', 'ir'],
 };
 
-function createReads({ line }: Engine): Pick<Store, 'get' | 'standing' | 'changes' | 'list'> {
+function createReads({
+  connection,
+}: Engine): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   return {
     async get<K extends keyof Kinds>(kind: K, id: string) {
       const fields = FIELDS[kind];
-      const found = fields ? await line.read(`task:${id}`, ...fields) : [];
+      const found = fields ? await connection.read(`task:${id}`, ...fields) : [];
       const isThere = typeof found[0] === 'string';
       const [value, revision] = isThere
         ? found
-        : ((await line.call(scripts.get, [kind, id])) as readonly Reply[]);
+        : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
       if (typeof value !== 'string') return undefined;
       return { value: JSON.parse(value) as Kinds[K], revision: String(revision) };
     },
-    async standing(agentId) {
-      const [resumed, told] = (await line.call(scripts.standing, [agentId])) as readonly Reply[];
-      return readStanding(resumed, told);
+    async getAgentStatus(agent_id) {
+      const [resumed, reply] = (await connection.call(scripts.agentStatus, [agent_id])) as readonly Reply[];
+      return readAgentStatus(resumed, reply);
     },
-    changes: (after) => readChanges(line, after),
-    list: (query, ask, page) => listPage(line, query, ask, page),
+    readAgentChanges: (after) => readAgentChanges(connection, after),
+    list: (query, ask, page) => listPage(connection, query, ask, page),
   };
 }
 
-function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | 'touch' | 'trim'> {
-  const { line, alarm, clock, time, nextDue, name } = engine;
+function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
+  const { connection, dueTimer, clock, time, nextDue, name } = engine;
   let count = 0;
   /** A name for a revision or a lease. */
   const nextName = (): string => {
@@ -105,39 +107,42 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
   };
 
   return {
-    async commit(batch: Batch): Promise<Outcome> {
+    async commit(batch: Batch): Promise<CommitResult> {
       const revision = nextName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + ANSWER_WITHIN_MS;
-      const { plan, values } = planOf(batch, { by: name, revision, notAfterMs });
-      const [answer, agentId] = (await line.settle(scripts.commit, [plan, ...values])) as readonly Reply[];
-      return readOutcome(String(answer), revision, String(agentId));
+      const { plan, values } = buildCommitArguments(batch, { by: name, revision, notAfterMs });
+      const [answer, agent_id] = (await connection.callRepeatable(scripts.commit, [
+        plan,
+        ...values,
+      ])) as readonly Reply[];
+      return readOutcome(String(answer), revision, String(agent_id));
     },
 
-    async due(limit) {
+    async takeDue(limit) {
       const sentMs = clock.monotonicMs();
-      const reply = await line.call(scripts.due, [String(limit), nextName()]);
+      const reply = await connection.call(scripts.due, [String(limit), nextName()]);
       const [nowMs, nextMs, taken] = reply as readonly Reply[];
       time.learn(Number(nowMs), sentMs);
       nextDue.ms = nextMs === '' ? undefined : Number(nextMs);
-      alarm.look();
+      dueTimer.update();
       return pairsOf(taken as readonly string[]).map(([ref, lease]) => ({ ref: ref as Ref, lease }));
     },
 
-    async keep(held) {
-      line.check();
+    async renewLeases(held) {
+      connection.requireUp();
       if (held.length === 0) return;
-      await line.call(
+      await connection.call(
         scripts.keep,
         held.flatMap(({ ref, lease }) => [ref, lease]),
       );
     },
 
-    async touch(agentId, touch) {
-      const [resumed, told] = (await line.call(scripts.touch, [
-        agentId,
+    async touch(agent_id, touch) {
+      const [resumed, reply] = (await connection.call(scripts.touch, [
+        agent_id,
         ...tellTouch(touch),
       ])) as readonly Reply[];
-      return readStanding(resumed, told);
+      return readAgentStatus(resumed, reply);
     },
 
     async trim({ keepTasksMs, sessionEventsMax }, limit) {
@@ -145,7 +150,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
       for (let slices = 0; gone < limit && slices < TRIM_SLICES_MAX; slices += 1) {
         const room = Math.min(TRIM_SLICE, limit - gone);
         const args = [keepTasksMs, sessionEventsMax, room].map(String);
-        const [went, more] = (await line.call(scripts.trim, args)) as readonly Reply[];
+        const [went, more] = (await connection.call(scripts.trim, args)) as readonly Reply[];
         gone += Number(went);
         if (Number(went) === 0 && more !== 1) break;
       }
@@ -154,14 +159,14 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'due' | 'keep' | '
   };
 }
 
-function readOutcome(answer: string, revision: string, agentId: string): Outcome {
+function readOutcome(answer: string, revision: string, agent_id: string): CommitResult {
   switch (answer) {
     case 'ok':
       return { ok: true, revision };
     case 'late':
       throw new StoreUnavailable('The commit came too late: its caller has been answered already.');
     case 'free_agent':
-      return { ok: false, conflict: 'free_agent', agentId };
+      return { ok: false, conflict: 'free_agent', agent_id };
     case 'revision':
     case 'slot':
     case 'lease':
@@ -186,14 +191,19 @@ function pairsOf(texts: readonly string[]): readonly (readonly [string, string])
   return pairs;
 }
 
-function createFollowing({ line, hints, slices, alarm }: Engine): Pick<Store, 'feed' | 'watch'> {
+function createFollowing({
+  connection,
+  notifications,
+  slices,
+  dueTimer,
+}: Engine): Pick<Store, 'feed' | 'watch'> {
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
-    line.check();
-    yield* watchTopic({ hints, alarm }, topic, signal);
+    connection.requireUp();
+    yield* watchTopic({ notifications, dueTimer }, topic, signal);
   }
 
   return {
     watch,
-    feed: (session, after, signal) => readFeed({ line, hints, slices }, session, after, signal),
+    feed: (session, after, signal) => readFeed({ connection, notifications, slices }, session, after, signal),
   };
 }

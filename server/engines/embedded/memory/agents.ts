@@ -1,0 +1,130 @@
+/**
+ * The agents in memory: their records, the slots they hold, and for each tag those that may take one more.
+ *
+ * Invariant: an agent stands in the free set of each of its tags exactly while it has a record and holds fewer slots
+ * than its limit. Whoever changes a record or a slot goes through here, so the sets never lag behind.
+ */
+import BTreeModule from 'sorted-btree';
+import type { AgentRecord } from '../../../domain/agent.ts';
+import type { Revision } from '../../../ports/store.ts';
+import { type ChangeLog, createChangeLog } from './change-log.ts';
+import { createSlots, type Slots } from './slots.ts';
+
+const BTree = BTreeModule.default;
+
+/** An agent's record with the number of the last commit that touched the agent. */
+export type AgentEntry = { readonly record: AgentRecord; readonly revision: Revision; seq: number };
+
+export type Agents = {
+  get(agent_id: string): AgentEntry | undefined;
+  count(): number;
+  /** Agents by id, from behind one on. */
+  list(after: string | undefined, limit: number): readonly string[];
+  put(agent_id: string, record: AgentRecord, revision: Revision, seq: number): void;
+  remove(agent_id: string, seq: number): void;
+  /** Number of the last commit that removed an agent. */
+  removedSeq(): number;
+  grant(agent_id: string, id: string, seq: number): void;
+  release(agent_id: string, id: string, seq: number): void;
+  /** How many more tasks the agent may take; 0 without a record. */
+  freeSlots(agent_id: string): number;
+  /** An agent with one of the tags that may take one more. */
+  findFree(tags: readonly string[]): string | undefined;
+  readonly slots: Pick<Slots, 'count' | 'has' | 'list'>;
+  readonly changes: ChangeLog;
+};
+
+/** Creates an empty set of agents. */
+export function createAgents(run: number): Agents {
+  const entries = new Map<string, AgentEntry>();
+  const ids = new BTree<string, undefined>();
+  const slots = createSlots();
+  const changes = createChangeLog(run);
+  const free = createFreeSets();
+  let removedSeq = 0;
+
+  function freeSlots(agent_id: string): number {
+    const entry = entries.get(agent_id);
+    return entry ? Math.max(0, entry.record.limit - slots.count(agent_id)) : 0;
+  }
+
+  function refresh(agent_id: string, seq: number): void {
+    const entry = entries.get(agent_id);
+    free.put(agent_id, entry && freeSlots(agent_id) > 0 ? entry.record.agent_tags : undefined);
+    if (!entry) return;
+    entry.seq = seq;
+    changes.note(agent_id);
+  }
+
+  return {
+    get: (agent_id) => entries.get(agent_id),
+    count: () => entries.size,
+    list(after, limit) {
+      const found: string[] = [];
+      let id = ids.nextHigherKey(after);
+      while (id !== undefined && found.length < limit) {
+        found.push(id);
+        id = ids.nextHigherKey(id);
+      }
+      return found;
+    },
+    put(agent_id, record, revision, seq) {
+      if (!entries.has(agent_id)) ids.set(agent_id, undefined);
+      entries.set(agent_id, { record, revision, seq });
+      refresh(agent_id, seq);
+    },
+    remove(agent_id, seq) {
+      if (!entries.delete(agent_id)) return;
+      ids.delete(agent_id);
+      removedSeq = seq;
+      refresh(agent_id, seq);
+      changes.noteRemoved(agent_id);
+    },
+    removedSeq: () => removedSeq,
+    grant(agent_id, id, seq) {
+      slots.grant(agent_id, id);
+      refresh(agent_id, seq);
+    },
+    release(agent_id, id, seq) {
+      slots.release(agent_id, id);
+      refresh(agent_id, seq);
+    },
+    freeSlots,
+    findFree: free.find,
+    slots,
+    changes,
+  };
+}
+
+/** For each tag the agents that may take one more. */
+function createFreeSets(): {
+  put(agent_id: string, tags: readonly string[] | undefined): void;
+  find(tags: readonly string[]): string | undefined;
+} {
+  const tagsOf = new Map<string, readonly string[]>();
+  const byTag = new Map<string, Set<string>>();
+
+  return {
+    put(agent_id, tags) {
+      const before = tagsOf.get(agent_id);
+      if (before === tags) return;
+      for (const tag of before ?? []) {
+        const set = byTag.get(tag);
+        set?.delete(agent_id);
+        if (set?.size === 0) byTag.delete(tag);
+      }
+      for (const tag of tags ?? []) {
+        const set = byTag.get(tag) ?? new Set();
+        byTag.set(tag, set.add(agent_id));
+      }
+      if (tags) tagsOf.set(agent_id, tags);
+      else tagsOf.delete(agent_id);
+    },
+    find(tags) {
+      for (const tag of tags) {
+        for (const agent_id of byTag.get(tag) ?? []) return agent_id;
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Keyv's storage interface over one SQLite database, with `apply` and `scan` beside it. Where writes go is given: to
+ * the same connection, or to a thread that owns the file. An expiry is refused: the engine keeps its own.
+ */
+import { keyvStorageCapability } from 'keyv';
+import type { Database } from './database.ts';
+import type { StorageAdapter } from './ordered-storage.ts';
+
+export type Writer = {
+  apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
+  close(): Promise<void>;
+};
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/**
+ * Creates the adapter over a connection that reads and something that writes. The connection that is closed last
+ * empties the log into the database. After a write that failed this must not be the writer's: what the log seems to
+ * hold may not be on disk, and the reader's only lets go.
+ */
+export function createSqliteAdapter(reader: Database, writing: Writer): StorageAdapter {
+  let hasFailed = false;
+  const apply: Writer['apply'] = async (sets, deletes) => {
+    try {
+      await writing.apply(sets, deletes);
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  };
+  const get = async (key: string): Promise<string | undefined> => reader.get(key);
+  const has = async (key: string): Promise<boolean> => reader.get(key) !== undefined;
+  const removeAll = async (keys: readonly string[]): Promise<boolean[]> => {
+    const found = await Promise.all(keys.map(has));
+    await apply(new Map(), new Set(keys));
+    return found;
+  };
+  const setAll = async (entries: readonly { key: string; value: unknown; expires?: number }[]) => {
+    if (entries.some(({ expires }) => expires !== undefined)) {
+      throw new Error('This storage keeps no expiry: write without a ttl.');
+    }
+    await apply(new Map(entries.map(({ key, value }) => [key, String(value)])), NOTHING);
+    return entries.map(() => true);
+  };
+
+  const adapter: StorageAdapter = {
+    get: get as StorageAdapter['get'],
+    has,
+    getMany: (async (keys: string[]) => await Promise.all(keys.map(get))) as StorageAdapter['getMany'],
+    hasMany: async (keys) => await Promise.all(keys.map(has)),
+    set: async (key, value, expires) => {
+      await setAll([{ key, value, ...(expires !== undefined && { expires }) }]);
+      return true;
+    },
+    setMany: setAll,
+    delete: async (key) => (await removeAll([key]))[0] ?? false,
+    deleteMany: removeAll,
+    async clear() {
+      const rows = reader.scan('', '\u{10ffff}', Number.MAX_SAFE_INTEGER, false);
+      await apply(new Map(), new Set(rows.map(([key]) => key)));
+    },
+    async disconnect() {
+      if (!hasFailed) reader.close();
+      await writing.close();
+      reader.close();
+    },
+    apply,
+    scan: async (from, to, limit, reverse = false) => reader.scan(from, to, limit, reverse),
+  };
+  adapter.capabilities = keyvStorageCapability(adapter);
+  return adapter;
+}
+
+/** Writes through the same connection, in the same thread. */
+export function writeHere(database: Database): Writer {
+  return {
+    apply: async (sets, deletes) => database.apply(sets, deletes),
+    close: async () => database.close(),
+  };
+}

@@ -1,0 +1,34 @@
+/** The administrator's listings (§4.9). */
+import { type Gateway, GatewayError } from '../../ports/gateway.ts';
+import { validationFailed } from '../problems.ts';
+import type { Handlers } from './handlers.ts';
+
+/** Creates the handlers. */
+export function createAdminHandlers(gateway: Gateway): Pick<Handlers, 'listAgents' | 'listTasks'> {
+  return {
+    async listAgents() {
+      return { status: 200, body: await gateway.listAgents() };
+    },
+
+    async listTasks({ query }) {
+      const { status, type, tag, session, agent, cursor } = query;
+      try {
+        const page = await gateway.listTasks({
+          limit: query.limit ?? 100,
+          ...(status !== undefined && { status }),
+          ...(type !== undefined && { type }),
+          ...(tag !== undefined && { tag }),
+          ...(session !== undefined && { session }),
+          ...(agent !== undefined && { agent }),
+          ...(cursor !== undefined && { cursor }),
+        });
+        return { status: 200, body: page };
+      } catch (error) {
+        // Whether a cursor is one of its own only the gateway can tell.
+        if (!(error instanceof GatewayError) || error.code !== 'validation_failed') throw error;
+        const detail = 'must be the `next_cursor` of the page before';
+        throw validationFailed([{ pointer: '/cursor', detail }]);
+      }
+    },
+  };
+}

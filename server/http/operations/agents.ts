@@ -1,0 +1,71 @@
+/** The agent's operations: register, beat, claim, report, unregister (§4.5 to §4.8). */
+import type { Gateway } from '../../ports/gateway.ts';
+import { validationFailed } from '../problems.ts';
+import type { Handlers } from './handlers.ts';
+
+/** Creates the handlers. What an unauthenticated beat says beyond its `agent_id` is left out. */
+export function createAgentHandlers(
+  gateway: Gateway,
+): Pick<Handlers, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
+  return {
+    async registerAgent({ body }) {
+      requireEndpoint(body.endpoint);
+      const answer = await gateway.registerAgent({
+        agent_id: body.agent_id,
+        endpoint: body.endpoint,
+        agent_tags: body.agent_tags,
+        max_concurrent: body.max_concurrent ?? 1,
+        current_load: body.current_load ?? 0,
+        ...(body.request_ids !== undefined && { request_ids: body.request_ids }),
+        ...(body.lost_after !== undefined && { lost_after: body.lost_after }),
+      });
+      return { status: 200, body: answer };
+    },
+
+    async heartbeatAgent({ body, isTrusted }) {
+      const answer = await gateway.heartbeatAgent({
+        agent_id: body.agent_id,
+        ...(isTrusted && body.current_load !== undefined && { current_load: body.current_load }),
+        ...(isTrusted && body.request_ids !== undefined && { request_ids: body.request_ids }),
+        ...(isTrusted && body.draining !== undefined && { draining: body.draining }),
+      });
+      return { status: 200, body: answer };
+    },
+
+    async claimTask({ body, signal }) {
+      const claim = {
+        agent_id: body.agent_id,
+        wait: body.wait ?? 0,
+        ...(body.request_ids !== undefined && { request_ids: body.request_ids }),
+      };
+      const task = await gateway.claimTask(claim, signal());
+      return task ? { status: 200, body: task } : { status: 204 };
+    },
+
+    async reportResult({ body }) {
+      const answer = await gateway.reportResult({
+        request_id: body.request_id,
+        agent_id: body.agent_id,
+        status: body.status,
+        ...(body.progress !== undefined && { progress: body.progress }),
+        ...(body.result !== undefined && { result: body.result }),
+        ...(body.error_info !== undefined && { error_info: body.error_info }),
+      });
+      return { status: 200, body: answer };
+    },
+
+    async unregisterAgent({ body }) {
+      return { status: 200, body: await gateway.unregisterAgent(body.agent_id) };
+    },
+  };
+}
+
+/** What a schema can't say of an endpoint: an absolute http(s) URL without credentials as WHATWG reads it, or `pull`. */
+function requireEndpoint(endpoint: string): void {
+  if (endpoint === 'pull') return;
+  const url = URL.parse(endpoint);
+  const isHttp = url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+  if (isHttp && url.username === '' && url.password === '') return;
+  const detail = 'must be an absolute http or https URL without credentials, or `pull`';
+  throw validationFailed([{ pointer: '/endpoint', detail }]);
+}

@@ -1,0 +1,36 @@
+/** The client's operations on tasks: submit, get, cancel (§4.1, §4.3, §4.4). */
+import type { Gateway } from '../../ports/gateway.ts';
+import type { Handlers } from './handlers.ts';
+
+const WAIT_SECONDS_MAX = 60;
+/** For a read that does not wait. */
+const NEVER = new AbortController().signal;
+
+/** Creates the handlers. */
+export function createTaskHandlers(
+  gateway: Gateway,
+): Pick<Handlers, 'submitTask' | 'getTask' | 'cancelTask'> {
+  return {
+    async submitTask({ body, header }) {
+      const submission = {
+        task_type: body.task_type,
+        task_tags: body.task_tags,
+        payload: body.payload,
+        cli_session_id: body.cli_session_id ?? '',
+        timeout: body.timeout ?? 600,
+        ...(body.queue_timeout !== undefined && { queue_timeout: body.queue_timeout }),
+      };
+      return { status: 200, body: await gateway.submitTask(submission, header('Idempotency-Key')) };
+    },
+
+    async getTask({ path, query, signal }) {
+      const waitMs = Math.min(query.wait ?? 0, WAIT_SECONDS_MAX) * 1_000;
+      const task = await gateway.getTask(path.request_id, waitMs, waitMs > 0 ? signal() : NEVER);
+      return { status: 200, body: task };
+    },
+
+    async cancelTask({ path }) {
+      return { status: 200, body: await gateway.cancelTask(path.request_id) };
+    },
+  };
+}

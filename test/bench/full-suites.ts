@@ -1,0 +1,70 @@
+/** What `npm run test:full` goes through, round after round, and how much of each a round tries. */
+export type Suite = {
+  readonly name: string;
+  /** What vitest is told to run. */
+  readonly files: readonly string[];
+  /** How much is tried: what the suites read from their environment. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+const inResilience = (...names: readonly string[]): readonly string[] =>
+  names.map((name) => `test/resilience/${name}.test.ts`);
+const OVERLOAD = inResilience('bounds', 'cycles', 'fairness', 'push-load', 'slow-callers', 'stream-load');
+const SECURITY = inResilience('auth', 'cross-origin', 'canary', 'socket-fuzz', 'injection', 'keywords');
+const REPLICAS = inResilience('replicas', 'redis-faults', 'redis-start', 'failover');
+
+export const SUITES: readonly Suite[] = [
+  {
+    name: 'model',
+    files: ['test/properties/model.test.ts'],
+    env: { MODEL_RUNS: '3000', MODEL_REDIS_RUNS: '40' },
+  },
+  {
+    name: 'races',
+    files: ['test/properties/races.test.ts'],
+    env: { RACE_RUNS: '3000', RACE_REDIS_RUNS: '40' },
+  },
+  {
+    name: 'wrong designs',
+    files: ['test/properties/mutants.test.ts', 'test/properties/replay.test.ts', 'test/domain'],
+    env: {},
+  },
+  {
+    name: 'kill',
+    files: ['test/resilience/kill.test.ts', 'test/resilience/terminate.test.ts'],
+    env: { KILL_CYCLES: '30', TERM_CYCLES: '5' },
+  },
+  { name: 'power cut', files: ['test/resilience/power-cut.test.ts'], env: { CUT_POINTS: '4000' } },
+  {
+    name: 'disk',
+    files: [
+      'test/resilience/disk-full.test.ts',
+      'test/resilience/io-errors.test.ts',
+      'test/resilience/flips.test.ts',
+    ],
+    env: { OUTAGE_TIMES: '2', FLIP_RUNS: '600' },
+  },
+  {
+    name: 'time',
+    files: ['jumps', 'large', 'stopped'].map((name) => `test/properties/${name}.test.ts`),
+    env: {},
+  },
+  { name: 'overload', files: OVERLOAD, env: { OVERLOAD_SCALE: '1' } },
+  {
+    name: 'fuzz',
+    files: [
+      'test/http/request-fuzz.test.ts',
+      'test/resilience/socket-fuzz.test.ts',
+      'test/resilience/keywords.test.ts',
+    ],
+    env: { FUZZ_RUNS: '200000', PROPERTY_RUNS: '2000', VALID_RUNS: '1000' },
+  },
+  { name: 'security', files: [...SECURITY, 'test/push'], env: {} },
+  { name: 'engines alike', files: ['test/engines/alike.test.ts'], env: { ALIKE_RUNS: '300' } },
+  {
+    name: 'replicas',
+    files: REPLICAS,
+    env: { REPLICA_KILLS: '10', REDIS_KILLS: '3', STORE_FAULT_SECONDS: '6' },
+  },
+  { name: 'lost results', files: ['test/resilience/lost-results.test.ts'], env: { RUN_TASKS: '500' } },
+];

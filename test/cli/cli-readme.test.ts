@@ -1,0 +1,84 @@
+/** The README's words on the command line are true: its lines are run, its tables are the code's. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Desk } from '../../sdk/cli/commands/context.ts';
+import { suggest } from '../../sdk/cli/commands/suggestions.ts';
+import { DEFAULT_AUTH } from '../../sdk/cli/connection.ts';
+import { EXITS } from '../../sdk/cli/exit-codes.ts';
+import { createInterrupts } from '../../sdk/cli/interrupts.ts';
+import { createProgram } from '../../sdk/cli/program.ts';
+import { createScreen } from '../../sdk/cli/terminal/terminal.ts';
+import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { writeLauncher } from './cli-process.ts';
+
+const README = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');
+const [, section = ''] = /^## Command line$([\s\S]*?)^## /m.exec(README) ?? [];
+let gateway: GatewayProcess;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-readme-'));
+  writeLauncher(folder);
+  gateway = await startGateway({ GATEWAY_AUTH: DEFAULT_AUTH });
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('its first lines do what they say', async () => {
+  const [, lines = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
+  const script = `${lines.replace('http://127.0.0.1:8080', gateway.baseUrl)}\nkill -TERM $!; wait $!`;
+  const env = {
+    ...{ PATH: `${folder}:${process.env.PATH}`, LANG: 'C.UTF-8' },
+    TASK_GATEWAY_ADMIN_AUTH: ADMIN_SECRET,
+  };
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], { env });
+  const [, promised] = /The last line prints `([^`]*)`/.exec(section) ?? [];
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe(promised);
+  expect(stdout).toMatch(/^✓ .* answers and is ready/);
+  expect(stdout).not.toContain('✗');
+});
+
+test('its exit codes are the program’s', () => {
+  const listed = [...section.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(listed).toEqual(Object.values(EXITS));
+});
+
+test('every command and option it names is there', () => {
+  const env = {};
+  const stream = { write: () => undefined };
+  const desk: Desk = {
+    env,
+    screen: createScreen(stream, stream, env),
+    stdin: (async function* () {})(),
+    interrupts: createInterrupts({ on: () => undefined }, () => undefined),
+  };
+  const program = createProgram(desk);
+  const named = [...section.matchAll(/task-gateway ((?:[a-z]+ ?)+)([^`\n]*)/g)];
+  expect(named.length).toBeGreaterThan(10);
+  for (const [line, words = '', rest = ''] of named) {
+    const path = words.trim().split(' ');
+    const command = ['task', 'agent'].includes(path[0] ?? '') ? path.slice(0, 2) : path.slice(0, 1);
+    const siblings = suggest(program, [...command.slice(0, -1), '']).map(({ word }) => word);
+    expect(siblings, line).toContain(command.at(-1));
+    const [own = ''] = rest.split(' -- ');
+    for (const [option] of own.matchAll(/--[a-z-]+/g)) {
+      expect(
+        suggest(program, [...command, option]).map(({ word }) => word),
+        line,
+      ).toContain(option);
+    }
+  }
+  const everywhere = ['run', 'task wait', 'events', 'agent exec'].flatMap((path) =>
+    suggest(program, [...path.split(' '), '--']).map(({ word }) => word),
+  );
+  for (const [, option = ''] of section.matchAll(/`(--[a-z-]+)/g)) {
+    if (option !== '--help') expect(everywhere).toContain(option);
+  }
+});

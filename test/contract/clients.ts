@@ -1,0 +1,90 @@
+/**
+ * Public generators and, for each, a small program over the client it makes: submit a task, then get it. A program is
+ * told the gateway's address and secret as arguments and prints the two answers as one line of JSON.
+ */
+
+/** A generator: its command, its options, and the program that uses what it wrote in the folder it ran in. */
+export type Generator = {
+  readonly name: string;
+  /** The package's script, below `node_modules`. */
+  readonly command: string;
+  options(document: string): readonly string[];
+  readonly program: string;
+};
+
+const heyApi: Generator = {
+  name: '@hey-api/openapi-ts',
+  command: '@hey-api/openapi-ts/bin/run.js',
+  options: (document) => [
+    ...['--input', document, '--output', 'client', '--no-log-file'],
+    ...['--plugins', '@hey-api/typescript', '@hey-api/sdk', '@hey-api/client-fetch'],
+  ],
+  program: `
+    import { createClient, createConfig } from '../document/client/client/index.js';
+    import { getTask, submitTask } from '../document/client/index.js';
+
+    const [baseUrl = '', secret = ''] = process.argv.slice(2);
+    const client = createClient(createConfig({ baseUrl, auth: () => secret }));
+
+    async function main(): Promise<void> {
+      const body = { auth: secret, task_type: 'echo', task_tags: ['nobody'], payload: { text: '你好' } };
+      const submitted = await submitTask({ client, body, throwOnError: true });
+      const { request_id } = submitted.data;
+      const got = await getTask({ client, path: { request_id }, query: { wait: 5 }, throwOnError: true });
+      const progress: number = got.data.progress;
+      console.log(JSON.stringify([submitted.data, { ...got.data, progress }]));
+    }
+    void main();
+  `,
+};
+
+const swaggerApi: Generator = {
+  name: 'swagger-typescript-api',
+  command: 'swagger-typescript-api/dist/cli.mjs',
+  options: (document) => ['generate', '--path', document, '--output', '.', '--name', 'client.ts', '--silent'],
+  program: `
+    import { Api } from '../document/client';
+
+    const [baseUrl = '', secret = ''] = process.argv.slice(2);
+    const { api } = new Api({ baseUrl, baseApiParams: { headers: { authorization: 'Bearer ' + secret } } });
+
+    async function main(): Promise<void> {
+      const submission = { auth: secret, task_type: 'echo', task_tags: ['nobody'], payload: { text: '你好' } };
+      const { data: submitted } = await api.submitTask(submission);
+      const { data: got } = await api.getTask(submitted.request_id, { wait: 5 });
+      const progress: number = got.progress;
+      console.log(JSON.stringify([submitted, { ...got, progress }]));
+    }
+    void main();
+  `,
+};
+
+const typedOpenapi: Generator = {
+  name: 'typed-openapi',
+  command: 'typed-openapi/bin.js',
+  options: (document) => [document, '--output', 'client.ts'],
+  program: `
+    import { createApiClient, type Fetcher } from '../document/client';
+
+    const [baseUrl = '', secret = ''] = process.argv.slice(2);
+    const send: Fetcher['fetch'] = ({ method, url, urlSearchParams, parameters }) => {
+      if (urlSearchParams) url.search = urlSearchParams.toString();
+      const headers = { authorization: 'Bearer ' + secret, 'content-type': 'application/json' };
+      const body = parameters?.body === undefined ? {} : { body: JSON.stringify(parameters.body) };
+      return fetch(url, { method, headers, ...body });
+    };
+    const client = createApiClient({ fetch: send }, baseUrl);
+
+    async function main(): Promise<void> {
+      const body = { auth: secret, task_type: 'echo', task_tags: ['nobody'], payload: { text: '你好' } };
+      const submitted = await client.post('/api/cli/tasks', { header: {}, body });
+      const { request_id } = submitted;
+      const got = await client.get('/api/cli/tasks/{request_id}', { path: { request_id }, query: { wait: 5 } });
+      const progress: number = got.progress;
+      console.log(JSON.stringify([submitted, { ...got, progress }]));
+    }
+    void main();
+  `,
+};
+
+export const generators: readonly Generator[] = [heyApi, swaggerApi, typedOpenapi];

@@ -1,0 +1,136 @@
+/** Is what is published fresh, lawful and usable as it stands? */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { correctGatewayDocument, mergePush } from '../../spec/corrections.ts';
+import { type Json, listOperations, objectAt, walk } from '../../spec/document.ts';
+import { findStaleFiles } from '../../spec/generate.ts';
+import { lintWithRedocly } from './redocly.ts';
+import { runNode } from './run-tool.ts';
+
+const root = join(import.meta.dirname, '../..');
+const openapi = join(root, 'generated/openapi');
+const documents = ['task-gateway.3.1.json', 'task-gateway.3.2.json', 'agent.3.1.json', 'agent.3.2.json'];
+
+function readDocument(name: string): Json {
+  return JSON.parse(readFileSync(join(openapi, name), 'utf8'));
+}
+
+test('generated/ is what the sources say', () => {
+  expect(findStaleFiles(), 'Run "npm run generate".').toEqual([]);
+});
+
+test('the versions of the document and of its package are the same', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'generated/package.json'), 'utf8'));
+  for (const name of documents) expect(objectAt(readDocument(name), 'info').version, name).toBe(version);
+});
+
+test('3.2 says the same as 3.1 but of the stream', () => {
+  const streamContent = (document: Json) =>
+    objectAt(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
+  const [plain, streamed] = ['task-gateway.3.1.json', 'task-gateway.3.2.json'].map((name) => {
+    const document = readDocument(name);
+    expect(streamContent(document)).toHaveProperty('text/event-stream');
+    streamContent(document)['text/event-stream'] = {};
+    delete objectAt(document, 'components', 'schemas').EventFrames;
+    return { ...document, openapi: '' };
+  });
+  expect(streamed).toEqual(plain);
+});
+
+describe('lint', () => {
+  test.each(documents)('%s satisfies Redocly', async (name) => {
+    expect(await lintWithRedocly(join(openapi, name))).toBe('');
+  });
+
+  test.each(documents)('%s satisfies Spectral and the OWASP rules', async (name) => {
+    const spectral = join(root, 'node_modules/@stoplight/spectral-cli/dist/index.js');
+    const options = ['--ruleset', 'spec/.spectral.yaml', '--fail-severity', 'hint'];
+    const { code, output, errors } = await runNode([spectral, 'lint', ...options, join(openapi, name)]);
+    expect(code, output + errors).toBe(0);
+  });
+});
+
+describe('the corrections', () => {
+  test('fail on a document that needs none', () => {
+    expect(() => correctGatewayDocument(readDocument('task-gateway.3.1.json'))).toThrow('no longer fits');
+  });
+
+  test('fail when the two services mean different things by one name', () => {
+    const agent = readDocument('agent.3.1.json');
+    delete objectAt(agent, 'components', 'schemas', 'TaskInfo', 'properties').payload;
+    expect(() => mergePush(readDocument('task-gateway.3.1.json'), agent)).toThrow('TaskInfo differs');
+  });
+});
+
+test('every error code of an operation is one the contract knows', () => {
+  const known = new Set([
+    ...['malformed_body', 'unauthorized', 'validation_failed', 'task_not_found', 'agent_not_found'],
+    ...['task_terminal', 'agent_id_missing', 'agent_mismatch', 'payload_too_large', 'unsupported_media_type'],
+    ...['idempotency_conflict', 'busy', 'too_many_streams', 'store_unavailable', 'internal'],
+  ]);
+  const codes = new Set<string>();
+  for (const schema of walk(objectAt(readDocument('task-gateway.3.1.json'), 'components', 'schemas'))) {
+    const code = (schema.properties as Json | undefined)?.code as { enum?: string[] } | undefined;
+    for (const value of code?.enum ?? []) codes.add(value);
+  }
+  expect([...codes].toSorted()).toEqual([...known].toSorted());
+});
+
+test('the gateway has these operations and no other', () => {
+  const names = [...listOperations(readDocument('task-gateway.3.1.json'))].map(
+    ({ operation }) => operation.operationId,
+  );
+  expect(names).toEqual([
+    ...['submitTask', 'getTask', 'cancelTask', 'subscribeEvents'],
+    ...['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'],
+    ...['listAgents', 'listTasks'],
+  ]);
+});
+
+describe('the package', () => {
+  const program = `
+    import type { components, operations, paths } from '@task-gateway/contract';
+    import type { operations as agentOperations } from '@task-gateway/contract/agent';
+    import document from '@task-gateway/contract/openapi.json' with { type: 'json' };
+
+    type TaskInfo = components['schemas']['TaskInfo'];
+    type Path = keyof paths;
+    export const path: Path = '/api/cli/tasks';
+    export const status: TaskInfo['status'] = 'pending';
+    // @ts-expect-error a task has no such status
+    export const wrong: TaskInfo['status'] = 'cancelled';
+    export const minimal: operations['submitTask']['requestBody']['content']['application/json'] = {
+      auth: '', task_type: '', task_tags: [], payload: { any: { thing: 1 } },
+    };
+    export const pushed: agentOperations['pushTask']['requestBody']['content']['application/json']['agent_id'] = null;
+    export const version: string = document.info.version;
+  `;
+
+  test.each([
+    { module: 'nodenext', moduleResolution: 'nodenext' },
+    { module: 'esnext', moduleResolution: 'bundler' },
+  ])('type-checks for who resolves modules as $moduleResolution', async (options) => {
+    const folder = mkdtempSync(join(tmpdir(), 'task-gateway-user-'));
+    try {
+      mkdirSync(join(folder, 'node_modules/@task-gateway'), { recursive: true });
+      symlinkSync(join(root, 'generated'), join(folder, 'node_modules/@task-gateway/contract'));
+      writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+      writeFileSync(join(folder, 'main.ts'), program);
+      const compilerOptions = {
+        ...options,
+        target: 'es2022',
+        strict: true,
+        noEmit: true,
+        types: [],
+        resolveJsonModule: true,
+      };
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }));
+      const { code, output } = await runNode([join(root, 'node_modules/typescript/bin/tsc'), '-p', folder]);
+      expect(code, output).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,87 @@
+/** The arithmetic of delivery: pauses between attempts, and when a task wants to move. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { retryAfterMs, wantsToMove } from '../../server/domain/delivery.ts';
+import type { Delivery } from '../../server/domain/task.ts';
+
+const NOW = 1_000_000;
+const fresh: Delivery = {
+  assignedMs: NOW,
+  attempts: 1,
+  untaken: 0,
+  attemptMs: NOW,
+  acknowledged: false,
+  disowned: 0,
+  nextMs: NOW,
+  busy: [],
+};
+const HERE = { unavailableSinceMs: null, pull: false };
+const untaken = (attempts: number, ageMs: number): Delivery => ({
+  ...fresh,
+  attempts,
+  untaken: attempts,
+  assignedMs: NOW - ageMs,
+});
+
+describe('the pause after an attempt', () => {
+  test('doubles from one second to thirty, within a fifth of it', () => {
+    const middle = [1, 2, 3, 4, 5, 6, 7, 50].map((attempts) => retryAfterMs(attempts, 0.5, null));
+    expect(middle).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+    expect(retryAfterMs(1, 0, null)).toBe(800);
+    expect(retryAfterMs(6, 0.999_999, null)).toBeLessThanOrEqual(36_000);
+  });
+
+  test('honours a longer Retry-After, up to five minutes', () => {
+    expect(retryAfterMs(1, 0.5, 20_000)).toBe(20_000);
+    expect(retryAfterMs(6, 0.5, 5)).toBe(30_000);
+    expect(retryAfterMs(1, 0.5, 86_400_000)).toBe(300_000);
+  });
+});
+
+describe('a task wants to move', () => {
+  test.each([
+    [
+      'not while it is acknowledged',
+      { ...fresh, acknowledged: true },
+      { unavailableSinceMs: 0, pull: false },
+      false,
+    ],
+    ['not while an attempt is unknown and its agent is there', fresh, HERE, false],
+    [
+      'not before its agent has been gone for 90 s',
+      fresh,
+      { unavailableSinceMs: NOW - 89_999, pull: false },
+      false,
+    ],
+    ['when its agent has been gone for 90 s', fresh, { unavailableSinceMs: NOW - 90_000, pull: false }, true],
+    [
+      'at once from an agent that left, if nothing was taken',
+      untaken(1, 0),
+      { unavailableSinceMs: NOW, pull: false },
+      true,
+    ],
+    ['not after two attempts', untaken(2, 60_000), HERE, false],
+    ['not before ten seconds', untaken(5, 9_999), HERE, false],
+    ['after three attempts and ten seconds', untaken(3, 10_000), HERE, true],
+    ['unclaimed for ten seconds', untaken(0, 10_000), { unavailableSinceMs: null, pull: true }, true],
+    ['not yet claimed for nine', untaken(0, 9_999), { unavailableSinceMs: null, pull: true }, false],
+    [
+      'at once when its agent answered busy',
+      { ...untaken(1, 0), busy: [{ agent_id: 'A', untilMs: NOW + 1 }] },
+      HERE,
+      true,
+    ],
+  ] as const)('%s', (_title, delivery, agent, expected) => {
+    expect(wantsToMove(delivery, 'A', agent, NOW)).toBe(expected);
+  });
+
+  test('never while the first agent may have it and lives, whatever the numbers', () => {
+    const attempts = fc.integer({ min: 1, max: 50 });
+    fc.assert(
+      fc.property(attempts, fc.nat(10_000_000), fc.boolean(), (count, ageMs, pull) => {
+        const delivery = { ...fresh, attempts: count, untaken: count - 1, assignedMs: NOW - ageMs };
+        return !wantsToMove(delivery, 'A', { unavailableSinceMs: null, pull }, NOW);
+      }),
+    );
+  });
+});

@@ -1,0 +1,224 @@
+/**
+ * Every state that two tasks and two agents with one slot each can reach in eight steps, breadth first, without one
+ * left out. After each step what its commit would do to slots, due entries, waiters and feed is carried out on a tiny
+ * store, and must be exactly what the new states say.
+ *
+ * Two mirrors are not walked twice: the tasks are alike, and so are the agents.
+ */
+import { describe, expect, test } from 'vitest';
+import { step, type Trigger } from '../../server/domain/step.ts';
+import { createTaskState, isSettled, mayBeTaken, type TaskState } from '../../server/domain/task.ts';
+import { batchFor } from '../../server/gateway/commit-step.ts';
+import { tellFigure } from '../bench/figure.ts';
+
+const STEPS = 8;
+const NOW = 1_000;
+const AGENTS = ['A', 'B'] as const;
+const TASKS = [0, 1] as const;
+
+/** What the commits have left of one task beside its state. */
+type Traces = {
+  readonly slot: string | null;
+  readonly due: boolean;
+  readonly waits: boolean;
+  readonly events: number;
+};
+type Place = { readonly state: TaskState; readonly traces: Traces };
+type World = readonly [Place, Place];
+
+const fresh: Place = {
+  state: createTaskState(
+    {
+      ...{ request_id: 'r', task_type: 't', task_tags: ['a'], payload: {}, cli_session_id: 's' },
+      ...{ create_time: 1, timeout: 60 },
+    },
+    { createdMs: NOW, deadlineMs: NOW + 60_000, queueEndMs: NOW + 9_000 },
+  ),
+  traces: { slot: null, due: true, waits: false, events: 0 },
+};
+
+/** Everything that can be asked of a task, by and about either agent. */
+const TRIGGERS: readonly Trigger[] = [
+  { type: 'wait' },
+  { type: 'stay' },
+  { type: 'attempt', nextMs: NOW + 1 },
+  { type: 'lose', seconds: 60 },
+  { type: 'cancel' },
+  { type: 'expire' },
+  { type: 'abandon' },
+  ...AGENTS.flatMap((agent_id): Trigger[] => [
+    { type: 'assign', agent_id, attempted: true, nextMs: NOW + 1 },
+    { type: 'assign', agent_id, attempted: false, nextMs: NOW + 1 },
+    { type: 'untaken', agent_id, attempt: 1, nextMs: NOW + 2, busyUntilMs: null },
+    { type: 'untaken', agent_id, attempt: 2, nextMs: NOW + 2, busyUntilMs: NOW + 30_000 },
+    { type: 'acknowledge', agent_id, attempt: null },
+    { type: 'acknowledge', agent_id, attempt: 1 },
+    { type: 'disown', agent_id },
+    { type: 'reassign', agent_id, attempted: true, nextMs: NOW + 1, agentGone: false },
+    { type: 'reassign', agent_id, attempted: true, nextMs: NOW + 1, agentGone: true },
+    { type: 'progress', agent_id, progress: 40, reply: null },
+    { type: 'progress', agent_id, progress: null, reply: 'soon' },
+    { type: 'succeed', agent_id, result: null },
+    { type: 'succeed', agent_id, result: { output: '好' } },
+    { type: 'fail', agent_id, error_info: 'oops' },
+  ]),
+];
+
+/** Carries out a step's commit; null where the store refuses it because the agent holds as much as it may. */
+function commit(world: World, which: 0 | 1, trigger: Trigger, after: TaskState): World | null {
+  const { state, traces } = world[which];
+  const request_id = `r${which}`;
+  const before = { value: state, revision: '1' };
+  const batch = batchFor({ request_id, before, after, trigger });
+  let { slot, due, waits, events } = traces;
+  for (const change of batch.slots ?? []) {
+    if (change.op === 'release' && slot === change.agent_id) slot = null;
+    if (change.op !== 'grant') continue;
+    if (world[which === 0 ? 1 : 0].traces.slot === change.agent_id) return null;
+    slot = change.agent_id;
+  }
+  for (const { atMs } of batch.due ?? []) due = atMs !== null;
+  if (batch.wait) waits = batch.wait.op === 'join';
+  if (batch.event) events += 1;
+  const place = { state: after, traces: { slot, due, waits, events } };
+  return which === 0 ? [place, world[1]] : [world[0], place];
+}
+
+function fail(rule: string, trigger: Trigger, before: Place, after: Place): never {
+  throw new Error(`${rule}\n${JSON.stringify({ trigger, before, after }, null, 1)}`);
+}
+
+/** What must hold of every step that was allowed. */
+function judgeStep(before: Place, trigger: Trigger, after: Place): void {
+  const must = (rule: string, holds: boolean): void => {
+    if (!holds) fail(rule, trigger, before, after);
+  };
+  const { state } = after;
+  const settled = isSettled(state);
+  must('a settled task never changes', !isSettled(before.state));
+  must(
+    'success has a result, and nothing else has',
+    (state.status === 'success') === (state.result !== null),
+  );
+  must(
+    'failed has a reason, and nothing else has',
+    (state.status === 'failed') === (state.error_info !== null),
+  );
+  must('pending has no agent', state.status !== 'pending' || state.agent_id === null);
+  must(
+    'running and success have an agent',
+    !['running', 'success'].includes(state.status) || state.agent_id !== null,
+  );
+  must('progress never falls', state.progress >= before.state.progress && state.progress <= 100);
+  must(
+    'nobody is forgotten who had it',
+    before.state.assignees.every((id) => state.assignees.includes(id)),
+  );
+  must('no task goes back to pending', state.status !== 'pending' || before.state.status === 'pending');
+  must('a delivery exactly while it runs', (state.status === 'running') === (state.delivery !== null));
+  if (before.state.delivery && state.status === 'running' && state.agent_id !== before.state.agent_id) {
+    const gone = trigger.type === 'reassign' && trigger.agentGone;
+    must('an acknowledged task is not moved', !before.state.delivery.acknowledged);
+    must('what may have been taken is not moved', gone || !mayBeTaken(before.state.delivery));
+  }
+  const owner = state.status === 'running' ? state.agent_id : null;
+  must('only an open task waits', !(settled && state.waiting));
+  must('a slot exactly where it runs', after.traces.slot === owner);
+  must('a due entry exactly while it is open', after.traces.due === !settled);
+  must('among the waiters exactly while it waits', after.traces.waits === state.waiting);
+  must('one event exactly when it has ended', after.traces.events === (settled ? 1 : 0));
+}
+
+/** The same for worlds that differ only in which task or agent is called what. */
+function nameWorld(world: World): string {
+  const text = TASKS.map((which) => JSON.stringify(world[which]));
+  const mirrored = text.map((one) => one.replace(/"([AB])"/g, (_, agent) => (agent === 'A' ? '"B"' : '"A"')));
+  return [text.toSorted().join(), mirrored.toSorted().join()].toSorted()[0] ?? '';
+}
+
+type Walk = { readonly states: number; readonly steps: number; readonly frontier: number };
+
+/** Goes to every world within the steps, judging each move on the way. */
+function walkWorlds(decide: typeof step, steps: number): Walk {
+  const known = new Set([nameWorld([fresh, fresh])]);
+  let frontier: readonly World[] = [[fresh, fresh]];
+  let tried = 0;
+  for (let depth = 0; depth < steps; depth += 1) {
+    const next: World[] = [];
+    for (const world of frontier) {
+      for (const reached of listReachable(decide, world)) {
+        const name = nameWorld(reached);
+        if (known.has(name)) continue;
+        known.add(name);
+        next.push(reached);
+      }
+      tried += TASKS.length * TRIGGERS.length;
+    }
+    frontier = next;
+  }
+  return { states: known.size, steps: tried, frontier: frontier.length };
+}
+
+function listReachable(decide: typeof step, world: World): World[] {
+  const reached: World[] = [];
+  for (const which of TASKS) {
+    for (const trigger of TRIGGERS) {
+      const before = world[which];
+      const done = decide(before.state, trigger, NOW);
+      if (!done.ok || done.state === before.state) continue;
+      const after = commit(world, which, trigger, done.state);
+      if (!after) continue;
+      judgeStep(before, trigger, after[which]);
+      reached.push(after);
+    }
+  }
+  return reached;
+}
+
+/** Tables with one wrong row, and the rule that must find each. */
+const WRONG: Readonly<Record<string, { readonly rule: string; readonly decide: typeof step }>> = {
+  'a late result wins over the end': {
+    rule: 'a settled task never changes',
+    decide: (state, trigger, nowMs) =>
+      isSettled(state) && trigger.type === 'succeed' && state.assignees.includes(trigger.agent_id)
+        ? { ok: true, state: { ...state, status: 'success', result: {}, agent_id: trigger.agent_id } }
+        : step(state, trigger, nowMs),
+  },
+  'a task is moved although its agent may have it': {
+    rule: 'what may have been taken is not moved',
+    decide: (state, trigger, nowMs) =>
+      trigger.type === 'reassign' && !trigger.agentGone && !state.delivery?.acknowledged
+        ? step(state, { ...trigger, agentGone: true }, nowMs)
+        : step(state, trigger, nowMs),
+  },
+  'progress follows the last word': {
+    rule: 'progress never falls',
+    decide: (state, trigger, nowMs) => {
+      const done = step(state, trigger, nowMs);
+      if (!done.ok || trigger.type !== 'progress') return done;
+      return { ok: true, state: { ...done.state, progress: trigger.progress ?? 0 } };
+    },
+  },
+  'a task that ends still waits for an agent': {
+    rule: 'only an open task waits',
+    decide: (state, trigger, nowMs) => {
+      const done = step(state, trigger, nowMs);
+      if (!done.ok || !isSettled(done.state)) return done;
+      return { ok: true, state: { ...done.state, waiting: state.waiting } };
+    },
+  },
+};
+
+describe('whatever two tasks and two agents can come to', () => {
+  test('keeps every rule in eight steps, and the commits keep slots, due entries, waiters and feed', () => {
+    const { states, steps, frontier } = walkWorlds(step, STEPS);
+    tellFigure('reach:states', states, 'states');
+    tellFigure('reach:steps', steps, 'steps');
+    expect(frontier).toBeGreaterThan(0);
+  });
+
+  for (const [fault, { rule, decide }] of Object.entries(WRONG)) {
+    const title = `would not pass if ${fault}`;
+    test(title, () => expect(() => walkWorlds(decide, 4)).toThrow(rule));
+  }
+});

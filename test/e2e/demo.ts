@@ -1,0 +1,168 @@
+/**
+ * The whole service in one terminal, in a few seconds: a gateway, an agent, and a client that submits tasks, sees
+ * progress, a result, a failure, a cancellation and a task for which there is no agent, and then has everything
+ * replayed to a fresh subscription. `npm run demo`; it needs nothing but this repository and ends by itself.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type AgentNotice, createAgent, type Handler } from '../../sdk/agent/index.ts';
+import { createClient, type Task, TaskFailedError, type TaskGatewayClient } from '../../sdk/index.ts';
+import { startGateway } from '../harness/gateway-process.ts';
+
+const SESSION = '演示-demo';
+const STEP_MS = 450;
+
+type Tone = 'title' | 'client' | 'agent' | 'good' | 'bad' | 'quiet';
+
+/** Writes one line; only a terminal gets colours. */
+type Say = (tone: Tone, text: string) => void;
+
+const COLOURS: Readonly<Record<Tone, number>> = {
+  title: 1,
+  client: 36,
+  agent: 35,
+  good: 32,
+  bad: 31,
+  quiet: 90,
+};
+
+function createSay(stream: NodeJS.WriteStream): Say {
+  const isColoured = stream.isTTY && !process.env.NO_COLOR;
+  return (tone, text) => {
+    stream.write(isColoured ? `\u001b[${COLOURS[tone]}m${text}\u001b[0m\n` : `${text}\n`);
+  };
+}
+
+/** Translates, slowly enough to watch. Fails on a text it cannot read, stops when it is told to. */
+const translate: Handler = async ({ payload }, { signal, progress, reply }) => {
+  const text = String(payload.text);
+  const steps = payload.slowly ? 100 : 4;
+  reply(`我来翻译「${text}」`);
+  for (let step = 1; step < steps; step += 1) {
+    await pause(STEP_MS, undefined, { signal });
+    progress((100 * step) / steps);
+  }
+  if (text === '') throw new Error('文件损坏：第 2 页无法读取');
+  return { output: DICTIONARY[text] ?? text.toUpperCase(), pages: 1 };
+};
+
+const DICTIONARY: Readonly<Record<string, string>> = { 你好世界: 'Hello, world', 'Guten Tag': '你好' };
+
+function shorten(request_id: string): string {
+  return `…${request_id.slice(-6)}`;
+}
+
+function describeNotice(notice: AgentNotice): string {
+  switch (notice.kind) {
+    case 'registered':
+      return `${notice.agent_id} registered at ${notice.endpoint}`;
+    case 'taken':
+      return `${shorten(notice.task.request_id)} taken: ${JSON.stringify(notice.task.payload)}`;
+    case 'reported':
+      return `${shorten(notice.request_id)} reported: ${notice.status}`;
+    case 'dropped':
+      return `${shorten(notice.request_id)} stopped: ${notice.reason}`;
+    case 'failure':
+      return `${notice.during} failed, tries again: ${String(notice.error)}`;
+  }
+}
+
+/** Submits a task, shows how it goes and how it ends. */
+async function show(
+  client: TaskGatewayClient,
+  say: Say,
+  submission: { readonly tags: readonly string[]; readonly payload: Record<string, unknown> },
+  onChange: (task: Task) => void = () => undefined,
+): Promise<void> {
+  const body = { task_type: 'translate', task_tags: [...submission.tags], payload: submission.payload };
+  try {
+    const { result } = await client.runTask(
+      { ...body, cli_session_id: SESSION, timeout: 60 },
+      {
+        onProgress(task) {
+          if (task.progress < 100 && task.status !== 'failed') {
+            say('client', `  client  ${shorten(task.request_id)} ${task.status} ${task.progress} %`);
+          }
+          onChange(task);
+        },
+      },
+    );
+    say('good', `  client  success: ${JSON.stringify(result)}`);
+  } catch (error) {
+    if (!(error instanceof TaskFailedError)) throw error;
+    say('bad', `  client  ${error.name} (${error.code}): ${error.task.error_info}`);
+  }
+}
+
+/** A fresh subscription gets everything that has happened. */
+async function replay(client: TaskGatewayClient, say: Say, count: number): Promise<void> {
+  let seen = 0;
+  for await (const { request_id, status, result, error_info } of client.subscribeEvents(SESSION)) {
+    say('client', `  client  ${shorten(request_id)} ${status}: ${error_info ?? JSON.stringify(result)}`);
+    seen += 1;
+    if (seen === count) return;
+  }
+}
+
+/** Runs the demo; resolves when everything is stopped again. */
+async function runDemo(say: Say): Promise<void> {
+  const auth = randomBytes(16).toString('hex');
+  const pushSecret = `whsec_${randomBytes(24).toString('base64')}`;
+  say('title', 'A gateway starts, with its store in memory …');
+  const gateway = await startGateway({
+    GATEWAY_AUTH: auth,
+    ADMIN_AUTH: randomBytes(16).toString('hex'),
+    PUSH_SECRET: pushSecret,
+    LOG_LEVEL: 'info',
+  });
+  const dropped = Promise.withResolvers<void>();
+  const agent = createAgent({
+    ...{ baseUrl: gateway.baseUrl, auth, agent_id: '译者-1', tags: ['translate', 'zh'], maxConcurrent: 2 },
+    ...{ listen: {}, pushSecret, handler: translate },
+    onNotice(notice) {
+      say('agent', `  agent   ${describeNotice(notice)}`);
+      if (notice.kind === 'dropped') dropped.resolve();
+    },
+  });
+  try {
+    say('quiet', `  gateway ${gateway.baseUrl}`);
+    await agent.start();
+    const client = createClient({ baseUrl: gateway.baseUrl, auth });
+    await showTasks(client, say, dropped.promise);
+  } finally {
+    say('title', 'Everything stops.');
+    await agent.stop({ drainMs: 1_000 });
+    await gateway.stop();
+  }
+}
+
+async function showTasks(client: TaskGatewayClient, say: Say, dropped: Promise<void>): Promise<void> {
+  say('title', 'A task is submitted and done:');
+  await show(client, say, { tags: ['zh'], payload: { text: '你好世界' } });
+
+  say('title', 'A task fails at its agent:');
+  await show(client, say, { tags: ['zh'], payload: { text: '' } });
+
+  say('title', 'No agent has the tag of this one:');
+  await show(client, say, { tags: ['日本語'], payload: { text: 'おはよう' } });
+
+  say('title', 'A task is cancelled while it runs:');
+  let cancelling: Promise<unknown> | undefined;
+  await show(client, say, { tags: ['translate'], payload: { text: 'Guten Tag', slowly: true } }, (task) => {
+    if (task.status === 'running') cancelling ??= client.cancelTask(task.request_id);
+  });
+  await Promise.all([cancelling, dropped]);
+
+  say('title', 'A fresh subscription to the session is told all of it again:');
+  await replay(client, say, 4);
+}
+
+if (import.meta.main) {
+  const say = createSay(process.stdout);
+  try {
+    await runDemo(say);
+  } catch (error) {
+    say('bad', `The demo failed: ${error instanceof Error ? error.stack : String(error)}`);
+    process.exitCode = 1;
+  }
+}

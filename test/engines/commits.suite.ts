@@ -1,0 +1,311 @@
+/** Commits: all or nothing, revisions, every kind of conflict. */
+import { describe, expect, test } from 'vitest';
+import { type Batch, StoreUnavailable } from '../../server/ports/store.ts';
+import type { Given } from './conformance.ts';
+import {
+  agentRef,
+  assign,
+  buildAgent,
+  buildInput,
+  buildState,
+  finish,
+  must,
+  readFeed,
+  readState,
+  register,
+  settle,
+  submit,
+  taskRef,
+  writeTask,
+} from './store-under-test.ts';
+
+const KEY = { request_id: 't1', fingerprint: 'f', create_time: 1 };
+
+export function describeCommits({ store, reopen, subject }: Given): void {
+  describe('a commit', () => {
+    test('stores every value of the batch under its own revision', async () => {
+      const state = buildState(store());
+      const input = buildInput('t1');
+      const agent = buildAgent('A');
+      const revision = must(
+        await store().commit({
+          writes: [
+            { kind: 'input', id: 't1', expect: 'absent', value: input },
+            { kind: 'task', id: 't1', expect: 'absent', value: state },
+            { kind: 'agent', id: 'A', expect: 'absent', value: agent },
+            { kind: 'key', id: 'k', expect: 'absent', value: KEY, keepMs: 60_000 },
+          ],
+        }),
+      );
+      expect(await store().get('input', 't1')).toEqual({ value: input, revision });
+      expect(await store().get('task', 't1')).toEqual({ value: state, revision });
+      expect(await store().get('agent', 'A')).toEqual({ value: agent, revision });
+      expect(await store().get('key', 'k')).toEqual({ value: KEY, revision });
+    });
+
+    test('reads what was never written as absent', async () => {
+      for (const kind of ['input', 'task', 'agent', 'key'] as const) {
+        expect(await store().get(kind, 'nobody')).toBeUndefined();
+      }
+    });
+
+    test('keeps values, revisions and settled tasks across a restart', async () => {
+      await register(store(), 'A');
+      await submit(store(), 'open');
+      await finish(store(), 'ended');
+      const before = [
+        await store().get('task', 'open'),
+        await store().get('task', 'ended'),
+        await store().get('input', 'ended'),
+        await store().get('agent', 'A'),
+      ];
+      await reopen();
+      expect([
+        await store().get('task', 'open'),
+        await store().get('task', 'ended'),
+        await store().get('input', 'ended'),
+        await store().get('agent', 'A'),
+      ]).toEqual(before);
+    });
+
+    test('answers revision when a value is not the one that was read', async () => {
+      const first = await submit(store(), 't1');
+      const state = buildState(store());
+      const second = must(await store().commit(writeTask('t1', first, { ...state, progress: 1 })));
+      expect(await store().commit(writeTask('t1', first, state))).toEqual({
+        ok: false,
+        conflict: 'revision',
+      });
+      expect(await store().commit(writeTask('t1', 'absent', state))).toMatchObject({ conflict: 'revision' });
+      expect((await readState(store(), 't1')).revision).toBe(second);
+    });
+
+    test('answers revision when something is expected where nothing is', async () => {
+      const state = buildState(store());
+      expect(await store().commit(writeTask('t1', 'no-such-revision', state))).toMatchObject({
+        conflict: 'revision',
+      });
+      expect(await store().get('task', 't1')).toBeUndefined();
+    });
+
+    test.each(['input', 'task', 'agent', 'key'] as const)(
+      'answers revision when a %s is expected absent and is there, also after a restart',
+      async (kind) => {
+        const again: Batch = {
+          writes: [
+            {
+              input: { kind: 'input' as const, id: 'x', expect: 'absent' as const, value: buildInput('x') },
+              task: { kind: 'task' as const, id: 'x', expect: 'absent' as const, value: buildState(store()) },
+              agent: { kind: 'agent' as const, id: 'x', expect: 'absent' as const, value: buildAgent('x') },
+              key: { kind: 'key' as const, id: 'x', expect: 'absent' as const, value: KEY, keepMs: 60_000 },
+            }[kind],
+          ],
+        };
+        must(await store().commit(again));
+        expect(await store().commit(again)).toEqual({ ok: false, conflict: 'revision' });
+        await reopen();
+        expect(await store().commit(again)).toEqual({ ok: false, conflict: 'revision' });
+      },
+    );
+
+    test('knows a settled task when it judges revisions, also after a restart', async () => {
+      await submit(store(), 't1');
+      const revision = await settle(store(), 't1');
+      const state = buildState(store());
+      expect(await store().commit(writeTask('t1', 'absent', state))).toMatchObject({ conflict: 'revision' });
+      await reopen();
+      expect(await store().commit(writeTask('t1', 'absent', state))).toMatchObject({ conflict: 'revision' });
+      expect((await readState(store(), 't1')).revision).toBe(revision);
+    });
+
+    test('writes over anything when any revision is expected, and removes with null', async () => {
+      await register(store(), 'A');
+      await register(store(), 'A', { max_concurrent: 7 });
+      expect((await store().get('agent', 'A'))?.value.max_concurrent).toBe(7);
+      must(await store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] }));
+      expect(await store().get('agent', 'A')).toBeUndefined();
+      await submit(store(), 't1');
+      must(await store().commit(writeTask('t1', 'any', null)));
+      expect(await store().get('task', 't1')).toBeUndefined();
+      await reopen();
+      expect(await store().get('task', 't1')).toBeUndefined();
+      expect(await store().get('agent', 'A')).toBeUndefined();
+    });
+
+    test('lets exactly one of many win who read the same revision', async () => {
+      const revision = await submit(store(), 't1');
+      const state = buildState(store());
+      const outcomes = await Promise.all(
+        Array.from({ length: 50 }, (_, progress) =>
+          store().commit(writeTask('t1', revision, { ...state, progress })),
+        ),
+      );
+      const winner = outcomes.findIndex(({ ok }) => ok);
+      expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+      expect((await readState(store(), 't1')).value.progress).toBe(winner);
+    });
+
+    test('never uses a revision twice, restarts included', async () => {
+      const seen = new Set<string>();
+      for (let round = 0; round < 3; round += 1) {
+        for (let index = 0; index < 5; index += 1) seen.add(await submit(store(), `t${round}-${index}`));
+        await reopen();
+      }
+      expect(seen.size).toBe(15);
+    });
+
+    test('throws when it comes after its time, and changes nothing', async () => {
+      const revision = await submit(store(), 't1');
+      const late = writeTask('t1', revision, buildState(store(), { progress: 9 }), {
+        notAfterMs: store().nowMs() + 100,
+      });
+      await subject().advance(200);
+      await expect(store().commit(late)).rejects.toThrow(StoreUnavailable);
+      expect((await readState(store(), 't1')).value.progress).toBe(0);
+      must(await store().commit({ ...late, notAfterMs: store().nowMs() + 100 }));
+    });
+  });
+
+  describe('a commit that is refused changes nothing', () => {
+    /** A batch that would change something of every kind, plus what makes it fail. */
+    async function expectNothing(spoil: Partial<Batch>, conflict: string): Promise<void> {
+      await register(store(), 'A', { max_concurrent: 2 });
+      const revision = await submit(store(), 't1');
+      const before = {
+        task: await store().get('task', 't1'),
+        agentStatus: await store().getAgentStatus('A'),
+      };
+      const { writes = [], slots = [], due = [], ...rest } = spoil;
+      const batch: Batch = {
+        ...rest,
+        writes: [
+          { kind: 'task', id: 't1', expect: revision, value: buildState(store(), { progress: 50 }) },
+          { kind: 'key', id: 'k', expect: 'absent', value: KEY, keepMs: 60_000 },
+          ...writes,
+        ],
+        slots: [
+          { op: 'grant', agent_id: 'A', request_id: 't1', registration: 'registration of A' },
+          ...slots,
+        ],
+        due: [{ ref: taskRef('t1'), atMs: store().nowMs() + 60_000 }, ...due],
+        event: { session: 's', request_id: 't1' },
+        wait: { op: 'join', request_id: 't1', tags: ['a'], sinceMs: 1 },
+        unreported: { agent_id: 'A', request_id: 't1' },
+      };
+      expect(await store().commit(batch)).toMatchObject({ ok: false, conflict });
+      expect(await store().get('task', 't1')).toEqual(before.task);
+      expect(await store().get('key', 'k')).toBeUndefined();
+      expect((await store().getAgentStatus('A'))?.slots).toBe(before.agentStatus?.slots);
+      expect((await store().takeDue(10)).map(({ ref }) => ref)).toContain(taskRef('t1'));
+      expect((await store().list('waiting', { tags: ['a'] }, { limit: 5 })).items).toEqual([]);
+      expect((await store().list('unreported', { agent_id: 'A' }, { limit: 5 })).items).toEqual([]);
+      await finish(store(), 'later');
+      expect(await readFeed(store(), 's', null, 1)).toMatchObject([{ request_id: 'later' }]);
+    }
+
+    test('when another write of it has the wrong revision', async () => {
+      await expectNothing(
+        { writes: [{ kind: 'agent', id: 'A', expect: 'absent', value: buildAgent('A') }] },
+        'revision',
+      );
+    });
+
+    test('when an agent has no slot left', async () => {
+      await register(store(), 'full', { max_concurrent: 0 });
+      await expectNothing(
+        {
+          slots: [{ op: 'grant', agent_id: 'full', request_id: 't1', registration: 'registration of full' }],
+        },
+        'slot',
+      );
+    });
+
+    test('when a lease is none', async () => {
+      await expectNothing({ due: [{ ref: agentRef('A'), atMs: null, lease: 'no-such-lease' }] }, 'lease');
+    });
+
+    test('when an agent is free that must not be', async () => {
+      await expectNothing({ noneFree: ['a'] }, 'free_agent');
+    });
+
+    test('when it would make too many', async () => {
+      const value = buildState(store());
+      await expectNothing(
+        { writes: [{ kind: 'task', id: 't2', expect: 'absent', value }], atMost: { openTasks: 1 } },
+        'full',
+      );
+    });
+  });
+
+  describe('the limits on what is open', () => {
+    test('refuse one more open task than allowed; settled ones do not count', async () => {
+      const open = (id: string, openTasks: number) =>
+        store().commit(writeTask(id, 'absent', buildState(store()), { atMost: { openTasks } }));
+      must(await open('t1', 2));
+      must(await open('t2', 2));
+      expect(await open('t3', 2)).toEqual({ ok: false, conflict: 'full' });
+      await settle(store(), 't1');
+      must(await open('t3', 2));
+      await reopen();
+      expect(await open('t4', 2)).toEqual({ ok: false, conflict: 'full' });
+    });
+
+    test('refuse one more agent than allowed, but not the change of one that is there', async () => {
+      const put = (id: string) =>
+        store().commit({
+          writes: [{ kind: 'agent', id, expect: 'any', value: buildAgent(id) }],
+          atMost: { agents: 2 },
+        });
+      must(await put('A'));
+      must(await put('B'));
+      expect(await put('C')).toEqual({ ok: false, conflict: 'full' });
+      must(await put('A'));
+      must(await store().commit({ writes: [{ kind: 'agent', id: 'B', expect: 'any', value: null }] }));
+      must(await put('C'));
+    });
+
+    test('let a running task go on changing when there are too many already', async () => {
+      await register(store(), 'A');
+      await submit(store(), 't1');
+      await submit(store(), 't2');
+      must(await assign(store(), 't1', 'A'));
+      const { value, revision } = await readState(store(), 't1');
+      must(await store().commit(writeTask('t1', revision, value, { atMost: { openTasks: 1 } })));
+    });
+  });
+
+  describe('an idempotency key', () => {
+    const put = (expected: 'absent' | 'any', fingerprint: string, keepMs = 1_000) =>
+      store().commit({
+        writes: [
+          {
+            kind: 'key',
+            id: 'k',
+            expect: expected,
+            value: { request_id: 't1', fingerprint, create_time: 1 },
+            keepMs,
+          },
+        ],
+      });
+
+    test('is kept for its time by the clock of the store and reads as absent after it', async () => {
+      must(await put('absent', 'one'));
+      await subject().advance(999);
+      expect((await store().get('key', 'k'))?.value.fingerprint).toBe('one');
+      expect(await put('absent', 'two')).toMatchObject({ conflict: 'revision' });
+      await subject().advance(1);
+      expect(await store().get('key', 'k')).toBeUndefined();
+      must(await put('absent', 'two'));
+      expect((await store().get('key', 'k'))?.value.fingerprint).toBe('two');
+    });
+
+    test('keeps its end across a restart', async () => {
+      must(await put('absent', 'one'));
+      await reopen();
+      expect((await store().get('key', 'k'))?.value.fingerprint).toBe('one');
+      await subject().advance(1_000);
+      expect(await store().get('key', 'k')).toBeUndefined();
+      must(await put('absent', 'two'));
+    });
+  });
+}

@@ -1,0 +1,139 @@
+/** A disk that is slow: nobody is shown, told or refused anything that rests on what is not durable. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Given } from './conformance.ts';
+import {
+  assign,
+  type Disk,
+  endingOf,
+  follow,
+  must,
+  readFeed,
+  readState,
+  register,
+  submit,
+  taskRef,
+  until,
+} from './store-under-test.ts';
+
+export function describeDurability({ store, subject, reopen }: Given): void {
+  let disk: Disk;
+  beforeEach(() => {
+    disk = subject().disk;
+  });
+  const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+  describe('while a commit is not durable', () => {
+    test('it has not resolved, and nobody is shown what it wrote', async () => {
+      await register(store(), 'A', { max_concurrent: 2 });
+      await submit(store(), 't1');
+      must(await assign(store(), 't1', 'A'));
+      await submit(store(), 't2');
+      const ending = await endingOf(store(), 't1');
+      disk.hold();
+      const committed = follow(
+        store().commit({ ...ending, unreported: { agent_id: 'A', request_id: 't1' } }),
+      );
+      await until('the write is held', disk.isHolding);
+      const shown = [
+        follow(store().get('task', 't1')),
+        follow(store().getAgentStatus('A')),
+        follow(store().list('slots', { agent_id: 'A' }, { limit: 5 })),
+        follow(store().list('waiting', { tags: ['a'] }, { limit: 5 })),
+        follow(store().list('tasks', {}, { limit: 5 })),
+        follow(store().list('agents', {}, { limit: 5 })),
+        follow(store().list('unreported', { agent_id: 'A' }, { limit: 5 })),
+        follow(readFeed(store(), 's', null, 1)),
+      ];
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(committed.now()).toBe('waiting');
+      expect(shown.map((one) => one.now())).toEqual(shown.map(() => 'waiting'));
+      const untouched = store().get('task', 't2');
+      if (!disk.isOneLine) expect((await untouched)?.value.status).toBe('pending');
+      disk.release();
+      await until('all have answered', () => shown.every((one) => one.now() === 'done'));
+      expect(committed.now()).toBe('done');
+      expect((await untouched)?.value.status).toBe('pending');
+    });
+
+    test('the state of an open task is not shown either, nor after somebody re-timed it', async () => {
+      const revision = await submit(store(), 't1');
+      const { value } = await readState(store(), 't1');
+      disk.hold();
+      const committed = [
+        store().commit({
+          writes: [{ kind: 'task', id: 't1', expect: revision, value: { ...value, progress: 7 } }],
+          due: [{ ref: taskRef('t1'), atMs: store().nowMs() + 60_000 }],
+        }),
+        store().commit({ writes: [], due: [{ ref: taskRef('t1'), atMs: store().nowMs() }] }),
+      ];
+      const reading = store().get('task', 't1');
+      const shown = follow(reading);
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(shown.now()).toBe('waiting');
+      disk.release();
+      for (const outcome of await Promise.all(committed)) must(outcome);
+      expect((await reading)?.value.progress).toBe(7);
+    });
+
+    test('a removed value is not shown as absent either', async () => {
+      await register(store(), 'A');
+      disk.hold();
+      const removal = store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] });
+      const shown = [follow(store().get('agent', 'A')), follow(store().getAgentStatus('A'))];
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(shown.map((one) => one.now())).toEqual(['waiting', 'waiting']);
+      disk.release();
+      must(await removal);
+      await until('both have answered', () => shown.every((one) => one.now() === 'done'));
+    });
+
+    test('a conflict that rests on it is not answered', async () => {
+      const revision = await submit(store(), 't1');
+      const { value } = await readState(store(), 't1');
+      const write = (progress: number) =>
+        store().commit({
+          writes: [{ kind: 'task', id: 't1', expect: revision, value: { ...value, progress } }],
+        });
+      disk.hold();
+      const first = write(1);
+      const second = write(2);
+      const refused = follow(second);
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(refused.now()).toBe('waiting');
+      disk.release();
+      must(await first);
+      expect(await second).toEqual({ ok: false, conflict: 'revision' });
+    });
+
+    test('no watcher is hinted of it', async () => {
+      await submit(store(), 't1');
+      const stop = new AbortController();
+      const watching = store().watch(taskRef('t1'), stop.signal)[Symbol.asyncIterator]();
+      await watching.next();
+      const ending = await endingOf(store(), 't1');
+      disk.hold();
+      const committed = store().commit(ending);
+      const hint = follow(watching.next());
+      await until('the write is held', disk.isHolding);
+      for (let turns = 0; turns < 20; turns += 1) await tick();
+      expect(hint.now()).toBe('waiting');
+      disk.release();
+      must(await committed);
+      await until('the hint', () => hint.now() === 'done');
+      stop.abort();
+    });
+
+    test('commits that come meanwhile wait together behind it, and all become durable', async () => {
+      disk.hold();
+      const all = Promise.all(Array.from({ length: 100 }, (_, index) => submit(store(), `t${index}`)));
+      await until('the write is held', disk.isHolding);
+      disk.release();
+      await all;
+      await reopen();
+      expect((await store().list('tasks', {}, { limit: 200 })).items).toHaveLength(100);
+    });
+  });
+}

@@ -1,0 +1,183 @@
+/** Listings of tasks, agents, slots and what ended unreported: order, pages, nothing twice, nothing left out. */
+import { describe, expect, test } from 'vitest';
+import type { Lists } from '../../server/ports/store.ts';
+import type { Given } from './conformance.ts';
+import { assign, endingOf, finish, must, register, settle, submit, writeTask } from './store-under-test.ts';
+
+export function describeListings({ store, reopen, subject }: Given): void {
+  /** Every item of a listing, page by page. */
+  async function listAll<Q extends keyof Lists>(
+    query: Q,
+    ask: Lists[Q]['ask'],
+    limit: number,
+  ): Promise<readonly Lists[Q]['item'][]> {
+    const items: Lists[Q]['item'][] = [];
+    let after: string | undefined;
+    do {
+      const page = await store().list(query, ask, { limit, ...(after !== undefined && { after }) });
+      expect(page.items.length).toBeLessThanOrEqual(limit);
+      items.push(...page.items);
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    return items;
+  }
+  const tasks = async (ask: Lists['tasks']['ask'] = {}, limit = 100): Promise<readonly string[]> =>
+    (await listAll('tasks', ask, limit)).map(({ request_id }) => request_id);
+
+  describe('the listing of tasks', () => {
+    test('is newest first by creation and id, settled and open alike', async () => {
+      await submit(store(), 'b', { createdMs: 10 });
+      await submit(store(), 'a', { createdMs: 10 });
+      await submit(store(), 'newest', { createdMs: 30 });
+      await submit(store(), 'middle', { createdMs: 20 });
+      await settle(store(), 'middle');
+      expect(await tasks()).toEqual(['newest', 'middle', 'b', 'a']);
+      await reopen();
+      expect(await tasks()).toEqual(['newest', 'middle', 'b', 'a']);
+    });
+
+    test('of a session has the tasks of that session alone', async () => {
+      await submit(store(), 't1', { cli_session_id: 'one', createdMs: 1 });
+      await submit(store(), 't2', { cli_session_id: 'two', createdMs: 2 });
+      await submit(store(), 't3', { cli_session_id: '', createdMs: 3 });
+      await submit(store(), 't4', { cli_session_id: 'one', createdMs: 4 });
+      expect(await tasks({ session: 'one' })).toEqual(['t4', 't1']);
+      expect(await tasks({ session: '' })).toEqual(['t3']);
+      expect(await tasks({ session: 'none' })).toEqual([]);
+    });
+
+    test('of an agent has the tasks that were assigned to it', async () => {
+      await register(store(), 'A', { max_concurrent: 5 });
+      await register(store(), 'B', { max_concurrent: 5 });
+      for (const [index, id] of ['t1', 't2', 't3'].entries()) await submit(store(), id, { createdMs: index });
+      must(await assign(store(), 't1', 'A'));
+      must(await assign(store(), 't2', 'B'));
+      must(await assign(store(), 't3', 'A'));
+      await settle(store(), 't1');
+      expect(await tasks({ agent_id: 'A' })).toEqual(['t3', 't1']);
+      expect(await tasks({ agent_id: 'B' })).toEqual(['t2']);
+      expect(await tasks({ agent_id: 'nobody' })).toEqual([]);
+    });
+
+    test('loses a task that is removed', async () => {
+      await submit(store(), 't1');
+      await finish(store(), 't2');
+      must(await store().commit(writeTask('t1', 'any', null)));
+      must(await store().commit(writeTask('t2', 'any', null)));
+      expect(await tasks()).toEqual([]);
+      expect(await tasks({ session: 's' })).toEqual([]);
+    });
+
+    test('comes page by page, without repeat or gap, even where the new arrives in between', async () => {
+      for (let index = 0; index < 25; index += 1) await submit(store(), `t${index}`, { createdMs: index });
+      const expected = Array.from({ length: 25 }, (_, index) => `t${24 - index}`);
+      expect(await tasks({}, 4)).toEqual(expected);
+      const first = await store().list('tasks', {}, { limit: 10 });
+      await submit(store(), 'newcomer', { createdMs: 1_000 });
+      const rest = await store().list('tasks', {}, { limit: 100, after: first.next ?? '' });
+      expect([...first.items, ...rest.items].map(({ request_id }) => request_id)).toEqual(expected);
+      expect(rest.next).toBeNull();
+    });
+
+    test('goes on behind the place of any item', async () => {
+      for (let index = 0; index < 5; index += 1) await submit(store(), `t${index}`, { createdMs: index });
+      const { items } = await store().list('tasks', { session: 's' }, { limit: 5 });
+      for (const [index, { position }] of items.entries()) {
+        const rest = await store().list('tasks', { session: 's' }, { limit: 5, after: position });
+        expect(rest.items).toEqual(items.slice(index + 1));
+      }
+    });
+
+    test('says there is no more when a page ends exactly at the end', async () => {
+      for (let index = 0; index < 4; index += 1) await submit(store(), `t${index}`, { createdMs: index });
+      expect((await store().list('tasks', {}, { limit: 4 })).next).toBeNull();
+      expect((await store().list('tasks', {}, { limit: 3 })).next).not.toBeNull();
+    });
+
+    test.each(['', '~', '/', '\u{10ffff}', 'zzz', '0', '99999999999999/zzz'])(
+      'stays within its session whatever place %j it is told to go on behind',
+      async (after) => {
+        await submit(store(), 't1', { cli_session_id: 'a' });
+        await submit(store(), 't2', { cli_session_id: 'b' });
+        await submit(store(), 't3', { cli_session_id: 'c' });
+        const { items } = await store().list('tasks', { session: 'b' }, { limit: 10, after });
+        expect(items.every(({ request_id }) => request_id === 't2')).toBe(true);
+      },
+    );
+  });
+
+  describe('the listing of agents', () => {
+    test('has them all by id, as they stand, page by page', async () => {
+      for (const id of ['C', 'A', 'E', 'B', 'D']) await register(store(), id);
+      must(await store().commit({ writes: [{ kind: 'agent', id: 'D', expect: 'any', value: null }] }));
+      await submit(store(), 't1');
+      must(await assign(store(), 't1', 'B'));
+      const all = await listAll('agents', {}, 2);
+      expect(all.map(({ record, slots }) => `${record.agent_id} ${slots}`)).toEqual([
+        'A 0',
+        'B 1',
+        'C 0',
+        'E 0',
+      ]);
+      expect(all[1]).toEqual(await store().getAgentStatus('B'));
+    });
+  });
+
+  describe('the listing of slots', () => {
+    test('is oldest grant first, page by page, even where slots are released in between', async () => {
+      await register(store(), 'A', { max_concurrent: 100 });
+      const ids = Array.from({ length: 10 }, (_, index) => `t${(index * 7) % 10}`);
+      for (const id of ids) {
+        await submit(store(), id);
+        must(await assign(store(), id, 'A'));
+      }
+      const all = await listAll('slots', { agent_id: 'A' }, 3);
+      expect(all.map(({ request_id }) => request_id)).toEqual(ids);
+      const first = await store().list('slots', { agent_id: 'A' }, { limit: 3 });
+      for (const id of ids.slice(0, 4)) await settle(store(), id);
+      const rest = await store().list('slots', { agent_id: 'A' }, { limit: 20, after: first.next ?? '' });
+      expect(rest.items.map(({ request_id }) => request_id)).toEqual(ids.slice(4));
+    });
+
+    test('of an agent that holds none is empty', async () => {
+      expect(await store().list('slots', { agent_id: 'nobody' }, { limit: 3 })).toEqual({
+        items: [],
+        next: null,
+      });
+    });
+  });
+
+  describe('what ended without the report of its agent', () => {
+    async function endUnreported(id: string, agent_id: string): Promise<void> {
+      await submit(store(), id);
+      must(
+        await store().commit({ ...(await endingOf(store(), id)), unreported: { agent_id, request_id: id } }),
+      );
+    }
+    const unreported = async (agent_id: string, limit = 100): Promise<readonly string[]> =>
+      (await listAll('unreported', { agent_id }, limit)).map(({ request_id }) => request_id);
+
+    test('is told newest first, for ten minutes, to that agent alone', async () => {
+      await endUnreported('t1', 'A');
+      await subject().advance(300_000);
+      await endUnreported('t2', 'A');
+      await endUnreported('t3', 'B');
+      expect(await unreported('A')).toEqual(['t2', 't1']);
+      expect(await unreported('B')).toEqual(['t3']);
+      await reopen();
+      expect(await unreported('A')).toEqual(['t2', 't1']);
+      await subject().advance(300_000);
+      expect(await unreported('A')).toEqual(['t2']);
+      await subject().advance(300_000);
+      expect(await unreported('A')).toEqual([]);
+    });
+
+    test('comes page by page', async () => {
+      for (let index = 0; index < 5; index += 1) {
+        await endUnreported(`t${index}`, 'A');
+        await subject().advance(1);
+      }
+      expect(await unreported('A', 2)).toEqual(['t4', 't3', 't2', 't1', 't0']);
+    });
+  });
+}

@@ -1,0 +1,253 @@
+/**
+ * A disk that fails or is stuck: every call answers, nothing is half done, and what was promised is there afterwards.
+ */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import type { Given } from './conformance.ts';
+import {
+  agentRef,
+  assign,
+  type Disk,
+  endingOf,
+  finish,
+  follow,
+  idsOf,
+  must,
+  NEVER,
+  readFeed,
+  readState,
+  register,
+  settle,
+  submit,
+  taskRef,
+  until,
+} from './store-under-test.ts';
+
+export function describeOutages({ store, subject, reopen }: Given): void {
+  let disk: Disk;
+  beforeEach(() => {
+    disk = subject().disk;
+  });
+  /** Lets time go on as it really does, or so many times as fast. */
+  function createPassing(speed = 1): () => Promise<void> {
+    let lastMs = performance.now();
+    return async () => {
+      const nowMs = performance.now();
+      const passedMs = Math.ceil((nowMs - lastMs) * speed);
+      lastMs = nowMs;
+      await subject().advance(passedMs);
+    };
+  }
+  /**
+   * Waits for the end of an outage. Time goes on meanwhile, but no faster than for the thread and the disk that are
+   * waited for: else the store's patience with them would be over before they had begun.
+   */
+  const recovered = () => until('the store is back', () => store().health().ok, createPassing());
+
+  /** Why a call was refused that may wait for a while whether the outage ends; time goes on meanwhile. */
+  async function refusalOf(call: Promise<unknown>): Promise<unknown> {
+    let refusal: unknown;
+    let isOver = false;
+    const end = (error?: unknown): void => {
+      refusal = error;
+      isOver = true;
+    };
+    call.then(() => end(), end);
+    await until('the call is answered', () => isOver, createPassing(5));
+    return refusal;
+  }
+
+  describe('a write that fails', () => {
+    test('rejects its commit and all behind it, and none of them is there afterwards', async () => {
+      const kept = await submit(store(), 'kept');
+      const { value } = await readState(store(), 'kept');
+      disk.hold();
+      const lost = Array.from({ length: 10 }, (_, index) => submit(store(), `lost${index}`));
+      lost.push(
+        store()
+          .commit({ writes: [{ kind: 'task', id: 'kept', expect: kept, value: { ...value, progress: 9 } }] })
+          .then(must),
+      );
+      for (const call of lost) call.catch(() => undefined);
+      await until('the write is held', disk.isHolding);
+      disk.fail('lost');
+      disk.release();
+      for (const call of lost) expect(await refusalOf(call)).toBeInstanceOf(StoreUnavailable);
+      disk.mend();
+      await recovered();
+      expect(await store().get('task', 'lost0')).toBeUndefined();
+      expect(await readState(store(), 'kept')).toEqual({ value, revision: kept });
+      await submit(store(), 'lost0');
+    });
+
+    test('whose answer alone was lost is found with everything that belongs to it', async () => {
+      await register(store(), 'A');
+      await submit(store(), 't1');
+      must(await assign(store(), 't1', 'A'));
+      const ending = await endingOf(store(), 't1');
+      disk.fail('applied');
+      expect(await refusalOf(store().commit(ending))).toBeInstanceOf(StoreUnavailable);
+      disk.mend();
+      await recovered();
+      expect((await readState(store(), 't1')).value.status).toBe('success');
+      expect((await store().getAgentStatus('A'))?.slots).toBe(0);
+      expect(idsOf(await readFeed(store(), 's', null, 1))).toEqual(['t1']);
+      expect(await store().commit(ending)).toMatchObject({ conflict: 'revision' });
+    });
+
+    test('makes every call throw at once until it is over, and health says why', async () => {
+      await register(store(), 'A');
+      await submit(store(), 't1');
+      expect(store().health()).toEqual({ ok: true });
+      disk.fail('lost');
+      expect(await refusalOf(submit(store(), 't2'))).toBeInstanceOf(StoreUnavailable);
+      const health = store().health();
+      expect(health.ok).toBe(false);
+      expect(!health.ok && health.reason.length).toBeGreaterThan(10);
+      for (const call of callsOf(store())) await expect(call()).rejects.toThrow(StoreUnavailable);
+      expect(store().nowMs()).toBeGreaterThan(0);
+      disk.mend();
+      await recovered();
+      for (const call of callsOf(store())) await call();
+    });
+
+    test('is followed by a store that takes writes again only when the disk does', async () => {
+      disk.fail('lost');
+      expect(await refusalOf(submit(store(), 't1'))).toBeInstanceOf(StoreUnavailable);
+      for (let seconds = 0; seconds < 20; seconds += 1) {
+        await subject().advance(1_000);
+        expect(store().health().ok).toBe(false);
+      }
+      disk.mend();
+      await recovered();
+      await submit(store(), 't1');
+      await reopen();
+      expect(await store().get('task', 't1')).toBeDefined();
+    });
+
+    test('hints every watcher once it is over, and makes readers of changes start anew', async () => {
+      await register(store(), 'A');
+      const { cursor } = await store().readAgentChanges(null);
+      const stop = new AbortController();
+      const watchers = [taskRef('t1'), agentRef('A'), 'due' as const].map((topic) =>
+        store().watch(topic, stop.signal)[Symbol.asyncIterator](),
+      );
+      for (const watcher of watchers) await watcher.next();
+      const hints = watchers.map((watcher) => follow(watcher.next()));
+      disk.fail('lost');
+      expect(await refusalOf(submit(store(), 't1'))).toBeInstanceOf(StoreUnavailable);
+      disk.mend();
+      await recovered();
+      await until('all were hinted', () => hints.every((hint) => hint.now() === 'done'));
+      expect(await store().readAgentChanges(cursor)).toMatchObject({ reset: true, removed: [] });
+      stop.abort();
+    });
+
+    test('lets a feed go on from where it was, without gap or repeat', async () => {
+      await finish(store(), 't1');
+      const reading = readFeed(store(), 's', null, 4);
+      await submit(store(), 't2');
+      const ending = await endingOf(store(), 't2');
+      disk.fail('applied');
+      expect(await refusalOf(store().commit(ending))).toBeInstanceOf(StoreUnavailable);
+      disk.mend();
+      await recovered();
+      await finish(store(), 't3');
+      await finish(store(), 't4');
+      expect(idsOf(await reading)).toEqual(['t1', 't2', 't3', 't4']);
+    });
+
+    test('never gives a cursor or a revision away a second time', async () => {
+      const revisions: string[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        await finish(store(), `t${round}`);
+        disk.fail(round % 2 === 0 ? 'applied' : 'lost');
+        expect(await refusalOf(finish(store(), `x${round}`))).toBeInstanceOf(StoreUnavailable);
+        disk.mend();
+        await recovered();
+        revisions.push(await submit(store(), `y${round}`));
+        revisions.push(await settle(store(), `y${round}`));
+      }
+      const items = await readFeed(store(), 's', null, 6);
+      expect(new Set(items.map((item) => JSON.stringify(item))).size).toBe(6);
+      expect(new Set(revisions).size).toBe(revisions.length);
+    });
+  });
+
+  test('a disk that does not answer for 4.5 s is an outage, not a wait', async () => {
+    await submit(store(), 't1');
+    disk.hold();
+    const stuck = submit(store(), 't2').then(
+      () => 'done',
+      (error: unknown) => error,
+    );
+    const reader = readState(store(), 't1');
+    await until('the write is held', disk.isHolding);
+    if (!disk.isOneLine) await reader;
+    else reader.catch(() => undefined);
+    await subject().advance(4_499);
+    expect(store().health().ok).toBe(true);
+    await subject().advance(1);
+    expect(await stuck).toBeInstanceOf(StoreUnavailable);
+    expect(store().health().ok).toBe(false);
+    await expect(store().get('task', 't1')).rejects.toThrow(StoreUnavailable);
+    disk.release();
+    await recovered();
+    expect(await store().get('task', 't1')).toBeDefined();
+    await submit(store(), 't3');
+    // Whether it was written is unknown at first; from now on it is known, and stays so.
+    const late = await store().get('task', 't2');
+    await reopen();
+    expect(await store().get('task', 't2')).toEqual(late);
+  });
+
+  test('closing lets what is under way become durable, and ends who waits', async () => {
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const _hint of store().watch('due', stop.signal));
+    })();
+    const reading = (async () => {
+      for await (const _item of store().feed('s', null, NEVER));
+    })();
+    disk.hold();
+    const committed = submit(store(), 't1');
+    await until('the write is held', disk.isHolding);
+    const closing = store().close();
+    disk.release();
+    await committed;
+    await closing;
+    await Promise.all([watching, reading, store().close()]);
+    await expect(store().get('task', 't1')).rejects.toThrow(StoreUnavailable);
+    await reopen();
+    expect(await store().get('task', 't1')).toBeDefined();
+  });
+}
+
+/** One call of each method that may throw. */
+function callsOf(store: Store): readonly (() => Promise<unknown>)[] {
+  return [
+    () => store.get('task', 't1'),
+    () => store.get('input', 'nobody'),
+    () => store.getAgentStatus('A'),
+    () => store.readAgentChanges(null),
+    () => store.list('tasks', {}, { limit: 1 }),
+    () => store.list('agents', {}, { limit: 1 }),
+    () => store.commit({ writes: [] }),
+    () => store.takeDue(1),
+    () => store.renewLeases([]),
+    () => store.touch('A', { by: 'call' }),
+    () => store.trim({ keepTasksMs: 1e9, sessionEventsMax: 10 }, 1),
+    () => begin((signal) => store.watch('due', signal)),
+    () => begin((signal) => store.feed('s', null, signal)),
+  ];
+}
+
+/** Begins an iteration and ends it again; rejects if it could not begin. */
+async function begin(iterate: (signal: AbortSignal) => AsyncIterable<unknown>): Promise<void> {
+  const stop = new AbortController();
+  const first = iterate(stop.signal)[Symbol.asyncIterator]().next();
+  const later = new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+  await Promise.race([first, later]);
+  stop.abort();
+  await first;
+}

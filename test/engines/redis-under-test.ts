@@ -1,0 +1,57 @@
+/**
+ * The Redis engine as a subject: a name of its own in a real Redis, behind a network that obeys the test. What is held on
+ * its way there is not durable; what is cut before or after it arrived is lost, or applied and not answered.
+ */
+import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import type { Durability } from '../../server/engines/redis/durability.ts';
+import { openRedisStore } from '../../server/engines/redis/open.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import type { RedisProcess } from '../harness/redis-process.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import type { Disk, Subject } from './store-under-test.ts';
+
+const START_MS = 1_700_000_000_000;
+let subjects = 0;
+
+/** A fresh store in a Redis that runs. */
+export async function createRedisSubject(
+  redis: RedisProcess,
+  durability: Durability = 'disk',
+): Promise<Subject> {
+  const clock = createFakeClock();
+  const proxy = await startTcpProxy(redis.port);
+  const stores: Store[] = [];
+  subjects += 1;
+  const prefix = `{subject-${subjects}}:`;
+  const address = parseRedisAddress(`redis://127.0.0.1:${proxy.port}`);
+  if ('mistake' in address) throw new Error(address.mistake);
+  return {
+    disk: createDisk(proxy),
+    async open({ wallShiftMs = 0 } = {}) {
+      const testMs = (): number => START_MS + clock.nowMs() + wallShiftMs;
+      const store = await openRedisStore({ address, durability, clock, log: SILENT, prefix, testMs });
+      stores.push(store);
+      return store;
+    },
+    advance: (ms) => clock.advance(ms),
+    async dispose() {
+      await proxy.setFault(null);
+      proxy.release();
+      for (const store of stores) await store.close();
+      await proxy.close();
+    },
+  };
+}
+
+function createDisk(proxy: TcpProxy): Disk {
+  return {
+    isOneLine: true,
+    hold: proxy.hold,
+    release: proxy.release,
+    isHolding: proxy.isHolding,
+    fail: (how) => void proxy.setFault(how === 'lost' ? 'cut-before' : 'cut-after'),
+    mend: () => void proxy.setFault(null),
+  };
+}

@@ -1,0 +1,139 @@
+/** Tasks that wait for an agent: found by tag, oldest first; an agent that becomes free is looked at at once. */
+import { describe, expect, test } from 'vitest';
+import type { Ref } from '../../server/ports/store.ts';
+import type { Given } from './conformance.ts';
+import { agentRef, must, register, settle, submit, taskRef, writeTask } from './store-under-test.ts';
+
+export function describeWaiters({ store, reopen }: Given): void {
+  /** A waiting task: its state says so, and its due entry is out of the way. */
+  async function wait(id: string, tags: readonly string[], sinceMs: number): Promise<void> {
+    const revision = await submit(store(), id, { task_tags: tags, createdMs: sinceMs });
+    const stored = await store().get('task', id);
+    if (!stored) throw new Error('it was just submitted');
+    must(
+      await store().commit(
+        writeTask(
+          id,
+          revision,
+          { ...stored.value, waiting: true },
+          {
+            wait: { op: 'join', request_id: id, tags, sinceMs },
+            due: [{ ref: taskRef(id), atMs: store().nowMs() + 600_000 }],
+          },
+        ),
+      ),
+    );
+  }
+  const waiting = async (...tags: string[]): Promise<readonly string[]> =>
+    (await store().list('waiting', { tags }, { limit: 100 })).items.map(({ request_id }) => request_id);
+  /** Registers with a due entry far away, so that what comes due at once is the engine's doing. */
+  async function enter(agent_id: string, more: Parameters<typeof register>[2] = {}): Promise<void> {
+    await register(store(), agent_id, more);
+    must(
+      await store().commit({
+        writes: [],
+        due: [{ ref: agentRef(agent_id), atMs: store().nowMs() + 600_000 }],
+      }),
+    );
+  }
+  const dueNow = async (): Promise<readonly Ref[]> => (await store().takeDue(100)).map(({ ref }) => ref);
+  const full = { op: 'grant', agent_id: 'A', request_id: 'x', registration: 'registration of A' } as const;
+
+  describe('waiting tasks', () => {
+    test('are listed by shared tags, oldest first, each once', async () => {
+      await wait('t3', ['a', 'b'], 30);
+      await wait('t1', ['a'], 10);
+      await wait('t2', ['b'], 20);
+      await wait('t0', ['c'], 5);
+      expect(await waiting('a', 'b')).toEqual(['t1', 't2', 't3']);
+      expect(await waiting('a')).toEqual(['t1', 't3']);
+      expect(await waiting('nobody')).toEqual([]);
+    });
+
+    test('are listed page by page', async () => {
+      for (let index = 0; index < 7; index += 1) await wait(`t${index}`, ['a', 'b'], index);
+      const seen: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await store().list(
+          'waiting',
+          { tags: ['a', 'b'] },
+          { limit: 3, ...(after !== undefined && { after }) },
+        );
+        seen.push(...page.items.map(({ request_id }) => request_id));
+        after = page.next ?? undefined;
+      } while (after !== undefined);
+      expect(seen).toEqual(['t0', 't1', 't2', 't3', 't4', 't5', 't6']);
+    });
+
+    test('leave by a commit, and leaving twice is harmless', async () => {
+      await wait('t1', ['a'], 10);
+      const leave = { op: 'leave', request_id: 't1', tags: ['a'], sinceMs: 10 } as const;
+      must(await store().commit({ writes: [], wait: leave }));
+      must(await store().commit({ writes: [], wait: leave }));
+      expect(await waiting('a')).toEqual([]);
+    });
+
+    test('still wait after a restart', async () => {
+      await wait('t1', ['a'], 10);
+      await wait('t2', ['a'], 20);
+      await settle(store(), 't2');
+      await reopen();
+      expect(await waiting('a')).toEqual(['t1']);
+    });
+  });
+
+  describe('an agent that comes to have more room while a task waits for its tags', () => {
+    test('is due at once when a slot is released', async () => {
+      await enter('A', { agent_tags: ['a', 'z'] });
+      must(await store().commit({ writes: [], slots: [full] }));
+      await wait('t1', ['z'], 10);
+      expect(await dueNow()).toEqual([]);
+      must(await store().commit({ writes: [], slots: [{ ...full, op: 'release' }] }));
+      expect(await dueNow()).toEqual([agentRef('A')]);
+    });
+
+    test('is due at once when it registers', async () => {
+      await wait('t1', ['a'], 10);
+      await register(store(), 'A');
+      expect(await dueNow()).toEqual([agentRef('A')]);
+    });
+
+    test('is due at once when its limit is raised', async () => {
+      await enter('A', { max_concurrent: 1 });
+      must(await store().commit({ writes: [], slots: [full] }));
+      await wait('t1', ['a'], 10);
+      await register(store(), 'A', { max_concurrent: 2 });
+      expect(await dueNow()).toEqual([agentRef('A')]);
+    });
+
+    test('is due at once even while somebody looks at it already', async () => {
+      await enter('A');
+      must(await store().commit({ writes: [], slots: [full] }));
+      await wait('t1', ['a'], 10);
+      must(await store().commit({ writes: [], due: [{ ref: agentRef('A'), atMs: store().nowMs() }] }));
+      const [looking] = await store().takeDue(10);
+      must(await store().commit({ writes: [], slots: [{ ...full, op: 'release' }] }));
+      const late = { ref: agentRef('A'), atMs: store().nowMs() + 60_000, lease: looking?.lease ?? '' };
+      expect(await store().commit({ writes: [], due: [late] })).toMatchObject({ conflict: 'lease' });
+      expect(await dueNow()).toEqual([agentRef('A')]);
+    });
+
+    test('is left alone when no waiter shares a tag, or none waits any more', async () => {
+      await wait('t1', ['other'], 10);
+      await wait('t2', ['a'], 20);
+      await settle(store(), 't2');
+      await enter('A');
+      must(await store().commit({ writes: [], slots: [full] }));
+      must(await store().commit({ writes: [], slots: [{ ...full, op: 'release' }] }));
+      expect(await dueNow()).toEqual([]);
+    });
+
+    test('is left alone when it still has no room', async () => {
+      await enter('A', { max_concurrent: 0 });
+      await wait('t1', ['a'], 10);
+      await register(store(), 'A', { max_concurrent: 3, draining: true });
+      expect(await dueNow()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,132 @@
+/** The ranking copy agrees, pick by pick, with the plain reading of the rule. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { completeAgent } from '../../server/domain/agent.ts';
+import { type Candidate, isFree } from '../../server/domain/match.ts';
+import { createAgentIndex } from '../../server/gateway/agent-index.ts';
+import type { AgentStatus } from '../../server/ports/store.ts';
+
+const tags = fc.subarray(['a', 'b', 'c', 'd']);
+const agentStatus = fc
+  .record({
+    id: fc.integer({ min: 0, max: 9 }),
+    tags,
+    max: fc.integer({ min: 0, max: 4 }),
+    external: fc.integer({ min: 0, max: 2 }),
+    held: fc.integer({ min: 0, max: 4 }),
+    lastGrantMs: fc.integer({ min: 0, max: 3 }),
+    taken: fc.constantFrom(null, true, false),
+    away: fc.boolean(),
+  })
+  .map(
+    (one): AgentStatus => ({
+      record: completeAgent({
+        agent_id: `A${one.id}`,
+        endpoint: 'pull',
+        agent_tags: one.tags,
+        max_concurrent: one.max,
+        external: one.external,
+        registration: 'r',
+        registeredMs: 0,
+        draining: one.away,
+        offlineMs: null,
+        left: false,
+        unregisteredMs: null,
+        lostAfterMs: null,
+      }),
+      revision: 'r',
+      slots: one.held,
+      lastGrantMs: one.lastGrantMs,
+      contact: {
+        contactMs: 0,
+        beatMs: null,
+        beatGapMs: null,
+        push: one.taken === null ? null : { taken: one.taken, status: null, error: null },
+      },
+    }),
+  );
+
+/** The rule, word by word, over all agents. */
+function pickPlainly(
+  all: readonly AgentStatus[],
+  wanted: readonly string[],
+  excluded: ReadonlySet<string>,
+): string | undefined {
+  const shared = ({ record }: AgentStatus): number =>
+    record.agent_tags.filter((tag) => wanted.includes(tag)).length;
+  const ratio = ({ record, slots }: AgentStatus): number => (record.external + slots) / record.max_concurrent;
+  const untaken = ({ contact }: AgentStatus): number => (contact.push?.taken === false ? 1 : 0);
+  return all
+    .filter((one) => one.slots < one.record.limit && shared(one) > 0 && !excluded.has(one.record.agent_id))
+    .sort(
+      (a, b) =>
+        untaken(a) - untaken(b) ||
+        shared(b) - shared(a) ||
+        ratio(a) - ratio(b) ||
+        a.lastGrantMs - b.lastGrantMs ||
+        (a.record.agent_id < b.record.agent_id ? -1 : 1),
+    )[0]?.record.agent_id;
+}
+
+describe('the roster', () => {
+  test('picks what the rule picks, after any sequence of changes', async () => {
+    const plan = fc.array(
+      fc.tuple(fc.array(agentStatus, { maxLength: 5 }), tags, fc.subarray(['A1', 'A2', 'A3'])),
+      {
+        maxLength: 10,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(plan, async (turns) => {
+        const truth = new Map<string, AgentStatus>();
+        let changed: readonly AgentStatus[] = [];
+        const agentIndex = createAgentIndex({
+          readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c' }),
+          getAgentStatus: async (agent_id) => truth.get(agent_id),
+        });
+        for (const [news, wanted, excluded] of turns) {
+          changed = news;
+          for (const one of news) truth.set(one.record.agent_id, one);
+          await agentIndex.refresh();
+          const picked = agentIndex.pick(wanted, new Set(excluded))?.record.agent_id;
+          expect(picked).toBe(pickPlainly([...truth.values()], wanted, new Set(excluded)));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('counts a grant at once, so that a burst spreads', async () => {
+    const [one, two] = fc.sample(agentStatus, { numRuns: 2, seed: 1 });
+    if (!one || !two) throw new Error('no samples');
+    const agents = [one, two].map((each, index): AgentStatus => {
+      const facts = {
+        ...each.record,
+        agent_id: `A${index}`,
+        agent_tags: ['a'],
+        max_concurrent: 2,
+        external: 0,
+        draining: false,
+      };
+      return {
+        ...each,
+        slots: 0,
+        lastGrantMs: 0,
+        record: completeAgent(facts),
+        contact: { ...each.contact, push: null },
+      };
+    });
+    const agentIndex = createAgentIndex({
+      readAgentChanges: async () => ({ reset: true, changed: agents, removed: [], cursor: 'c' }),
+      getAgentStatus: async () => undefined,
+    });
+    await agentIndex.refresh();
+    const picks: (string | undefined)[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const candidate: Candidate | undefined = agentIndex.pick(['a']);
+      picks.push(candidate?.record.agent_id);
+      if (candidate && isFree(candidate)) agentIndex.noteGrant(candidate.record.agent_id, n + 1);
+    }
+    expect(picks).toEqual(['A0', 'A1', 'A0', 'A1', undefined]);
+  });
+});

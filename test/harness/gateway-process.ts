@@ -1,0 +1,112 @@
+/**
+ * The real gateway as a process of its own: started on a free port, killed or stopped by its id. Whichever suite runs
+ * it, what it printed and what its store wrote is searched for its secrets when it has ended.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
+import { createCanaries, readStoreFiles } from './canaries.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A gateway that has not ended by then never will. */
+const STOP_MS = 15_000;
+
+export const SECRET = 'a-gateway-secret-for-tests';
+export const ADMIN_SECRET = 'an-admin-secret-for-tests';
+
+const SECRET_SETTINGS = ['GATEWAY_AUTH', 'ADMIN_AUTH', 'PUSH_SECRET'].flatMap((name) => [
+  name,
+  `${name}_PREVIOUS`,
+]);
+
+export type GatewayProcess = {
+  readonly baseUrl: string;
+  readonly pid: number;
+  /** Everything it has printed so far. */
+  output(): string;
+  /** Stops reading what it prints, as a terminal that was closed. */
+  hangUp(): void;
+  /** SIGKILL: nothing is said goodbye to. Rejects when a secret got out. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. Twice is fine. Rejects when a secret got out. */
+  stop(): Promise<number | null>;
+};
+
+/** Starts it; rejects with what it printed when it ends before it listens. The store is in memory unless told
+ * otherwise; `under` names a command to run it under, such as a tracer. */
+export async function startGateway(
+  env: Readonly<Record<string, string>> = {},
+  under: readonly string[] = [],
+): Promise<GatewayProcess> {
+  const usual = { PORT: '0', STORE: 'memory:', GATEWAY_AUTH: SECRET, ADMIN_AUTH: ADMIN_SECRET };
+  const given = Object.entries({ ...usual, ...env }).filter(([name]) => env[`${name}_FILE`] === undefined);
+  const settings: Readonly<Record<string, string>> = Object.fromEntries(given);
+  const [command = process.execPath, ...args] = [...under, process.execPath, 'server/main.ts'];
+  const child = spawn(command, args, { cwd: ROOT, env: settings });
+  let printed = '';
+  const baseUrl = await new Promise<string>((tell, reject) => {
+    child.once('exit', (code) => reject(new Error(`The gateway ended with ${code}:\n${printed}`)));
+    child.stderr.on('data', (text) => {
+      printed += text;
+    });
+    child.stdout.on('data', (text) => {
+      printed += text;
+      const found = /"url":"([^"]+)"/.exec(printed);
+      if (found?.[1]) tell(found[1]);
+    });
+  });
+  return {
+    baseUrl,
+    pid: child.pid ?? 0,
+    output: () => printed,
+    hangUp() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
+    async kill() {
+      await end(child, 'SIGKILL');
+      refuseLeaks(settings, printed);
+    },
+    async stop() {
+      const code = await end(child, 'SIGTERM');
+      refuseLeaks(settings, printed);
+      return code;
+    },
+  };
+}
+
+/** Throws when a secret of the settings stands in what was printed or in a file of the store. */
+function refuseLeaks(settings: Readonly<Record<string, string>>, printed: string): void {
+  const { findLeaks } = createCanaries(readSecrets(settings));
+  const file = /^sqlite:(.*)$/.exec(settings.STORE ?? '')?.[1];
+  const outputs = new Map<string, string | Buffer>([['its output', printed]]);
+  if (file !== undefined)
+    for (const [name, bytes] of readStoreFiles(resolve(ROOT, file))) outputs.set(name, bytes);
+  for (const [where, output] of outputs) {
+    const leaks = findLeaks(output);
+    if (leaks.length > 0) throw new Error(`The gateway told secrets in ${where}: ${leaks.join('; ')}.`);
+  }
+}
+
+/** The default secret is public, and told. */
+function readSecrets(settings: Readonly<Record<string, string>>): readonly string[] {
+  return SECRET_SETTINGS.flatMap((name) => {
+    const file = settings[`${name}_FILE`];
+    const secret =
+      file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() : settings[name];
+    return secret === undefined || secret === DEFAULT_GATEWAY_AUTH ? [] : [secret];
+  });
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  await ended;
+  clearTimeout(late);
+  return child.exitCode;
+}

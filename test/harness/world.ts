@@ -1,0 +1,116 @@
+/** A whole gateway in one process, with time, chance and network in the test's hands. */
+import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
+import type { Gateway, Registration, Submission } from '../../server/ports/gateway.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { type FakeClock, settleMicrotasks } from './fake-clock.ts';
+import { createFakePusher, type FakePusher } from './fake-pusher.ts';
+
+export type World = {
+  readonly clock: FakeClock;
+  readonly pusher: FakePusher;
+  readonly gateway: Gateway;
+  readonly duties: Duties;
+  readonly store: Store;
+  /** Lets the duties run until nothing is due and nothing moves. */
+  settle(): Promise<void>;
+  /** Moves time in steps, renewing leases and taking what is due as the running gateway does. */
+  pass(ms: number): Promise<void>;
+};
+
+/** More turns than this at one moment mean that something is due again and again for nothing. */
+const TURNS_MAX = 500;
+
+export type WorldOptions = {
+  readonly clock: FakeClock;
+  readonly openTasksMax?: number;
+  readonly agentsMax?: number;
+  readonly pusher?: FakePusher;
+  /** Where ids come from; a world that goes on after a crash hands in the first one's, or ids would come twice. */
+  readonly ids?: Ids;
+};
+
+export type Ids = { newRequestId(): string; newRegistration(): string };
+
+/** Ids that count up. */
+export function countIds(): Ids {
+  let ids = 0;
+  const newId = (kind: string): string => {
+    ids += 1;
+    return `${kind}-${String(ids).padStart(6, '0')}`;
+  };
+  return { newRequestId: () => newId('task'), newRegistration: () => newId('registration') };
+}
+
+/** Puts a gateway over the store; chance is always one half. */
+export function createWorld(store: Store, options: WorldOptions): World {
+  const { clock } = options;
+  const pusher = options.pusher ?? createFakePusher();
+  const { gateway, duties } = createGateway({
+    store,
+    clock,
+    pusher,
+    ids: options.ids ?? countIds(),
+    random: () => 0.5,
+    log: { debug() {}, info() {}, warn() {}, error: (facts, message) => console.error(message, facts) },
+    limits: {
+      timeoutMaxMs: 7 * 24 * 3_600_000,
+      openTasksMax: options.openTasksMax ?? 1_000,
+      keepKeysMs: 24 * 3_600_000,
+      agentsMax: options.agentsMax ?? 1_000,
+      pushesMax: 1_000,
+    },
+    retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
+  });
+
+  async function settle(): Promise<void> {
+    for (let turns = 0; turns < TURNS_MAX; turns += 1) {
+      await settleMicrotasks();
+      if ((await clock.drive(duties.turn())) === 0) return await settleMicrotasks();
+    }
+    const due = (await store.takeDue(10)).map(({ ref }) => ref).join(', ');
+    throw new Error(`The duties found work ${TURNS_MAX} times in a row without time passing: ${due}`);
+  }
+
+  return {
+    clock,
+    pusher,
+    gateway,
+    duties,
+    store,
+    settle,
+    async pass(ms) {
+      const STEP_MS = 400;
+      for (let leftMs = ms; leftMs > 0; leftMs -= STEP_MS) {
+        await clock.advance(Math.min(STEP_MS, leftMs));
+        await duties.renewLeases();
+        await settle();
+      }
+    },
+  };
+}
+
+/** A submission with everything usual. */
+export function buildSubmission(more: Partial<Submission> = {}): Submission {
+  return {
+    task_type: 't',
+    task_tags: ['a'],
+    payload: { text: '你好' },
+    cli_session_id: 's',
+    timeout: 600,
+    ...more,
+  };
+}
+
+/** A registration with everything usual; the endpoint is named after the agent. */
+export function buildRegistration(agent_id: string, more: Partial<Registration> = {}): Registration {
+  return {
+    agent_id,
+    endpoint: `http://${agent_id}.test/tasks`,
+    agent_tags: ['a'],
+    max_concurrent: 1,
+    current_load: 0,
+    ...more,
+  };
+}
+
+export const NEVER: AbortSignal = new AbortController().signal;

@@ -1,0 +1,133 @@
+/** Whatever is sent: never a 5xx, never a broken answer, and the gateway only hears of what the document allows. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
+import { ask } from './checked-call.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { exchange } from './raw-connection.ts';
+
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 400);
+const gateway = createFakeGateway();
+let gate: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway);
+});
+afterAll(() => gate.stop());
+
+const withBody = OPERATIONS.filter((one) => buildCall(one, secrets).body !== undefined);
+const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string());
+const anyValue = fc.oneof(fc.jsonValue(), anyText, fc.constant(Number.MAX_VALUE), fc.constant('\ud800'));
+
+describe('whatever is sent', () => {
+  test('any JSON in any field is answered as documented, never with a 5xx', {
+    timeout: 120_000,
+  }, async () => {
+    const field = fc.constantFrom(
+      ...[
+        'auth',
+        'agent_id',
+        'task_type',
+        'task_tags',
+        'payload',
+        'timeout',
+        'queue_timeout',
+        'cli_session_id',
+      ],
+      ...[
+        'endpoint',
+        'agent_tags',
+        'max_concurrent',
+        'current_load',
+        'request_ids',
+        'lost_after',
+        'draining',
+        'wait',
+      ],
+      ...['request_id', 'status', 'progress', 'result', 'error_info', '__proto__', 'constructor', ''],
+    );
+    const fields = fc.dictionary(fc.oneof(field, field, anyText), anyValue, { maxKeys: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...withBody), fields, async (operationId, more) => {
+        const answer = await ask(gate.url, buildCall(operationId, secrets, more));
+        expect(answer.status).toBeLessThan(500);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('any bytes as a body are answered as documented', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...withBody),
+        fc.uint8Array({ maxLength: 200 }),
+        async (operationId, bytes) => {
+          const answer = await ask(gate.url, {
+            ...buildCall(operationId, secrets),
+            body: new Uint8Array(bytes),
+          });
+          expect([400, 422]).toContain(answer.status);
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('any path and query are answered below 500', { timeout: 120_000 }, async () => {
+    const part = fc.oneof(
+      anyText.map((text) => encodeURIComponent(text.toWellFormed())),
+      fc.constantFrom('%ff', '%', '..', '%2e%2e', '%00', '+', '&', '=', '?', 'auth', 'wait', 'limit', '//'),
+    );
+    const path = fc.constantFrom(
+      '/',
+      '/api/cli/tasks/',
+      '/api/cli/events?',
+      '/api/admin/tasks?',
+      '/openapi.json?',
+    );
+    await fc.assert(
+      fc.asyncProperty(path, fc.array(part, { maxLength: 5 }), async (start, parts) => {
+        const target =
+          start + parts.join('') + (start.includes('?') ? '' : `?auth=${encodeURIComponent(SECRET)}`);
+        const head = `GET ${target} HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\nConnection: close\r\n\r\n`;
+        expect(await exchange(gate.port, head)).toMatch(/^HTTP\/1\.1 [234]/);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('any bytes on the wire end in an answer below 500 or a closed connection', {
+    timeout: 120_000,
+  }, async () => {
+    const text = fc.constantFrom(
+      'GET ',
+      'POST ',
+      '/livez',
+      ' HTTP/1.1',
+      '\r\n',
+      'Host: a',
+      ': ',
+      'Content-Length: 3',
+      '\r\n\r\n',
+      '\0',
+    );
+    const pieces = fc.array(
+      fc.oneof(
+        text.map((one) => Buffer.from(one)),
+        fc.uint8Array({ maxLength: 30 }),
+      ),
+      { maxLength: 12 },
+    );
+    await fc.assert(
+      fc.asyncProperty(pieces, async (parts) => {
+        // The end of the input makes the server answer or close what it has of a request.
+        const bytes = Buffer.concat([...parts, Buffer.from('\r\n\r\n\0\r\n\r\n')]);
+        expect(await exchange(gate.port, bytes)).toMatch(/^(HTTP\/1\.1 [234]|$)/);
+      }),
+      { numRuns: RUNS },
+    );
+    expect((await ask(gate.url, buildCall('listAgents', secrets))).status).toBe(200);
+    expect(gate.said.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});

@@ -1,0 +1,179 @@
+/** What can happen to a gateway, as data: fast-check draws sequences of these and shrinks them. */
+import fc from 'fast-check';
+import type { Fault } from '../harness/faulty-store.ts';
+
+export type Operation =
+  | {
+      op: 'submit';
+      tags: string[];
+      session: string;
+      timeout: number;
+      queue: number | null;
+      key: string | null;
+    }
+  | {
+      op: 'register';
+      agent: number;
+      tags: string[];
+      max: number;
+      load: number;
+      pull: boolean;
+      lostAfter: number | null;
+    }
+  | { op: 'restart'; agent: number; keep: boolean }
+  | { op: 'heartbeat'; agent: number; draining: boolean | null; load: number | null; names: boolean }
+  | { op: 'unregister'; agent: number }
+  | { op: 'claim'; agent: number; wait: number }
+  | { op: 'report'; agent: number; task: number; status: 'success' | 'failed' | 'running' }
+  | { op: 'finish'; agent: number }
+  | { op: 'cancel'; task: number }
+  | { op: 'script'; agent: number; answer: 'taken' | 'refused' | 'busy' | 'gone' | 'broken' | 'hang' }
+  | { op: 'answer'; agent: number; answer: 'taken' | 'refused' | 'broken' }
+  | { op: 'pass'; ms: number }
+  | { op: 'freeze'; ms: number }
+  | { op: 'fault'; faults: Fault[] }
+  | { op: 'together'; operations: Operation[] }
+  | { op: 'crash' }
+  /** The process dies in the middle of an operation, after so many commits of it. */
+  | { op: 'die'; during: Operation; afterCommits: number };
+
+export const AGENTS = 3;
+
+const tags = fc.subarray(['a', 'b', 'c']);
+const agent = fc.nat(AGENTS - 1);
+const task = fc.nat(30);
+
+const simple: readonly fc.WeightedArbitrary<Operation>[] = [
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      op: fc.constant('submit' as const),
+      tags,
+      session: fc.constantFrom('', 's1', 's2'),
+      timeout: fc.constantFrom(0.5, 5, 60, 1_000),
+      queue: fc.constantFrom(null, null, 0, 3, 100),
+      key: fc.constantFrom(null, null, null, 'k1', 'k2'),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      op: fc.constant('register' as const),
+      agent,
+      tags,
+      max: fc.constantFrom(0, 1, 2, 5),
+      load: fc.constantFrom(0, 0, 1),
+      pull: fc.boolean(),
+      lostAfter: fc.constantFrom(null, null, 20),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('restart' as const), agent, keep: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('heartbeat' as const),
+      agent,
+      draining: fc.constantFrom(null, null, true, false),
+      load: fc.constantFrom(null, 0, 1, 3),
+      names: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('unregister' as const), agent }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ op: fc.constant('claim' as const), agent, wait: fc.constantFrom(0, 0, 5) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('report' as const),
+      agent,
+      task,
+      status: fc.constantFrom('success' as const, 'failed' as const, 'running' as const),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ op: fc.constant('finish' as const), agent }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('cancel' as const), task }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('script' as const),
+      agent,
+      answer: fc.constantFrom(
+        'taken' as const,
+        'refused' as const,
+        'busy' as const,
+        'gone' as const,
+        'broken' as const,
+        'hang' as const,
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('answer' as const),
+      agent,
+      answer: fc.constantFrom('taken' as const, 'refused' as const, 'broken' as const),
+    }),
+  },
+];
+
+const around: readonly fc.WeightedArbitrary<Operation>[] = [
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: fc.constant('pass' as const),
+      ms: fc.constantFrom(10, 400, 2_000, 16_000, 100_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ op: fc.constant('freeze' as const), ms: fc.constantFrom(1_000, 30_000) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('fault' as const),
+      faults: fc.array(
+        fc.constantFrom(
+          'none' as const,
+          'none' as const,
+          'before' as const,
+          'after' as const,
+          'read' as const,
+        ),
+        { minLength: 1, maxLength: 6 },
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('together' as const),
+      operations: fc.array(fc.oneof(...simple), { minLength: 2, maxLength: 5 }),
+    }),
+  },
+];
+
+const deaths: readonly fc.WeightedArbitrary<Operation>[] = [
+  { weight: 1, arbitrary: fc.constant<Operation>({ op: 'crash' }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('die' as const),
+      during: fc.oneof(...simple),
+      afterCommits: fc.integer({ min: 0, max: 4 }),
+    }),
+  },
+];
+
+/** A life of a gateway; with `crash` it may die and come back in between. */
+export function operations(options: {
+  readonly crash: boolean;
+  readonly maxLength: number;
+}): fc.Arbitrary<Operation[]> {
+  return fc.array(fc.oneof(...simple, ...around, ...(options.crash ? deaths : [])), {
+    maxLength: options.maxLength,
+  });
+}

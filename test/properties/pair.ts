@@ -1,0 +1,117 @@
+/** Two gateways on one store, every call of theirs to it put in an order that fast-check chooses and shrinks. */
+import type { Scheduler } from 'fast-check';
+import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
+import type { Gateway } from '../../server/ports/gateway.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { createFakeClock, type FakeClock, settleMicrotasks } from '../harness/fake-clock.ts';
+import { createFakePusher, type FakePusher } from '../harness/fake-pusher.ts';
+import { SILENT } from '../harness/silent-log.ts';
+
+export type Replica = { readonly gateway: Gateway; readonly duties: Duties };
+
+export type Pair = {
+  readonly store: Store;
+  readonly clock: FakeClock;
+  readonly pusher: FakePusher;
+  readonly one: Replica;
+  readonly two: Replica;
+  /** From now on every store call waits for its turn. */
+  race<T>(...work: readonly (() => Promise<T>)[]): Promise<readonly PromiseSettledResult<T>[]>;
+  /** Lets both replicas' duties run, in order, until nothing is due. */
+  settle(): Promise<void>;
+};
+
+/** Opens the store and puts two gateways over it. */
+export async function createPair(
+  open: (clock: FakeClock) => Promise<Store>,
+  scheduler: Scheduler,
+): Promise<Pair> {
+  const clock = createFakeClock();
+  const pusher = createFakePusher();
+  const store = await open(clock);
+  let racing = false;
+  let ids = 0;
+
+  const nextNumber = (): string => {
+    ids += 1;
+    return String(ids).padStart(4, '0');
+  };
+
+  const turn = async (name: string): Promise<void> => {
+    if (racing) await scheduler.schedule(Promise.resolve(), name);
+  };
+
+  function createReplica(name: string): Replica {
+    return createGateway({
+      store: takeTurns(store, (call) => turn(`${name} ${call}`)),
+      clock,
+      pusher,
+      ids: {
+        newRequestId: () => `task-${nextNumber()}`,
+        newRegistration: () => `registration-${nextNumber()}`,
+      },
+      // No pause between tries: the scheduler alone decides who is first.
+      random: () => 0,
+      log: SILENT,
+      limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
+      retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000 },
+    });
+  }
+
+  const one = createReplica('one');
+  const two = createReplica('two');
+  return {
+    store,
+    clock,
+    pusher,
+    one,
+    two,
+    async race(...work) {
+      racing = true;
+      const all = Promise.allSettled(work.map((each) => each()));
+      await scheduler.waitFor(all);
+      racing = false;
+      // What began during the race and has nobody waiting, such as a push, goes on in the chosen order.
+      while (scheduler.count() > 0) await scheduler.waitOne();
+      return await all;
+    },
+    async settle() {
+      for (let turns = 0; turns < 100; turns += 1) {
+        await settleMicrotasks();
+        if ((await one.duties.turn()) + (await two.duties.turn()) === 0) return;
+      }
+      throw new Error('The duties find work again and again');
+    },
+  };
+}
+
+function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
+  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue } = store;
+  return {
+    ...store,
+    get: async (kind, id) => {
+      await turn(`get ${kind}`);
+      return await get(kind, id);
+    },
+    getAgentStatus: async (agent_id) => {
+      await turn('standing');
+      return await getAgentStatus(agent_id);
+    },
+    readAgentChanges: async (after) => {
+      await turn('changes');
+      return await readAgentChanges(after);
+    },
+    list: async (query, ask, page) => {
+      await turn(`list ${query}`);
+      return await list(query, ask, page);
+    },
+    commit: async (batch) => {
+      await turn('commit');
+      return await commit(batch);
+    },
+    takeDue: async (limit) => {
+      await turn('due');
+      return await takeDue(limit);
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/** The races: what two gateways do at once on one store, and what must hold whatever the order. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { isSettled } from '../../server/domain/task.ts';
+import { GatewayError, type StreamItem } from '../../server/ports/gateway.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { type FakeClock, settleMicrotasks } from '../harness/fake-clock.ts';
+import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
+import { createPair, type Pair, type Replica } from './pair.ts';
+
+export type Race = {
+  /** Brings the pair to the moment before; answers the task the race is about. */
+  prepare(pair: Pair): Promise<string>;
+  /** What happens at once. */
+  work(pair: Pair, request_id: string): readonly (() => Promise<unknown>)[];
+  /** What must hold beside the invariants. */
+  judge?(
+    results: readonly PromiseSettledResult<unknown>[],
+    pair: Pair,
+    request_id: string,
+  ): Promise<void> | void;
+};
+
+async function startTask(pair: Pair): Promise<string> {
+  await pair.one.gateway.registerAgent(buildRegistration('A'));
+  const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ timeout: 60 }));
+  await pair.settle();
+  return request_id;
+}
+
+const cancel = (on: Replica, request_id: string) => () => on.gateway.cancelTask(request_id);
+const report = (on: Replica, request_id: string, status: 'success' | 'failed') => () =>
+  on.gateway.reportResult({ request_id, agent_id: 'A', status, result: { output: status } });
+const submit = (on: Replica) => () => on.gateway.submitTask(buildSubmission());
+const turn = (on: Replica) => () => on.duties.turn();
+
+function countFulfilled(results: readonly PromiseSettledResult<unknown>[]): number {
+  return results.filter(({ status }) => status === 'fulfilled').length;
+}
+
+/** By name, as the suites title them. */
+export const RACES: Record<string, Race> = {
+  'cancel × report': {
+    prepare: startTask,
+    work: ({ one, two }, id) => [cancel(one, id), report(two, id, 'success')],
+  },
+  'expire × report': {
+    async prepare(pair) {
+      const request_id = await startTask(pair);
+      await pair.clock.advance(60_001);
+      return request_id;
+    },
+    work: ({ one, two }, id) => [turn(one), turn(two), report(two, id, 'success')],
+  },
+  'report × report': {
+    prepare: startTask,
+    work: ({ one, two }, id) => [report(one, id, 'success'), report(two, id, 'failed')],
+    judge(results) {
+      const accepted = results.filter(
+        (one) => one.status === 'fulfilled' && (one.value as { accepted: boolean }).accepted,
+      );
+      expect(accepted).toHaveLength(1);
+    },
+  },
+  'cancel × cancel': {
+    prepare: startTask,
+    work: ({ one, two }, id) => [cancel(one, id), cancel(two, id)],
+    judge: (results) => expect(countFulfilled(results)).toBe(1),
+  },
+  'two dispatchers': {
+    async prepare(pair) {
+      // Before there is an agent, so that it is the dispatchers who find it.
+      const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
+      await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
+      await pair.one.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
+      return request_id;
+    },
+    work: ({ one, two }) => [turn(one), turn(two)],
+    async judge(_results, pair) {
+      await pair.settle();
+      expect(pair.pusher.sent).toHaveLength(2);
+    },
+  },
+  'two submissions × one slot': {
+    async prepare(pair) {
+      await pair.one.gateway.registerAgent(buildRegistration('A'));
+      return '';
+    },
+    work: ({ one, two }) => [submit(one), submit(two), turn(one), turn(two)],
+    async judge(_results, pair) {
+      await pair.settle();
+      const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
+      expect(tasks.map(({ status }) => status).sort()).toEqual(['failed', 'running']);
+    },
+  },
+  'unregister × assign': {
+    async prepare(pair) {
+      const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
+      await pair.one.gateway.registerAgent(buildRegistration('A'));
+      return request_id;
+    },
+    work: ({ one, two }) => [turn(one), () => two.gateway.unregisterAgent('A')],
+  },
+  'unregister × submit': {
+    async prepare(pair) {
+      await pair.one.gateway.registerAgent(buildRegistration('A'));
+      return '';
+    },
+    work: ({ one, two }) => [submit(one), () => two.gateway.unregisterAgent('A')],
+  },
+  'waiter × submit': {
+    /** One task runs, one waits for its agent, and a third comes at the moment the first ends. */
+    async prepare(pair) {
+      const request_id = await startTask(pair);
+      await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
+      await pair.settle();
+      return request_id;
+    },
+    work: ({ one, two }, id) => [report(one, id, 'success'), submit(two)],
+    async judge(_results, pair) {
+      await pair.settle();
+      const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
+      // A newcomer may overtake; whoever has the place, the other waits on or, if it may not, has ended.
+      const [newcomer, waiter, first] = tasks.map(({ status }) => status);
+      expect(first).toBe('success');
+      expect([newcomer, waiter]).toContainEqual('running');
+      expect(waiter === 'running' ? newcomer : waiter).toBe(waiter === 'running' ? 'failed' : 'pending');
+    },
+  },
+  'register × abandon': {
+    async prepare(pair) {
+      return (await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }))).request_id;
+    },
+    work: ({ one, two }) => [turn(one), () => two.gateway.registerAgent(buildRegistration('A')), turn(two)],
+    async judge(_results, pair, request_id) {
+      await pair.settle();
+      await pair.clock.advance(1_600);
+      await pair.settle();
+      expect((await pair.one.gateway.getTask(request_id, 0, NEVER)).status).toBe('running');
+    },
+  },
+  'subscribe × settle': {
+    prepare: startTask,
+    work: ({ one, two }, id) => [
+      report(one, id, 'success'),
+      async () => expect(await readFeed(two)).toBeDefined(),
+    ],
+  },
+};
+
+async function readFeed(on: Replica): Promise<readonly string[]> {
+  const seen: StreamItem[] = [];
+  const leave = new AbortController();
+  const reading = (async () => {
+    for await (const item of on.gateway.subscribeEvents('s', null, leave.signal)) seen.push(item);
+  })();
+  await settleMicrotasks();
+  leave.abort();
+  await reading;
+  return seen.flatMap((item) => (item.gap ? [] : [item.event.request_id]));
+}
+
+/** Every task: settled with exactly one event, or open with none; slots are the running tasks, within the limit. */
+async function checkAll(pair: Pair): Promise<void> {
+  const { tasks } = await pair.one.gateway.listTasks({ limit: 100 });
+  const events = await readFeed(pair.one);
+  for (const { request_id, status } of tasks) {
+    const state = (await pair.store.get('task', request_id))?.value;
+    if (!state) throw new Error(`${request_id} is gone`);
+    expect(events.filter((id) => id === request_id)).toHaveLength(isSettled(state) ? 1 : 0);
+    expect(status).toBe(state.status);
+  }
+  const running = tasks.filter(({ status }) => status === 'running').map(({ request_id }) => request_id);
+  const { items } = await pair.store.list('slots', { agent_id: 'A' }, { limit: 100 });
+  expect(items.map(({ request_id }) => request_id).sort()).toEqual(running.sort());
+}
+
+/** The property that no order of the store's calls breaks the race's rules or the invariants. */
+export function describeRace(
+  open: (clock: FakeClock) => Promise<Store>,
+  race: Race,
+): fc.IAsyncProperty<[fc.Scheduler]> {
+  return fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+    const pair = await createPair(open, scheduler);
+    try {
+      const request_id = await race.prepare(pair);
+      const results = await pair.race(...race.work(pair, request_id));
+      for (const one of results) {
+        if (one.status === 'rejected' && !(one.reason instanceof GatewayError)) throw one.reason;
+      }
+      await race.judge?.(results, pair, request_id);
+      await pair.settle();
+      await checkAll(pair);
+    } finally {
+      await pair.store.close();
+    }
+  });
+}

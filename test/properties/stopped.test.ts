@@ -1,0 +1,84 @@
+/** The gateway's process is stopped and continued, as a machine that sleeps: no time is counted that nobody lived. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { tellFigure } from '../bench/figure.ts';
+import { get, getAdmin, post, submit, subscribe } from '../e2e/plain-calls.ts';
+import { SECRET, startGateway } from '../harness/gateway-process.ts';
+import { startBeating } from './beating-agents.ts';
+
+/** How long it stands still; `STOP_SECONDS` asks for longer. */
+/** For what comes soon, on a machine that has other things to do. */
+const WAIT = { timeout: 20_000, interval: 20 };
+const STOP_S = Number(process.env.STOP_SECONDS ?? 20);
+/** Silence after which agents asked for their tasks to be failed: shorter than the stop. */
+const LOST_AFTER_S = STOP_S / 2;
+const SHORT_S = STOP_S / 2;
+const LONG_S = STOP_S + 8;
+const AGENTS = 4;
+/** Soon; most of it is slack for the machine. */
+const LATE_WITHIN_MS = 5_000;
+
+test(`stopped for ${STOP_S} s and continued: nothing ends early, what is late ends at once, no agent is lost, streams go on`, {
+  timeout: 60_000 + STOP_S * 2_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-stop-'));
+  const gateway = await startGateway({ STORE: `sqlite:${folder}/gateway.db` });
+  const { baseUrl, pid } = gateway;
+  const beating: (() => void)[] = [];
+  try {
+    for (let n = 0; n < AGENTS; n += 1) {
+      beating.push(await startBeating(baseUrl, `agent-${n}`, { lost_after: LOST_AFTER_S }));
+    }
+    const stream = await subscribe(baseUrl, 'stop');
+    const send = (timeout: number) => submit(baseUrl, { cli_session_id: 'stop', timeout });
+    const short = await Promise.all([SHORT_S, SHORT_S + 1].map(send));
+    const long = await Promise.all([LONG_S, LONG_S + 0.5].map(send));
+    const open = await Promise.all([600, 600, 600, 600].map(send));
+    const statusOf = async (id: string) => (await get(baseUrl, `/api/cli/tasks/${id}`)).body.status;
+    await vi.waitFor(async () => {
+      for (const id of [...short, ...long, ...open]) expect(await statusOf(id)).toBe('running');
+    }, WAIT);
+
+    process.kill(pid, 'SIGSTOP');
+    // Real time must pass, that is what is tried; the agents go on beating at a process that does not answer.
+    await new Promise((resolve) => setTimeout(resolve, STOP_S * 1_000));
+    const inFlight = submit(baseUrl, { cli_session_id: 'stop', timeout: 600 }).catch(() => undefined);
+    process.kill(pid, 'SIGCONT');
+    const continuedMs = performance.now();
+
+    await vi.waitFor(() => expect(stream.events).toHaveLength(short.length), {
+      timeout: 5_000,
+      interval: 20,
+    });
+    const lateMs = performance.now() - continuedMs;
+    expect(lateMs).toBeLessThan(LATE_WITHIN_MS);
+    expect(new Set(stream.events.map(({ data }) => data.request_id))).toEqual(new Set(short));
+    expect(new Set(stream.events.map(({ data }) => data.error_info))).toEqual(new Set(['timeout']));
+    for (const id of [...long, ...open]) expect(await statusOf(id)).toBe('running');
+    await inFlight;
+    const { status } = await post(baseUrl, '/api/agent/heartbeat', { auth: SECRET, agent_id: 'agent-0' });
+    expect(status).toBe(200);
+
+    await vi.waitFor(() => expect(stream.events).toHaveLength(short.length + long.length), {
+      timeout: 30_000,
+    });
+    for (const id of long) {
+      const { body } = await get(baseUrl, `/api/cli/tasks/${id}`);
+      expect(body).toMatchObject({ status: 'failed', error_info: 'timeout' });
+    }
+    expect(stream.isOver()).toBe(false);
+    const { body } = await getAdmin(baseUrl, '/api/admin/agents');
+    const agents = body.agents as readonly { readonly state: string }[];
+    expect(agents.map(({ state }) => state)).not.toContain('offline');
+    for (const id of open) expect(await statusOf(id)).toBe('running');
+    stream.leave();
+    tellFigure('stopped:late-tasks-ended-after', Math.round(lateMs), 'ms');
+  } finally {
+    for (const stop of beating) stop();
+    process.kill(pid, 'SIGCONT');
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

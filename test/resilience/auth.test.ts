@@ -1,0 +1,231 @@
+/**
+ * Every operation of the document against every way in which a secret can be almost right, in each place a secret is
+ * looked for; both secrets of a rotation are right; and there is one comparison, of digests, in constant time.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildCall, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
+import { createFakeGateway } from '../http/fake-gateway.ts';
+import { ADMIN_SECRET, type Gate, OLDER_SECRET, openGate, SECRET } from '../http/http-harness.ts';
+import { exchange } from '../http/raw-connection.ts';
+import { operations } from '../http/wrong-values.ts';
+
+type Place = 'body' | 'query' | 'bearer' | 'admin';
+
+/** Where each operation takes its secret (§5.2). One that the document gains must be given its row. */
+const PLACES: Readonly<Record<OperationId, readonly Place[]>> = {
+  submitTask: ['body', 'query', 'bearer'],
+  getTask: ['query', 'bearer'],
+  cancelTask: ['query', 'bearer'],
+  subscribeEvents: ['query', 'bearer'],
+  registerAgent: ['body', 'query'],
+  heartbeatAgent: ['body', 'query'],
+  claimTask: ['body', 'query'],
+  reportResult: ['body', 'query'],
+  unregisterAgent: ['body', 'query'],
+  listAgents: ['admin'],
+  listTasks: ['admin'],
+};
+
+const gateway = createFakeGateway();
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+let gate: Gate;
+beforeAll(async () => {
+  gate = await openGate(gateway);
+});
+afterAll(() => gate.stop());
+
+/** Texts that are almost the secret. */
+function listNearly(secret: string, other: string): readonly string[] {
+  const middle = Math.floor(secret.length / 2);
+  return [
+    ...['', ' ', secret.slice(1), secret.slice(0, -1), `${secret}x`, `x${secret}`, secret + secret],
+    ...[
+      secret.toUpperCase(),
+      `${secret} `,
+      ` ${secret}`,
+      `${secret}\n`,
+      `${secret}\u0000`,
+      `\u0000${secret}`,
+    ],
+    ...[`${secret.slice(0, middle)}\u200b${secret.slice(middle)}`, `\ufeff${secret}`, `${secret}\u00ad`],
+    // Look-alikes: a Cyrillic е, the full-width forms that normalization folds back, a combining mark.
+    ...[secret.replace('e', 'е'), toFullWidth(secret), `${secret}\u0301`, `${secret}\u2028`],
+    ...[`"${secret}"`, `'${secret}'`, `Bearer ${secret}`, encodeURIComponent(secret), btoa(secret)],
+    ...[
+      `${secret},${secret}`,
+      `${secret},wrong`,
+      `wrong,${secret}`,
+      `${secret};`,
+      other,
+      `${secret}${other}`,
+    ],
+    ...['null', 'undefined', 'true', '0', '*', '%', '.*', '__proto__', 'constructor', '[object Object]'],
+    `${secret}${'x'.repeat(8_000)}`,
+  ].filter((text) => text !== secret);
+}
+
+function toFullWidth(text: string): string {
+  return [...text].map((char) => String.fromCodePoint((char.codePointAt(0) ?? 0) + 0xfee0)).join('');
+}
+
+/** Whether a text can stand in a header and come out as it went in. */
+const isHeaderText = (text: string): boolean => /^[\x21-\xff]([\x20-\xff]*[\x21-\xff])?$/.test(text);
+
+/** The usual request with the secret in one place and what else is said of it. */
+function writeCall(
+  operationId: OperationId,
+  place: Place,
+  secret: string,
+  more: readonly string[] = [],
+): string {
+  const { method, path, body } = buildCall(
+    operationId,
+    secrets,
+    place === 'body' ? { auth: secret } : {},
+    'x',
+  );
+  const lines = [...more];
+  const [bare = '', query = ''] = path.split('?');
+  const rest = new URLSearchParams(query);
+  rest.delete('auth');
+  if (place === 'query') rest.set('auth', secret);
+  if (place === 'bearer') lines.push(`Authorization: Bearer ${secret}`);
+  if (place === 'admin') lines.push(`X-Admin-Auth: ${secret}`);
+  const text = body === undefined ? '' : String(body);
+  if (text !== '') lines.push(`Content-Length: ${Buffer.byteLength(text)}`);
+  const glue = rest.size > 0 ? `?${rest}` : '';
+  const head = [`${method} ${bare}${glue} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines].join('\r\n');
+  return `${head}\r\n\r\n${text}`;
+}
+
+/** The status; of a stream as soon as it begins. */
+async function askStatus(request: string): Promise<number> {
+  const isStream = request.startsWith('GET /api/cli/events');
+  const answer = await exchange(gate.port, isStream ? request.replace('GET', 'HEAD') : request);
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]);
+}
+
+const rows = OPERATIONS.flatMap((operationId) =>
+  PLACES[operationId].map((place) => ({ operationId, place })),
+);
+
+describe('every operation of the document', () => {
+  test('has a row here, with the places its own security says', () => {
+    const documented = operations.map(({ operationId }) => operationId);
+    expect([...documented].sort()).toEqual(Object.keys(PLACES).sort());
+    expect([...OPERATIONS].sort()).toEqual([...documented].sort());
+  });
+
+  test.each(rows)(
+    '$operationId takes no secret that is almost right in its $place',
+    async ({ operationId, place }) => {
+      const [right, other] = place === 'admin' ? [ADMIN_SECRET, SECRET] : [SECRET, ADMIN_SECRET];
+      expect(await askStatus(writeCall(operationId, place, right))).toBe(
+        200 + (operationId === 'claimTask' ? 4 : 0),
+      );
+      gateway.asked.length = 0;
+      const inHeader = place === 'admin' || place === 'bearer';
+      const nearly = listNearly(right, other).filter((text) => !inHeader || isHeaderText(text));
+      expect(nearly.length).toBeGreaterThan(inHeader ? 15 : 30);
+      for (const text of nearly)
+        expect([text, await askStatus(writeCall(operationId, place, text))]).toEqual([text, 401]);
+      expect(gateway.asked).toEqual([]);
+    },
+  );
+
+  test.each(rows.filter(({ place }) => place === 'query'))(
+    '$operationId takes no secret that is repeated or an array in its query',
+    async ({ operationId }) => {
+      gateway.asked.length = 0;
+      const right = encodeURIComponent(SECRET);
+      const marked = writeCall(operationId, 'query', 'MARK');
+      for (const query of [
+        ...[
+          `auth=${right}&auth=${right}`,
+          `auth=${right}&auth=wrong`,
+          `auth=wrong&auth=${right}`,
+          'auth',
+          'auth=',
+        ],
+        ...[`auth=${right}&%61uth=${right}`, `auth=${right}&auth`, 'auth=%ff', `auth=${right}%ff`],
+      ]) {
+        expect([query, await askStatus(marked.replace('auth=MARK', query))]).toEqual([query, 401]);
+      }
+      // Another name is no secret at all: where the query must have one, there is none.
+      if (!PLACES[operationId].includes('body')) {
+        for (const query of [
+          `auth[]=${right}`,
+          `auth[0]=${right}`,
+          `Auth=${right}`,
+          `auth%00=${right}`,
+          `a=${right}`,
+        ])
+          expect([query, await askStatus(marked.replace('auth=MARK', query))]).toEqual([query, 401]);
+      }
+      expect(gateway.asked).toEqual([]);
+    },
+  );
+
+  test.each(rows.filter(({ place }) => place === 'body'))(
+    '$operationId takes no secret that is not a string in its body, and of two the last',
+    async ({ operationId }) => {
+      gateway.asked.length = 0;
+      const text = JSON.stringify(SECRET);
+      for (const json of [
+        `[${text}]`,
+        `{"0":${text}}`,
+        `{"toString":${text}}`,
+        '1',
+        'true',
+        'null',
+        '[]',
+        '{}',
+      ]) {
+        const call = writeCall(operationId, 'body', 'MARK').replace('"MARK"', json);
+        const fitting = call.replace(
+          /Content-Length: \d+/,
+          `Content-Length: ${Buffer.byteLength(call.split('\r\n\r\n')[1] ?? '')}`,
+        );
+        expect([json, await askStatus(fitting)]).toEqual([json, 422]);
+      }
+      expect(gateway.asked).toEqual([]);
+    },
+  );
+
+  test.each(rows.filter(({ place }) => place === 'admin'))(
+    '$operationId takes no header that is given twice',
+    async ({ operationId }) => {
+      const twice = writeCall(operationId, 'admin', ADMIN_SECRET, [`X-Admin-Auth: ${ADMIN_SECRET}`]);
+      expect(await askStatus(twice)).toBe(401);
+    },
+  );
+
+  test.each(rows.filter(({ place }) => place !== 'admin'))(
+    '$operationId takes the secret before this one too in its $place',
+    async ({ operationId, place }) => {
+      expect(await askStatus(writeCall(operationId, place, OLDER_SECRET))).toBeLessThan(300);
+    },
+  );
+});
+
+describe('the comparison', () => {
+  test('is made in one place, of digests of one length, in constant time, and of all secrets', () => {
+    const source = readFileSync('server/http/request/secrets.ts', 'utf8');
+    expect(source.match(/timingSafeEqual\(/g)).toHaveLength(1);
+    // Every right secret is looked at, whichever is found: no early end tells which of two it was.
+    expect(source).toMatch(
+      /for \(const one of digests\) isRight = timingSafeEqual\(one, candidate\) \|\| isRight;/,
+    );
+    expect(source).toMatch(/hash\('sha256'/);
+    const others = readdirSync('server', { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && file !== join('http', 'request', 'secrets.ts'))
+      .map((file) => [file, readFileSync(join('server', file), 'utf8')] as const);
+    expect(others.length).toBeGreaterThan(50);
+    for (const [file, text] of others) {
+      expect(text, file).not.toMatch(/timingSafeEqual/);
+      expect(text, file).not.toMatch(/[!=]==? *(secret|gatewayAuth|adminAuth|auth)\b/);
+    }
+  });
+});

@@ -1,0 +1,261 @@
+/**
+ * Every bound, over the real process: what is beyond it is refused with the documented problem and, where trying
+ * again helps, with when. A flood of it leaves nothing behind, and after it the gateway serves as before.
+ */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { buildCall, type Call } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import type { Asked } from '../http/checked-call.ts';
+import { exchange, openWire, type Wire } from '../http/raw-connection.ts';
+import { askOnce } from './single-request.ts';
+import { expectFlat } from './soak.ts';
+
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const HEAD = 'HTTP/1.1\r\nHost: a\r\n';
+const FLOOD = 50;
+const ROUNDS = { first: 5, more: 10 };
+/** Of a fresh process, whose heap first grows to what such requests take: measured, it is even from the thirtieth on. */
+const ROUNDS_OF_A_FRESH_ONE = { first: 30, more: 10 };
+/** For a machine on which much else runs. */
+const PATIENCE = { timeout: 90_000 };
+
+const env = {
+  OPEN_TASKS_MAX: '5',
+  AGENTS_MAX: '2',
+  STREAMS_MAX: '3',
+  STREAMS_PER_SESSION_MAX: '2',
+  // Eight of this size are all that may be read at a time.
+  BODY_MAX_BYTES: '67108864',
+};
+let gateway: GatewayProcess;
+let port: number;
+beforeAll(async () => {
+  gateway = await startGateway(env);
+  port = Number(new URL(gateway.baseUrl).port);
+});
+afterAll(() => gateway?.stop());
+
+/** A task that waits for an agent nobody is. */
+const waitingTask = buildCall('submitTask', secrets, { queue_timeout: 600 });
+const registration = (agent_id: string): Call => buildCall('registerAgent', secrets, { agent_id });
+const askNow = (call: Call): Promise<Asked> => askOnce(gateway.baseUrl, call);
+
+/** Opens a stream over a raw connection. */
+async function openStream(session: string): Promise<Wire> {
+  const wire = await openWire(port);
+  wire.write(`GET /api/cli/events?cli_session_id=${session}&auth=${SECRET} ${HEAD}\r\n`);
+  await wire.readUntil(/: ready\n\n/);
+  return wire;
+}
+
+/** A submission whose body may become as long as is allowed, has grown large already, and never ends. */
+async function openBody(): Promise<Wire> {
+  const wire = await openWire(port);
+  const start = `{${' '.repeat(99_999)}`;
+  wire.write(
+    `POST /api/cli/tasks ${HEAD}Transfer-Encoding: chunked\r\n\r\n${start.length.toString(16)}\r\n${start}\r\n`,
+  );
+  return wire;
+}
+
+/** A bound: filled, exceeded again and again, let go. */
+type Bound = {
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly again: boolean;
+  fill(): Promise<() => Promise<unknown>>;
+  readonly beyond: Call;
+};
+
+async function closeAll(wires: readonly Wire[]): Promise<void> {
+  for (const wire of wires) wire.close();
+}
+
+const nothing = async (): Promise<() => Promise<void>> => async () => {};
+const refuse = { status: 422, code: 'validation_failed', again: false, fill: nothing } as const;
+const submitWith = (body: Record<string, unknown>): Call => buildCall('submitTask', secrets, body);
+
+function nest(levels: number): unknown {
+  let value: unknown = {};
+  for (let level = 1; level < levels; level += 1) value = { inside: value };
+  return value;
+}
+
+const bounds: readonly Bound[] = [
+  {
+    title: 'open tasks',
+    ...{ status: 503, code: 'busy', again: true },
+    beyond: waitingTask,
+    async fill() {
+      const tasks = await Promise.all(Array.from({ length: 5 }, () => askNow(waitingTask)));
+      expect(tasks.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+      return async () => {
+        for (const { json } of tasks)
+          await askNow(buildCall('cancelTask', secrets, {}, String(json.request_id)));
+      };
+    },
+  },
+  {
+    title: 'agents',
+    ...{ status: 503, code: 'busy', again: true },
+    beyond: registration('third'),
+    async fill() {
+      for (const agent_id of ['first', 'second', 'first'])
+        expect((await askNow(registration(agent_id))).status).toBe(200);
+      return async () => {};
+    },
+  },
+  {
+    title: 'streams of one session',
+    ...{ status: 429, code: 'too_many_streams', again: true },
+    beyond: buildCall('subscribeEvents', secrets, {}, 's'),
+    async fill() {
+      const wires = [await openStream('s'), await openStream('s')];
+      return () => closeAll(wires);
+    },
+  },
+  {
+    title: 'streams in all',
+    ...{ status: 429, code: 'too_many_streams', again: true },
+    beyond: buildCall('subscribeEvents', secrets, {}, 'd'),
+    async fill() {
+      const wires = [await openStream('a'), await openStream('b'), await openStream('c')];
+      return () => closeAll(wires);
+    },
+  },
+  {
+    title: 'bytes of the bodies being read',
+    ...{ status: 503, code: 'busy', again: true },
+    // Eight such bodies leave no room at all.
+    beyond: submitWith({ payload: { text: 'x' } }),
+    async fill() {
+      const wires = await Promise.all(Array.from({ length: 8 }, openBody));
+      // They are being read once a small one is refused.
+      await expect.poll(async () => (await askNow(submitWith({}))).status).toBe(503);
+      return () => closeAll(wires);
+    },
+  },
+  { title: 'depth of a body', ...refuse, beyond: submitWith({ payload: nest(100) }) },
+  {
+    title: 'keys of a body',
+    ...refuse,
+    beyond: submitWith({
+      payload: Object.fromEntries(Array.from({ length: 100_000 }, (_, key) => [`k${key}`, 0])),
+    }),
+  },
+  { title: 'length of a type', ...refuse, beyond: submitWith({ task_type: '任'.repeat(257) }) },
+  { title: 'length of a tag', ...refuse, beyond: submitWith({ task_tags: ['x'.repeat(257)] }) },
+  {
+    title: 'number of tags',
+    ...refuse,
+    beyond: submitWith({ task_tags: Array.from({ length: 65 }, (_, tag) => `t${tag}`) }),
+  },
+  { title: 'length of a session', ...refuse, beyond: submitWith({ cli_session_id: 's'.repeat(257) }) },
+  { title: 'length of an agent’s id', ...refuse, beyond: registration('a'.repeat(257)) },
+];
+
+/** What anybody may expect of a gateway that is well. */
+async function expectNormalService(): Promise<void> {
+  await expect.poll(async () => (await askNow(waitingTask)).status).toBe(200);
+  const listed = await askNow(buildCall('listTasks', secrets));
+  const [task] = listed.json.tasks as readonly { readonly request_id: string }[];
+  const id = task?.request_id ?? '';
+  expect((await askNow(buildCall('getTask', secrets, {}, id))).json.status).toBe('pending');
+  expect((await askNow(buildCall('cancelTask', secrets, {}, id))).status).toBe(200);
+}
+
+describe('beyond the bound on', PATIENCE, () => {
+  test.each(bounds)('$title the answer is $status $code, and a flood leaves nothing', async (bound) => {
+    const release = await bound.fill();
+    onTestFinished(async () => void (await release()));
+    // A body of a hundred thousand keys is a megabyte of work for both sides.
+    const isHeavy = (bound.beyond.body?.length ?? 0) > 100_000;
+    const flood = isHeavy ? 1 : FLOOD;
+    const round = async (): Promise<void> => {
+      const answers = await Promise.all(Array.from({ length: flood }, () => askNow(bound.beyond)));
+      for (const { status, json, headers } of answers) {
+        expect([status, json.status, json.code]).toEqual([bound.status, bound.status, bound.code]);
+        expect(headers.get('content-type')).toBe('application/problem+json');
+        expect(/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')).toBe(bound.again);
+      }
+    };
+    await expectFlat(gateway.pid, round, isHeavy ? { first: 3, more: 3 } : ROUNDS);
+    await release();
+    await expectNormalService();
+  });
+});
+
+describe('a body larger than the bound', PATIENCE, () => {
+  const limit = Number(env.BODY_MAX_BYTES);
+  const problem = (text: string): unknown => {
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    return JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
+  };
+  const refusal = { status: 413, code: 'payload_too_large' };
+
+  test('is refused by its declared length, before any of it is sent', async () => {
+    const round = async (): Promise<void> => {
+      const wires = await Promise.all(Array.from({ length: FLOOD }, () => openWire(port)));
+      for (const wire of wires) wire.write(`POST /api/cli/tasks ${HEAD}Content-Length: ${limit + 1}\r\n\r\n`);
+      for (const wire of wires) expect(problem(await wire.readUntil(/\}$/))).toMatchObject(refusal);
+      await closeAll(wires);
+    };
+    await expectFlat(gateway.pid, round, ROUNDS);
+    await expectNormalService();
+  });
+
+  test('is refused in the middle when it comes in chunks and does not say how long it is', async () => {
+    const small = await startGateway({ BODY_MAX_BYTES: '65536' });
+    const smallPort = Number(new URL(small.baseUrl).port);
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+    const round = async (): Promise<void> => {
+      const wires = await Promise.all(Array.from({ length: FLOOD }, () => openWire(smallPort)));
+      for (const wire of wires) {
+        // More than the bound and no end: an answer can't rest on the end.
+        wire.write(`POST /api/cli/tasks ${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(6)}`);
+      }
+      for (const wire of wires) expect(problem(await wire.readUntil(/\}$/))).toMatchObject(refusal);
+      await closeAll(wires);
+    };
+    await expectFlat(small.pid, round, ROUNDS_OF_A_FRESH_ONE);
+    await small.stop();
+  });
+});
+
+describe('what is no operation’s', PATIENCE, () => {
+  test('headers larger than the bound are answered 431, and a flood leaves nothing', async () => {
+    const request = `GET /livez ${HEAD}X: ${'x'.repeat(20_000)}\r\n\r\n`;
+    const round = async (): Promise<void> => {
+      const texts = await Promise.all(Array.from({ length: FLOOD }, () => exchange(port, request)));
+      for (const text of texts) {
+        expect(text).toMatch(/^HTTP\/1\.1 431 /);
+        expect(text).toContain('"code":"headers_too_large"');
+      }
+    };
+    await expectFlat(gateway.pid, round, ROUNDS);
+    await expectNormalService();
+  });
+
+  test('connections beyond the bound are closed at once, and the others go on unharmed', async () => {
+    const small = await startGateway({ CONNECTIONS_MAX: '20' });
+    onTestFinished(async () => void (await small.stop()));
+    const smallPort = Number(new URL(small.baseUrl).port);
+    const held = await Promise.all(Array.from({ length: 20 }, () => openWire(smallPort)));
+    const [caller] = held;
+    const ping = `GET /livez ${HEAD}\r\n`;
+    const round = async (number: number): Promise<void> => {
+      const texts = await Promise.all(Array.from({ length: FLOOD }, () => exchange(smallPort, ping)));
+      expect(texts.every((text) => text === '')).toBe(true);
+      caller?.write(ping);
+      await caller?.readUntil(new RegExp(`("ok"[^]*){${number + 1}}`));
+      expect(held.every((wire) => !wire.isClosed())).toBe(true);
+    };
+    // Who is held says nothing, so all of this must be over before it is cut for that.
+    await expectFlat(small.pid, round, ROUNDS);
+    await closeAll(held);
+    await expect
+      .poll(() => exchange(smallPort, `GET /livez ${HEAD}Connection: close\r\n\r\n`))
+      .toMatch(/200 OK/);
+  });
+});

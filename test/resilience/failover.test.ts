@@ -1,0 +1,77 @@
+/** A primary that dies, and Sentinels that make its replica the primary: what was acknowledged is found there. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { tellFigure, tellTally } from '../bench/figure.ts';
+import { getAdmin, submit } from '../e2e/plain-calls.ts';
+import { demandRedis, REDIS_COMMANDS, startReplicated, startSentinel } from '../harness/redis-process.ts';
+import { createHistory } from './answer-history.ts';
+import { createLoad } from './load.ts';
+import { createWitness } from './outage-checker.ts';
+import { startReplicas } from './replicas.ts';
+
+demandRedis('the failover by Sentinel');
+
+const WAIT = { timeout: 60_000, interval: 50 };
+
+describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel', (command) => {
+  const closing: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function start(durability: string) {
+    const { primary, replica } = await startReplicated([], command);
+    closing.push(primary.dispose, replica.dispose);
+    const sentinel = await startSentinel(primary, command);
+    closing.push(sentinel.dispose);
+    await sentinel.untilKnown();
+    // The first of the Sentinels named is not there; any that answers will do.
+    const url = `redis+sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`;
+    const replicas = await startReplicas(url, 2, { REDIS_DURABILITY: durability });
+    closing.push(replicas.stop);
+    const untilReady = async (): Promise<void> => {
+      for (const each of replicas.urls) {
+        await vi.waitFor(async () => expect((await fetch(`${each}/readyz`)).status).toBe(200), WAIT);
+      }
+    };
+    return { primary, replica, sentinel, replicas, untilReady };
+  }
+
+  test('go on with the new primary by themselves', { timeout: 120_000 }, async () => {
+    const { primary, replicas, untilReady } = await start('disk');
+    const [one = '', two = ''] = replicas.urls;
+    await submit(one);
+    await primary.kill();
+    const killedMs = performance.now();
+    await vi.waitFor(async () => expect((await fetch(`${one}/readyz`)).status).toBe(503), WAIT);
+    await untilReady();
+    tellFigure('sentinel.back-after', Math.round(performance.now() - killedMs), 'ms');
+    const id = await submit(one, { timeout: 600 });
+    expect((await getAdmin(two, '/api/admin/tasks')).body.tasks).toContainEqual(
+      expect.objectContaining({ request_id: id }),
+    );
+  });
+
+  test('whose answers wait for a replica have lost nothing after the failover', {
+    timeout: 180_000,
+  }, async () => {
+    const { primary, replica, sentinel, replicas, untilReady } = await start('replica');
+    const [one = '', two = ''] = replicas.urls;
+    const history = createHistory();
+    const witness = createWitness();
+    const load = await createLoad(one, history, witness);
+    closing.push(load.close);
+    load.go();
+    await vi.waitFor(() => expect(history.count().submitted).toBeGreaterThan(50), WAIT);
+    await primary.kill();
+    await vi.waitFor(async () => expect((await fetch(`${one}/readyz`)).status).toBe(503), WAIT);
+    await load.pause();
+    await sentinel.untilPrimary(replica);
+    // The new primary has no replica, and no answer is given that rests on one copy alone, until the old one is its replica.
+    await primary.restart();
+    await untilReady();
+    for (const url of [one, two]) expect(await history.check(url)).toEqual([]);
+    await submit(two);
+    expect(witness.broken).toEqual([]);
+    tellTally('sentinel.acknowledged', history.count().submitted, 'tasks');
+  });
+});

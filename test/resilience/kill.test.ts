@@ -1,0 +1,59 @@
+/** SIGKILL at any instant, again and again, under load: whatever was answered is there, every task ends, once. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { tellTally } from '../bench/figure.ts';
+import { get, replay } from '../e2e/plain-calls.ts';
+import { startGateway } from '../harness/gateway-process.ts';
+import { createHistory } from './answer-history.ts';
+import { createLoad, SESSION } from './load.ts';
+
+/** How often the process is killed; `KILL_CYCLES` asks for more. */
+const CYCLES = Number(process.env.KILL_CYCLES ?? 25);
+/** The longest a process lives under load before it is killed. */
+const LIFE_MAX_MS = 500;
+
+test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES * 10_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-kill-'));
+  const env = { STORE: `sqlite:${folder}/gateway.db` };
+  let gateway = await startGateway(env);
+  const { baseUrl } = gateway;
+  const again = { ...env, PORT: new URL(baseUrl).port };
+  const history = createHistory();
+  const load = await createLoad(baseUrl, history);
+  try {
+    for (let cycle = 0; cycle < CYCLES; cycle += 1) {
+      load.go();
+      // The moment of the kill is what this test draws by lot.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * LIFE_MAX_MS));
+      await gateway.kill();
+      await load.pause();
+      gateway = await startGateway(again);
+      expect(await history.check(baseUrl), `after kill ${cycle + 1}`).toEqual([]);
+    }
+    load.finish();
+    await vi.waitFor(
+      async () => {
+        for (const request_id of history.ids) {
+          const { body } = await get(baseUrl, `/api/cli/tasks/${request_id}`);
+          expect(['success', 'failed']).toContain(body.status);
+        }
+      },
+      { timeout: 60_000, interval: 250 },
+    );
+    await load.pause();
+    expect(await history.check(baseUrl)).toEqual([]);
+    const told = (await replay(baseUrl, SESSION)).map(({ data }) => data.request_id);
+    expect(new Set(told).size).toBe(told.length);
+    expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
+    const counts = history.count();
+    for (const [what, count] of Object.entries(counts)) tellTally(`kill:${what}`, count, 'answers');
+    tellTally('kill:kills', CYCLES, 'kills');
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
+  } finally {
+    await load.close();
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,152 @@
+/**
+ * What may happen between a gateway and its Redis, and to Redis itself, under load: every call is answered in time with
+ * the truth or a 503, the gateway is back within two seconds, and whatever was acknowledged is there.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { tellFigure, tellTally } from '../bench/figure.ts';
+import { get, getAdmin, post, submit } from '../e2e/plain-calls.ts';
+import { SECRET } from '../harness/gateway-process.ts';
+import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { type NetworkFault, startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { createHistory } from './answer-history.ts';
+import { createLoad } from './load.ts';
+import { createWitness, type Witness } from './outage-checker.ts';
+import { type Replicas, startReplicas } from './replicas.ts';
+
+demandRedis('faults between the gateway and Redis');
+
+/** How long each fault lasts; `STORE_FAULT_SECONDS` asks for more. */
+const FAULT_MS = 1_000 * Number(process.env.STORE_FAULT_SECONDS ?? 5);
+/** How often Redis is killed under load; `REDIS_KILLS` asks for more. */
+const REDIS_KILLS = Number(process.env.REDIS_KILLS ?? 2);
+/** Back within 2 s; the rest is slack for the machine. */
+const BACK_WITHIN_MS = 2_000 + 1_500;
+const WAIT = { timeout: 20_000, interval: 20 };
+
+const FAULTS: readonly (readonly [string, NetworkFault])[] = [
+  ['refuses connections', 'refuse'],
+  ['resets connections', 'reset'],
+  ['cuts before the command arrives', 'cut-before'],
+  ['cuts after the command was applied', 'cut-after'],
+  ['is a black hole', 'black-hole'],
+  ['is slow', { slowMs: 300 }],
+  ['trickles', { trickleBytes: 48 }],
+];
+
+describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
+  let redis: RedisProcess;
+  let proxy: TcpProxy;
+  let replicas: Replicas;
+  const closing: (() => unknown)[] = [];
+  beforeEach(async () => {
+    redis = await startRedis([], command);
+    proxy = await startTcpProxy(redis.port);
+    replicas = await startReplicas(`redis://127.0.0.1:${proxy.port}`, 1);
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+    await replicas.stop();
+    await proxy.close();
+    await redis.dispose();
+  });
+  const url = (): string => replicas.urls[0] ?? '';
+
+  /** Milliseconds until it is ready again; it must be so in time. */
+  async function untilBack(): Promise<number> {
+    const startMs = performance.now();
+    await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(200), WAIT);
+    await submit(url(), { timeout: 5 });
+    const tookMs = performance.now() - startMs;
+    expect(tookMs).toBeLessThan(BACK_WITHIN_MS);
+    return tookMs;
+  }
+
+  async function startLoad(witness: Witness) {
+    const history = createHistory();
+    const load = await createLoad(url(), history, witness);
+    closing.push(load.close);
+    load.go();
+    await vi.waitFor(() => expect(witness.count().answered).toBeGreaterThan(50), WAIT);
+    return { history, load };
+  }
+
+  test.each(FAULTS)(
+    'whose network %s answers in time, and is back at once',
+    { timeout: 60_000 + 2 * FAULT_MS },
+    async (name, fault) => {
+      const witness = createWitness();
+      const { history, load } = await startLoad(witness);
+      witness.reset();
+      await proxy.setFault(fault);
+      await new Promise((resolve) => setTimeout(resolve, FAULT_MS));
+      const { answered, unavailable, longestMs } = witness.count();
+      expect(answered + unavailable).toBeGreaterThan(0);
+      // Everybody may ask whether it is ready: where Redis is, is not told.
+      expect(await (await fetch(`${url()}/readyz`)).text()).not.toMatch(/127\.0\.0\.1|localhost/);
+      await proxy.setFault(null);
+      const backMs = await untilBack();
+      await load.pause();
+      expect(witness.broken).toEqual([]);
+      expect(await history.check(url())).toEqual([]);
+      tellFigure(`redis.${name.replaceAll(' ', '-')}:longest-call`, Math.round(longestMs), 'ms');
+      tellFigure(`redis.${name.replaceAll(' ', '-')}:back-after`, Math.round(backMs), 'ms');
+    },
+  );
+
+  test('that answered 503 because its commit was held up in the network does not find it applied later', async () => {
+    await submit(url());
+    const before = (await getAdmin(url(), '/api/admin/tasks')).body;
+    await proxy.setFault('black-hole');
+    const late = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        post(url(), '/api/cli/tasks', { auth: SECRET, task_type: 't', task_tags: ['a'], payload: {} }),
+      ),
+    );
+    expect(late.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+    await proxy.setFault(null);
+    await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(200), WAIT);
+    // Whatever was on its way has arrived: the answer to this was asked for after it.
+    await submit(url());
+    const tasks = (await getAdmin(url(), '/api/admin/tasks')).body.tasks as readonly unknown[];
+    expect(tasks).toHaveLength((before.tasks as readonly unknown[]).length + 1);
+  });
+
+  test(`whose Redis is killed ${REDIS_KILLS} times under load has lost nothing that was acknowledged`, {
+    timeout: 60_000 + 20_000 * REDIS_KILLS,
+  }, async () => {
+    const witness = createWitness();
+    const { history, load } = await startLoad(witness);
+    for (let kill = 0; kill < REDIS_KILLS; kill += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 500));
+      await redis.kill();
+      await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(503), WAIT);
+      await redis.restart();
+      const backMs = await untilBack();
+      tellFigure('redis.killed:back-after', Math.round(backMs), 'ms');
+    }
+    await load.pause();
+    expect(witness.broken).toEqual([]);
+    expect(await history.check(url())).toEqual([]);
+    tellTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
+  });
+
+  test('whose Redis comes back empty says so, answers nothing from it, and begins anew only when it is started anew', async () => {
+    const id = await submit(url(), { timeout: 600 });
+    await redis.kill();
+    rmSync(join(redis.folder, 'appendonlydir'), { recursive: true });
+    await redis.restart();
+    await vi.waitFor(async () => {
+      const answer = await fetch(`${url()}/readyz`);
+      expect(answer.status).toBe(503);
+      expect(((await answer.json()) as { reason: string }).reason).toMatch(/emptied or replaced/);
+    }, WAIT);
+    expect((await get(url(), `/api/cli/tasks/${id}`)).status).toBe(503);
+    expect(replicas.at(0).output()).toMatch(/"level":"error"[^\n]*emptied or replaced/);
+    await replicas.kill(0);
+    await replicas.restart(0);
+    expect((await fetch(`${url()}/readyz`)).status).toBe(200);
+    expect((await get(url(), `/api/cli/tasks/${id}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,162 @@
+/** What a gateway demands of its Redis before it starts, and what it warns of; in words that say what to do. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { get, submit } from '../e2e/plain-calls.ts';
+import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import {
+  demandRedis,
+  findFreePort,
+  REDIS_COMMANDS,
+  type RedisProcess,
+  startRedis,
+  untilReplicates,
+} from '../harness/redis-process.ts';
+import { makeCertificate } from '../push/certificate.ts';
+
+demandRedis('what is demanded of Redis at the start');
+
+const PASSWORD = 'a-password-of-the-redis-canary';
+
+describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
+  const closing: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function launch(...settings: readonly string[]): Promise<RedisProcess> {
+    const redis = await startRedis(settings, command);
+    closing.push(redis.dispose);
+    return redis;
+  }
+
+  async function start(STORE: string, env: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+    const gateway = await startGateway({ STORE, ...env });
+    closing.push(gateway.stop);
+    return gateway;
+  }
+
+  test.each([
+    ['may evict tasks', ['--maxmemory-policy', 'allkeys-lru'], /set maxmemory-policy noeviction/],
+    [
+      'writes to its disk later',
+      ['--appendfsync', 'everysec'],
+      /set appendfsync always, or REDIS_DURABILITY=memory/,
+    ],
+    ['keeps no log', ['--appendonly', 'no'], /\(appendonly no\); set appendonly yes/],
+    [
+      'stops writing while it rewrites',
+      ['--no-appendfsync-on-rewrite', 'yes'],
+      /set no-appendfsync-on-rewrite no/,
+    ],
+    ['wants a password', ['--requirepass', PASSWORD], /NOAUTH/],
+  ])('is not started when Redis %s, and says what to do', async (_what, settings, words) => {
+    const redis = await launch(...settings);
+    const starting = start(redis.url);
+    await expect(starting).rejects.toThrow(/The gateway was not started\./);
+    await expect(starting).rejects.toThrow(words);
+  });
+
+  test('is not started on a replica, nor without one when answers are to wait for it', async () => {
+    const primary = await launch();
+    const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
+    await expect(start(replica.url)).rejects.toThrow(/is a replica; the store needs the primary/);
+    const alone = await launch();
+    await expect(start(alone.url, { REDIS_DURABILITY: 'replica' })).rejects.toThrow(/has no replica/);
+  });
+
+  test('takes its password from the address or apart from it, and tells it to nobody', async () => {
+    const redis = await launch('--requirepass', PASSWORD);
+    const gateways = [
+      await start(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`, { LOG_LEVEL: 'debug' }),
+      await start(redis.url, { LOG_LEVEL: 'debug', REDIS_PASSWORD: PASSWORD }),
+    ];
+    for (const gateway of gateways) {
+      await submit(gateway.baseUrl);
+      expect(gateway.output()).not.toContain('canary');
+    }
+    const wrong = start(`redis://:wrong-password-canary@127.0.0.1:${redis.port}`);
+    await expect(wrong).rejects.toThrow(/WRONGPASS/);
+    await expect(wrong).rejects.not.toThrow(/canary/);
+  });
+
+  test('speaks TLS where the address says so, to a server whose certificate it can judge', async () => {
+    const { folder } = await launch();
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const { key, cert } = makeCertificate('localhost', Date.now() - 60_000, Date.now() + 3_600_000);
+    writeFileSync(keyFile, key);
+    writeFileSync(certFile, cert);
+    const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', certFile];
+    const port = await findFreePort();
+    await launch(...files, '--tls-auth-clients', 'no', '--tls-port', String(port));
+    const url = `rediss://localhost:${port}`;
+    await expect(start(url)).rejects.toThrow(/certificate/);
+    const gateway = await start(url, { NODE_EXTRA_CA_CERTS: certFile });
+    await submit(gateway.baseUrl);
+  });
+
+  test('is told what its Redis may lose when it is content with the memory', async () => {
+    const everysec = await launch('--appendfsync', 'everysec');
+    const first = await start(everysec.url, { REDIS_DURABILITY: 'memory' });
+    expect(first.output()).toMatch(/appendfsync everysec\): what was accepted in the last seconds is lost/);
+    const none = await launch('--appendonly', 'no');
+    const second = await start(none.url, { REDIS_DURABILITY: 'memory' });
+    expect(second.output()).toMatch(/appendonly no\): everything is lost/);
+  });
+
+  test('is told when nobody may look whether Redis keeps its word', async () => {
+    const redis = await launch(
+      '--user',
+      'gateway',
+      'on',
+      `>${PASSWORD}`,
+      '~{task-gateway}:*',
+      '&{task-gateway}:*',
+      '+@all',
+      '-config',
+    );
+    const gateway = await start(`redis://gateway:${PASSWORD}@127.0.0.1:${redis.port}`);
+    expect(gateway.output()).toMatch(
+      /does not let CONFIG GET be called: whether it keeps REDIS_DURABILITY=disk is unknown/,
+    );
+    await submit(gateway.baseUrl);
+  });
+
+  test('whose Redis is full answers 503 and says why, tells what is there, and goes on when there is room', async () => {
+    const redis = await launch();
+    const gateway = await start(redis.url);
+    const id = await submit(gateway.baseUrl, { timeout: 600 });
+    await redis.tell('CONFIG SET maxmemory 1');
+    await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
+    await vi.waitFor(async () => {
+      const answer = await fetch(`${gateway.baseUrl}/readyz`);
+      expect(answer.status).toBe(503);
+      expect(await answer.text()).toMatch(/OOM/);
+    });
+    expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).status).toBe(200);
+    await redis.tell('CONFIG SET maxmemory 0');
+    await vi.waitFor(async () => expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200));
+    await submit(gateway.baseUrl);
+  });
+
+  test('is told that a failover may lose what the new primary had not received', async () => {
+    const primary = await launch();
+    const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
+    await untilReplicates(primary, replica);
+    const gateway = await start(primary.url);
+    expect(gateway.output()).toMatch(/after a failover, what the new primary had not received is lost/);
+  });
+
+  test('whose answers wait for a replica answers 503 while there is none, and goes on when it is back', async () => {
+    const primary = await launch('--repl-diskless-sync-delay', '0');
+    const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
+    await untilReplicates(primary, replica);
+    const gateway = await start(primary.url, { REDIS_DURABILITY: 'replica' });
+    await submit(gateway.baseUrl);
+    await replica.kill();
+    await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
+    await replica.restart();
+    await untilReplicates(primary, replica);
+    await submit(gateway.baseUrl);
+  });
+});

@@ -1,0 +1,106 @@
+/** One store file and more than one gateway, one after the other or of another version: over the real process. */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { get, submit } from '../e2e/plain-calls.ts';
+import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+
+/** One that found the file held would wait up to ten seconds. */
+const AT_ONCE_MS = 6_000;
+
+let folder: string;
+let started: GatewayProcess[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-second-'));
+  started = [];
+});
+afterEach(async () => {
+  for (const gateway of started) await gateway.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const fileOf = (): string => join(folder, 'gateway.db');
+
+async function start(): Promise<GatewayProcess> {
+  const gateway = await startGateway({ STORE: `sqlite:${fileOf()}` });
+  started.push(gateway);
+  return gateway;
+}
+
+/** Everything in the folder but the lock, by name and content. */
+function takePrint(): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => !name.endsWith('.lock'))
+    .sort()
+    .map(
+      (name) =>
+        `${name} ${createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex')}`,
+    );
+}
+
+describe('a second gateway on the same file', { timeout: 60_000 }, () => {
+  test('is refused with a sentence that says what to do, and the first goes on', async () => {
+    const first = await start();
+    const request_id = await submit(first.baseUrl, { queue_timeout: 60 });
+    const refused = start();
+    await expect(refused).rejects.toThrow(/gateway\.db is in use by another process/);
+    await expect(refused).rejects.toThrow(/Stop that process, or name another file/);
+    expect((await get(first.baseUrl, `/api/cli/tasks/${request_id}`)).body.status).toBe('pending');
+  });
+
+  test('starts at once when the first was killed, though it left its lock file, and takes over what it had', async () => {
+    const first = await start();
+    const request_id = await submit(first.baseUrl, { queue_timeout: 60 });
+    await first.kill();
+    expect(readdirSync(folder)).toContain('gateway.db.lock');
+    const startMs = performance.now();
+    const second = await start();
+    expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
+    expect((await get(second.baseUrl, `/api/cli/tasks/${request_id}`)).body.status).toBe('pending');
+  });
+
+  test('that waits for the first starts as soon as that one is killed', async () => {
+    const first = await start();
+    const second = start();
+    // The second is somewhere between being born and waiting for the lock: which, this test draws by lot.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2_000));
+    await first.kill();
+    const startMs = performance.now();
+    await second;
+    expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
+  });
+});
+
+describe('a file of another kind', { timeout: 60_000 }, () => {
+  test('of a newer format is refused, naming both versions, and stays as it is', async () => {
+    const first = await start();
+    await submit(first.baseUrl, { queue_timeout: 60 });
+    await first.stop();
+    const sqlite = new DatabaseSync(fileOf());
+    sqlite.exec('PRAGMA user_version = 99');
+    sqlite.close();
+    const before = takePrint();
+    await expect(start()).rejects.toThrow(
+      /format version 99, this gateway reads version \d+\. Start the gateway/,
+    );
+    expect(takePrint()).toEqual(before);
+  });
+
+  test('of another program is refused and stays as it is, also while that program has it open', async () => {
+    const theirs = new DatabaseSync(fileOf());
+    theirs.exec('CREATE TABLE songs (title TEXT)');
+    const before = takePrint();
+    await expect(start()).rejects.toThrow(/belongs to another program\. Name a file/);
+    expect(takePrint()).toEqual(before);
+    theirs.exec("PRAGMA journal_mode = WAL; INSERT INTO songs VALUES ('one')");
+    await expect(start()).rejects.toThrow(/belongs to another program\. Name a file/);
+    theirs.exec("INSERT INTO songs VALUES ('two')");
+    expect(theirs.prepare('SELECT count(*) AS n FROM songs').get()?.n).toBe(2);
+    theirs.close();
+  });
+});

@@ -1,0 +1,29 @@
+/** A request on a connection of its own that ends with it, so that nothing of the caller's stays with the gateway. */
+import { request } from 'node:http';
+import { createDocumentCheck } from '../contract/document-check.ts';
+import type { Call } from '../contract/usual-calls.ts';
+import type { Asked } from '../http/checked-call.ts';
+
+const check = createDocumentCheck();
+
+/** Sends a request; throws when the answer is not one the document allows. */
+export async function askOnce(url: string, { method, path, headers, body }: Call): Promise<Asked> {
+  const answer = await new Promise<Asked>((resolve, reject) => {
+    const sent = request(url + path, { method, headers: { ...headers }, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => (text += part));
+      response.on('end', () => {
+        const got = new Headers(
+          Object.entries(response.headersDistinct).map(([name, values]) => [name, String(values)]),
+        );
+        const json = got.get('content-type')?.includes('json') ? JSON.parse(text) : {};
+        resolve({ method, path, status: response.statusCode ?? 0, headers: got, text, json });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+  const faults = check.findFaults(answer);
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return answer;
+}

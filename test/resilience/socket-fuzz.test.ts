@@ -1,0 +1,81 @@
+/**
+ * The real process under 100,000 hostile inputs (`FUZZ_RUNS` says how many) over real sockets: no answer of 500 or
+ * more, no crash, no error in its log, no descriptor and no memory left behind.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tellFigure, tellTally } from '../bench/figure.ts';
+import { useFolder } from '../harness/folder.ts';
+import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { flood } from './flood.ts';
+import { createDice, createInputs, type Input } from './hostile-inputs.ts';
+
+const INPUTS = Number(process.env.FUZZ_RUNS ?? 100_000);
+const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000_007);
+/** Memory is looked at after each; the first ones warm the process up. */
+const ROUNDS = 10;
+/** What the heap may breathe, and what the tasks that were accepted may take. */
+const MEMORY_MARGIN_MB = 96;
+const SECRETS = { gateway: SECRET, admin: ADMIN_SECRET };
+
+test('no input gets an answer of 500, ends the process or leaves anything behind', {
+  timeout: 120_000 + INPUTS * 2,
+}, async () => {
+  console.log(`fuzz: FUZZ_SEED=${SEED} FUZZ_RUNS=${INPUTS}`);
+  const gateway = await startGateway({
+    STORE: `sqlite:${join(useFolder(), 'gateway.db')}`,
+    // What the inputs register as an endpoint is never anybody else's.
+    PUSH_ALLOW: '127.0.0.1',
+  });
+  try {
+    const port = Number(new URL(gateway.baseUrl).port);
+    const next = createInputs(createDice(SEED), SECRETS);
+    const kinds = new Map<string, number>();
+    const counted = (): Input => {
+      const input = next();
+      kinds.set(input.kind, (kinds.get(input.kind) ?? 0) + 1);
+      return input;
+    };
+    const statuses = new Map<number, number>();
+    const memoryMb: number[] = [];
+    let unanswered = 0;
+    const openAtFirst = countDescriptors(gateway.pid);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const flooded = await flood(port, counted, Math.ceil(INPUTS / ROUNDS));
+      expect(flooded.faults).toEqual([]);
+      unanswered += flooded.unanswered;
+      for (const [status, count] of flooded.statuses)
+        statuses.set(status, (statuses.get(status) ?? 0) + count);
+      memoryMb.push(readMemoryMb(gateway.pid));
+    }
+    await expect.poll(() => countDescriptors(gateway.pid), { timeout: 10_000 }).toBeLessThan(openAtFirst + 8);
+    // The inputs do reach what is behind the checks, and are refused in every way.
+    for (const status of [200, 400, 401, 404, 405, 415, 422, 431])
+      expect(statuses.get(status) ?? 0, `answers of ${status}`).toBeGreaterThan(0);
+    const warmMb = Math.max(...memoryMb.slice(0, ROUNDS / 2));
+    const grownMb = (memoryMb.at(-1) ?? 0) - warmMb;
+    expect(grownMb, `memory after each round: ${memoryMb.join(', ')} MB`).toBeLessThan(MEMORY_MARGIN_MB);
+    expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
+    expect(await gateway.stop()).toBe(0);
+    expect(gateway.output()).not.toMatch(/"level":"error"/);
+    const told = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+    console.log(`fuzz: ${[...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ')}`);
+    console.log(`fuzz: ${told.join(', ')}, closed upon ${unanswered}; memory ${memoryMb.join(', ')} MB`);
+    tellTally('fuzz-inputs', INPUTS, 'inputs');
+    const failed = [...statuses].filter(([status]) => status >= 500);
+    tellTally('fuzz-answers-5xx', failed.length, 'statuses');
+    tellFigure('fuzz-memory-growth', grownMb, 'MB');
+  } finally {
+    await gateway.kill();
+  }
+});
+
+function countDescriptors(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+function readMemoryMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Math.round(Number(kilobytes) / 1_024);
+}

@@ -1,0 +1,56 @@
+/** SIGTERM under load, again and again: it ends in time and in order, and nothing that was accepted is dropped. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { tellFigure, tellTally } from '../bench/figure.ts';
+import { startGateway } from '../harness/gateway-process.ts';
+import { createHistory } from './answer-history.ts';
+import { createLoad } from './load.ts';
+import { createWitness } from './outage-checker.ts';
+
+/** How often it is stopped; `TERM_CYCLES` asks for more. */
+const CYCLES = Number(process.env.TERM_CYCLES ?? 3);
+const ENDS_WITHIN_MS = 5_000;
+const SLACK_MS = 1_000;
+/** Calls answered before each stop. */
+const ANSWERED = 80;
+
+test(`${CYCLES} times SIGTERM under load drops nothing and takes no longer than five seconds`, {
+  timeout: 120_000 + CYCLES * 30_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-term-'));
+  const file = join(folder, 'gateway.db');
+  let gateway = await startGateway({ STORE: `sqlite:${file}` });
+  const { baseUrl } = gateway;
+  const again = { STORE: `sqlite:${file}`, PORT: new URL(baseUrl).port };
+  const history = createHistory();
+  const witness = createWitness();
+  const load = await createLoad(baseUrl, history, witness);
+  let longestMs = 0;
+  try {
+    for (let cycle = 0; cycle < CYCLES; cycle += 1) {
+      witness.reset();
+      load.go();
+      await vi.waitFor(() => expect(witness.count().answered).toBeGreaterThan(ANSWERED), { timeout: 30_000 });
+      const startMs = performance.now();
+      expect(await gateway.stop()).toBe(0);
+      longestMs = Math.max(longestMs, performance.now() - startMs);
+      await load.pause();
+      // In order: what was in the log has been moved into the database, and nobody holds either.
+      expect(existsSync(`${file}-wal`), `after stop ${cycle + 1}`).toBe(false);
+      gateway = await startGateway(again);
+      expect(await history.check(baseUrl), `after stop ${cycle + 1}`).toEqual([]);
+    }
+    expect(witness.broken).toEqual([]);
+    expect(longestMs).toBeLessThan(ENDS_WITHIN_MS + SLACK_MS);
+    const counts = history.count();
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
+    tellFigure('terminate:longest', Math.round(longestMs), 'ms');
+    tellTally('terminate:acknowledged', counts.submitted, 'tasks');
+  } finally {
+    await load.close();
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,87 @@
+/** `followFeed` by itself: what it leaves behind when its reader goes, and what it makes of a clock and a place. */
+import { expect, test } from 'vitest';
+import { ApiError, ConnectionError } from '../../sdk/errors.ts';
+import { type FeedItem, followFeed, type Place } from '../../sdk/stream/follow.ts';
+import { createKitClock, pass } from './kit-clock.ts';
+import { doneFrame } from './scripted-server.ts';
+
+const encoder = new TextEncoder();
+
+/** A feed over streams in memory; `open` says what becomes of each attempt. */
+function follow(open: (attempt: number) => readonly string[] | Error, lastEventId?: string) {
+  const clock = createKitClock();
+  const controller = new AbortController();
+  const place: Place = { lastEventId };
+  const connections: {
+    readonly after: string | undefined;
+    readonly signal: AbortSignal;
+  }[] = [];
+  const openStream = async (after: string | undefined, signal: AbortSignal) => {
+    connections.push({ after, signal });
+    const frames = open(connections.length);
+    if (frames instanceof Error) throw frames;
+    return new ReadableStream<Uint8Array>({
+      start: (stream) => {
+        for (const frame of frames) stream.enqueue(encoder.encode(frame));
+        signal.addEventListener('abort', () => stream.error(signal.reason));
+      },
+    });
+  };
+  const feed = followFeed({
+    openStream,
+    clock,
+    log: () => undefined,
+    place,
+    idleMs: 60_000,
+    signal: controller.signal,
+  });
+  return { feed, clock, controller, connections, place };
+}
+
+test('A reader that leaves the loop closes the connection, its timers with it.', async () => {
+  const { feed, clock, connections } = follow(() => [doneFrame('1')]);
+  for await (const item of feed) if (item.kind === 'event') break;
+  await clock.advance(0);
+  expect(connections).toHaveLength(1);
+  expect(connections[0]).toMatchObject({ signal: { aborted: true } });
+  expect(clock.sleeping()).toBe(0);
+});
+
+test('A signal that fires while nothing comes ends the loop quietly.', async () => {
+  const { feed, clock, controller, connections } = follow(() => []);
+  const items: FeedItem[] = [];
+  const reading = (async () => {
+    for await (const item of feed) items.push(item);
+  })();
+  await clock.advance(0);
+  controller.abort();
+  await reading;
+  expect(connections[0]?.signal.aborted).toBe(true);
+  expect(items).toEqual([{ kind: 'open' }]);
+  expect(clock.sleeping()).toBe(0);
+});
+
+test('The place moves with the events and is where each connection begins.', async () => {
+  const cut = new ConnectionError('connection_failed', 'cut');
+  const { feed, clock, connections, place } = follow(
+    (attempt) => (attempt === 2 ? cut : [doneFrame(`${attempt}-0`), 'data: {}\nid: late\n\n']),
+    '0-0',
+  );
+  const kinds: string[] = [];
+  for await (const item of feed) {
+    kinds.push(item.kind);
+    if (item.kind === 'event' && kinds.includes('down')) break;
+    if (item.kind === 'event') void pass(clock, 120_000, 1_000);
+    if (item.kind === 'down') void clock.advance(0).then(() => clock.advance(item.retryInMs));
+  }
+  expect(kinds).toEqual(['open', 'event', 'down', 'down', 'open', 'event']);
+  expect(connections.map(({ after }) => after)).toEqual(['0-0', 'late', 'late']);
+  expect(place.lastEventId).toBe('3-0');
+});
+
+test('An error that another attempt cannot mend is thrown.', async () => {
+  const gone = new ApiError({ status: 410, attempts: 1 });
+  const { feed, connections } = follow(() => gone);
+  await expect(feed.next()).rejects.toBe(gone);
+  expect(connections).toHaveLength(1);
+});

@@ -1,0 +1,104 @@
+/** The client in a real browser: from another origin, through a gateway that is killed and comes back. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../sdk/agent/index.ts';
+import type * as Kit from '../../sdk/index.ts';
+import { SECRET, startGateway } from '../harness/gateway-process.ts';
+import { bundle } from '../package/bundle.ts';
+import { until } from './kit-clock.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const TASKS = 20;
+
+declare global {
+  /** The kit, as the page has loaded it, and what the page has seen. */
+  var kit: typeof Kit;
+  var seen: string[];
+  var opens: number;
+}
+
+/** Runs in the page: runs tasks, and reads the session's events beside them. */
+async function runInPage([baseUrl, auth, count]: readonly [string, string, number]) {
+  const { createClient, TaskFailedError } = globalThis.kit;
+  const client = createClient({ baseUrl, auth, maxRetries: 10 });
+  Object.assign(globalThis, { seen: [], opens: 0 });
+  const onNotice = ({ kind }: Kit.FeedNotice) => {
+    if (kind === 'open') globalThis.opens += 1;
+  };
+  const events = client.subscribeEvents('page', { onNotice });
+  const reading = (async () => {
+    for await (const { request_id } of events) if (globalThis.seen.push(request_id) === count) return;
+  })();
+  const submission = { task_type: 'x', task_tags: ['page'], cli_session_id: 'page', queue_timeout: 60 };
+  const runs = Array.from({ length: count }, (_, n) => client.runTask({ ...submission, payload: { n } }));
+  const results = await Promise.all(runs);
+  await reading;
+  const none = await client
+    .runTask({ ...submission, task_tags: [], payload: {}, queue_timeout: 0 })
+    .catch((error: unknown) => error);
+  return {
+    outputs: results.map(({ result }) => result.output),
+    distinct: new Set(globalThis.seen).size,
+    opens: globalThis.opens,
+    code: none instanceof TaskFailedError ? none.code : undefined,
+  };
+}
+
+test('A page loses no result when the gateway is killed, and goes on behind the last event.', async () => {
+  if (!existsSync(CHROMIUM))
+    throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
+  const script = await bundle(`import * as kit from '@task-gateway/sdk'; globalThis.kit = kit;`);
+  const pages = createServer(({ url }, response) => {
+    if (url === '/kit.js') response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
+    else
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<script type="module" src="/kit.js"></script>');
+  });
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-browser-'));
+  const settings = { STORE: `sqlite:${join(folder, 'gateway.db')}`, CORS_ORIGINS: origin };
+  let gateway = await startGateway(settings);
+  const { baseUrl } = gateway;
+  const begun = new Set<number>();
+  const second = Promise.withResolvers<void>();
+  const agent = createAgent({
+    ...{ baseUrl, auth: SECRET, agentId: 'page', tags: ['page'], maxConcurrent: TASKS, listen: {} },
+    async handler({ payload }) {
+      const n = Number(payload.n);
+      begun.add(n);
+      if (n >= TASKS / 2) await second.promise;
+      return `完成 ${n}`;
+    },
+  });
+  await agent.start();
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  try {
+    const page = await browser.newPage();
+    await page.goto(origin);
+    await page.waitForFunction(() => globalThis.kit !== undefined);
+    const running = page.evaluate(runInPage, [baseUrl, SECRET, TASKS] as const);
+    await page.waitForFunction((half) => globalThis.seen?.length === half, TASKS / 2);
+    await until(() => begun.size === TASKS, 'all tasks are begun');
+    await gateway.kill();
+    second.resolve();
+    gateway = await startGateway({ ...settings, PORT: new URL(baseUrl).port });
+    const told = await running;
+    expect(told.outputs).toEqual(Array.from({ length: TASKS }, (_, n) => `完成 ${n}`));
+    expect(told.distinct).toBe(TASKS);
+    expect(told.opens).toBeGreaterThanOrEqual(2);
+    expect(told.code).toBe('no_agent_available');
+  } finally {
+    await browser.close();
+    await agent.stop({ drainMs: 0, graceMs: 0 });
+    await gateway.stop();
+    pages.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 90_000);

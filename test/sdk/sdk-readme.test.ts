@@ -1,0 +1,197 @@
+/** The kit's README is executed: every program in it is run as it stands and says what it should. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createAgent } from '../../sdk/agent/index.ts';
+import * as kit from '../../sdk/index.ts';
+import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { until } from './kit-clock.ts';
+
+const SDK = join(import.meta.dirname, '../../sdk');
+const README = readFileSync(join(SDK, 'README.md'), 'utf8');
+const AUTH = 'task-gateway-default-secret';
+const programs = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+
+let folder: string;
+let gateway: GatewayProcess;
+let client: kit.TaskGatewayClient;
+/** Stands for the port 9000 of the README. */
+let freePort: number;
+let child: ChildProcess | undefined;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-sdk-readme-'));
+  mkdirSync(join(folder, 'node_modules/@task-gateway'), { recursive: true });
+  symlinkSync(SDK, join(folder, 'node_modules/@task-gateway/sdk'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  gateway = await startGateway({ GATEWAY_AUTH: AUTH });
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  freePort = (server.address() as AddressInfo).port;
+  server.close();
+  client = kit.createClient({ baseUrl: gateway.baseUrl, auth: AUTH });
+});
+
+afterEach(async () => {
+  if (child && child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts the program that has these words in it, on the gateway of the test. */
+function start(words: string) {
+  const [program, ...others] = programs.filter((one) => one.includes(words));
+  if (program === undefined || others.length > 0) throw new Error(`Not one program has "${words}" in it.`);
+  const here = program
+    .replaceAll('http://127.0.0.1:8080', gateway.baseUrl)
+    .replaceAll('9000', String(freePort));
+  writeFileSync(join(folder, 'program.ts'), here);
+  const env = { TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: AUTH };
+  const options = ['--conditions=task-gateway-source', 'program.ts'];
+  const started = spawn(process.execPath, options, { cwd: folder, env });
+  child = started;
+  const said = { out: '', error: '' };
+  started.stdout.on('data', (text) => {
+    said.out += text;
+  });
+  started.stderr.on('data', (text) => {
+    said.error += text;
+  });
+  return { said, started, closed: once(started, 'close') };
+}
+
+/** Runs a program to its end. */
+async function run(words: string) {
+  const { said, closed } = start(words);
+  const [code] = await closed;
+  return { ...said, code };
+}
+
+/** Someone who does the reports of the README; `failing` does not manage. */
+async function withReporter(failing: boolean, work: () => Promise<void>): Promise<void> {
+  const handler = () => {
+    if (failing) throw new Error('no data for this week');
+    return 'all is well';
+  };
+  const reach = { baseUrl: gateway.baseUrl, auth: AUTH };
+  const reporter = createAgent({
+    ...reach,
+    agentId: 'reporter',
+    tags: ['weekly'],
+    maxConcurrent: 5,
+    handler,
+  });
+  await reporter.start();
+  try {
+    await work();
+  } finally {
+    await reporter.stop();
+  }
+}
+
+const submission = { task_type: 't', payload: { text: '你好' }, queue_timeout: 10 };
+
+describe('each program of the README runs', () => {
+  test('the ten lines', async () => {
+    expect(await run('greeter-1')).toEqual({ code: 0, error: '', out: 'Hello, 世界\n' });
+  });
+
+  test('a task that is run to its end, well or not', async () => {
+    await withReporter(false, async () => {
+      const told = await run('onProgress');
+      expect(told).toMatchObject({
+        code: 0,
+        error: '',
+        out: expect.stringMatching(/^pending 0\n(.*\n)*all is well\n$/),
+      });
+    });
+    await withReporter(true, async () => {
+      expect(await run('onProgress')).toMatchObject({
+        code: 0,
+        error: 'task_failed no data for this week\n',
+      });
+    });
+  });
+
+  test('a stream', async () => {
+    await withReporter(false, async () => {
+      expect(await run("subscribeEvents('my-session')")).toEqual({
+        code: 0,
+        error: '',
+        out: 'done: all is well\n',
+      });
+    });
+  });
+
+  test('the timeouts', async () => {
+    await withReporter(false, async () => {
+      expect(await run('TaskTimeoutError, TimeoutError')).toEqual({
+        code: 0,
+        error: '',
+        out: 'all is well\n',
+      });
+    });
+  });
+
+  test('the agent that is a process', async () => {
+    const { said, started, closed } = start('translator-1');
+    await until(() => said.out.includes('registered'), 'it registers');
+    const { result } = await client.runTask({ ...submission, task_tags: ['zh'] });
+    expect(result).toEqual({ reply: 'On it.', output: 'translated: 你好', pages: 1 });
+    started.kill('SIGTERM');
+    expect((await closed)[0]).toBe(0);
+    expect(said).toMatchObject({ error: '', out: expect.stringContaining('reported') });
+  });
+
+  test('the agent on a server of its own', async () => {
+    const run = client.runTask({ ...submission, task_tags: ['count'] });
+    const { started, closed, said } = start('counter-1');
+    expect((await run).result).toEqual({ output: '2 characters' });
+    started.kill('SIGTERM');
+    expect((await closed)[0]).toBe(0);
+    expect(said.error).toBe('');
+  });
+
+  test('the tests', async () => {
+    expect(await run('createFakeGateway')).toEqual({ code: 0, error: '', out: '' });
+  });
+
+  test('and there are no others', () => {
+    expect(programs).toHaveLength(7);
+  });
+});
+
+describe('the README names', () => {
+  test('every class of error the client may throw, and no other', () => {
+    const named = [...README.matchAll(/^\| [├└]? ?`(\w+Error)`/gm)].map(([, name]) => name);
+    const exported = Object.keys(kit).filter((name) => name.endsWith('Error') && name !== 'TaskGatewayError');
+    expect(named.sort()).toEqual(exported.sort());
+  });
+
+  test('every function of the client', () => {
+    for (const name of Object.keys(client)) expect(README, name).toContain(`\`${name}`);
+  });
+
+  test('every variable of the environment', () => {
+    const sources = ['settings.ts', 'agent/options.ts'].map((file) => readFileSync(join(SDK, file), 'utf8'));
+    for (const [, name] of sources.join('').matchAll(/`TASK_GATEWAY_(\w+)`/g)) {
+      expect(README, name).toContain(`TASK_GATEWAY_${name}`);
+    }
+  });
+
+  test('every example', () => {
+    for (const [, file = ''] of README.matchAll(/\]\((examples[^)]*)\)/g)) {
+      expect(() => readFileSync(join(SDK, file)), file).not.toThrow(/ENOENT/);
+    }
+  });
+});

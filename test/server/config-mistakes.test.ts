@@ -1,0 +1,207 @@
+/** The settings when they are wrong: every mistake at once, in words that help and tell no secret. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isLoopback, readConfig, settingNames, settings } from '../../server/config/config.ts';
+import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
+import { accept, refuse, SECRET, world } from './environment.ts';
+
+describe('mistakes', () => {
+  test('all are told at once, each with its setting and what to write instead', () => {
+    const wrong = {
+      HOST: 'not a host',
+      PORT: '65536',
+      GATEWAY_AUTH: 'with space',
+      ADMIN_AUTH: '',
+      AGENT_AUTH: 'yes',
+      PUSH_SECRET: 'whsec_not base64',
+      PUSH_ALLOW: '10.0.0.0/8,agents.local',
+      CORS_ORIGINS: '*',
+      STORE: 'redis://user:password@redis:6379:1',
+      LOG_LEVEL: 'verbose',
+      BODY_MAX_BYTES: '4MiB',
+      KEEP_TASKS_HOURS: '0',
+      SHUTDOWN_SECONDS: '-1',
+    };
+    const mistakes = refuse(wrong);
+    expect(mistakes.map((one) => one.slice(0, one.indexOf(':'))).toSorted()).toEqual(
+      Object.keys(wrong).toSorted(),
+    );
+    for (const mistake of mistakes) expect(mistake).toMatch(/^[A-Z_]+: .+; (write|set) .+$/);
+    expect(mistakes.join('\n')).toContain(
+      'STORE: has a host or a port that is none; write redis://HOST:6379',
+    );
+  });
+
+  test('numbers are plain, whole where they count things, and in bounds', () => {
+    for (const text of [
+      '1e3',
+      '0x10',
+      ' 5',
+      '5 ',
+      '1.5',
+      '+5',
+      '1_000',
+      'NaN',
+      'Infinity',
+      '0',
+      '99999999999',
+    ]) {
+      expect(refuse({ OPEN_TASKS_MAX: text })[0], text).toMatch(
+        /^OPEN_TASKS_MAX: .*write a whole number from 1 to 10000000$/,
+      );
+    }
+    expect(refuse({ PING_INTERVAL_SECONDS: '241' })[0]).toMatch(/whole number of seconds from 1 to 240$/);
+  });
+
+  test('hosts, origins and stores that are none are refused', () => {
+    for (const text of ['http://localhost', '127.0.0.1:80', 'a_b', '-a', 'a..b', '::g', 'a'.repeat(254)]) {
+      expect(refuse({ HOST: text })[0], text).toMatch(/^HOST: /);
+    }
+    for (const text of [
+      'https://a.test/',
+      'https://a.test/path',
+      'a.test',
+      'null',
+      'ftp://a.test',
+      'https://A.test',
+      'https://a.test:443',
+    ]) {
+      expect(refuse({ CORS_ORIGINS: text })[0], text).toMatch(/^CORS_ORIGINS: /);
+    }
+    for (const text of [
+      'sqlite:',
+      'sqlite',
+      'sqlite://gateway.db',
+      'postgres://u:p@db/x',
+      './gateway.db',
+      'memory',
+      'sqlite:a\0b',
+    ]) {
+      expect(refuse({ STORE: text })[0], text).toMatch(/^STORE: /);
+    }
+  });
+
+  test('addresses of a Redis that are none are refused, in words that say what is wrong', () => {
+    for (const [STORE, what] of [
+      ['redis://', 'a host or a port that is none'],
+      ['redis://host:0', 'a host or a port that is none'],
+      ['redis://host:65536', 'a host or a port that is none'],
+      ['redis:host', 'no address of a Redis'],
+      ['redis://a,b', 'several hosts'],
+      ['redis://host/x', 'a database that is no number'],
+      ['redis://host/1/2', 'a database that is no number'],
+      ['redis://host?tls=1', 'a query or a fragment'],
+      ['redis://u:%zz@host', 'credentials that are not percent-encoded'],
+      ['redis+sentinel://a,b', 'does not name the master'],
+    ] as const) {
+      expect(refuse({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toMatch(/^STORE: /);
+      expect(refuse({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toContain(what);
+    }
+  });
+
+  test('a shared store demands a secret of the administrator, and its own password once', () => {
+    const STORE = 'redis://:a-password-of-the-redis@host';
+    expect(refuse({ STORE })).toEqual([
+      expect.stringMatching(/^ADMIN_AUTH: every gateway on a shared store/),
+    ]);
+    const env = { STORE, ADMIN_AUTH: SECRET };
+    expect(refuse(env)).toEqual([]);
+    expect(refuse({ ...env, REDIS_PASSWORD: 'another-password' })).toEqual([
+      expect.stringMatching(/^REDIS_PASSWORD: STORE holds a password as well/),
+    ]);
+    expect(refuse({ ...env, GATEWAY_AUTH: 'a-password-of-the-redis' })).toEqual([
+      'REDIS_PASSWORD: is the same as GATEWAY_AUTH; give it a secret of its own',
+    ]);
+  });
+
+  test('no message tells a secret', () => {
+    const canary = 'canary 91c2';
+    const env = Object.fromEntries(
+      settingNames()
+        .filter((one) => settings[one].secret)
+        .map((one) => [one, canary]),
+    );
+    const stores = [`postgres://user:${canary}@db`, `redis://:${canary}@redis:x`, `redis://${canary}@a,b`];
+    for (const STORE of stores) {
+      const mistakes = refuse({ ...env, STORE, CORS_ORIGINS: `https://user:${canary}@a.test` });
+      expect(mistakes.length).toBeGreaterThanOrEqual(8);
+      expect(mistakes.join('\n')).not.toContain('91c2');
+    }
+    const shared = { GATEWAY_AUTH: 'canary-91c2', ADMIN_AUTH: 'canary-91c2', PUSH_SECRET: 'canary-91c2' };
+    expect(refuse(shared)).toHaveLength(2);
+    expect(refuse(shared).join('\n')).not.toContain('91c2');
+  });
+
+  test('whatever is in the environment, the answer is a configuration or a list of mistakes', () => {
+    const names = settingNames().flatMap((name) => [name, `${name}_FILE`]);
+    const anything = fc.oneof(
+      fc.string(),
+      fc.constantFrom('0', '-1', '127.0.0.1', 'sqlite:x', ',', 'a,b', '\n', '::/0'),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...names), anything), (env) => {
+        const answer = readConfig(env, world);
+        if (answer.ok) return;
+        expect(answer.mistakes.length).toBeGreaterThan(0);
+        for (const mistake of answer.mistakes) expect(mistake).toMatch(/^[A-Z_]+: [^\n]+$/);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('what settings must not do together', () => {
+  test('the public default secret never serves beyond this machine', () => {
+    for (const HOST of [
+      '0.0.0.0',
+      '::',
+      '192.168.1.5',
+      'gateway.local',
+      '128.0.0.1',
+      'localhost.example.com',
+    ]) {
+      expect(refuse({ HOST })[0], HOST).toMatch(
+        /^GATEWAY_AUTH: the default secret is public .* set a secret/,
+      );
+      expect(refuse({ HOST, GATEWAY_AUTH: DEFAULT_GATEWAY_AUTH })).toHaveLength(1);
+      const rotating = { HOST, GATEWAY_AUTH: SECRET, GATEWAY_AUTH_PREVIOUS: DEFAULT_GATEWAY_AUTH };
+      expect(refuse(rotating)[0]).toMatch(/^GATEWAY_AUTH_PREVIOUS: the default secret is public/);
+      expect(accept({ HOST, GATEWAY_AUTH: SECRET }).config.host).toBe(HOST);
+    }
+    for (const HOST of ['127.0.0.1', '127.8.9.1', '::1', 'localhost', 'LOCALHOST']) {
+      expect(accept({ HOST }).config.gatewayAuth, HOST).toEqual([DEFAULT_GATEWAY_AUTH]);
+      expect(isLoopback(HOST)).toBe(true);
+    }
+  });
+
+  test('no two duties share a secret', () => {
+    const pairs = [
+      ['GATEWAY_AUTH', 'ADMIN_AUTH'],
+      ['GATEWAY_AUTH', 'PUSH_SECRET'],
+      ['ADMIN_AUTH', 'PUSH_SECRET'],
+    ] as const;
+    for (const [one, other] of pairs) {
+      const env = { [one]: SECRET, [other]: SECRET };
+      expect(refuse(env)).toEqual([`${other}: is the same as ${one}; give it a secret of its own`]);
+      const previous = {
+        GATEWAY_AUTH: 'g-secret-of-its-own',
+        ADMIN_AUTH: 'a-secret-of-its-own',
+        PUSH_SECRET: 'p-secret-of-its-own',
+      };
+      const crossed = refuse({ ...previous, [`${one}_PREVIOUS`]: previous[other] });
+      expect(crossed).toHaveLength(1);
+    }
+    expect(refuse({ ADMIN_AUTH: DEFAULT_GATEWAY_AUTH })).toHaveLength(1);
+  });
+
+  test('a previous secret needs a present one, and may be the same', () => {
+    for (const name of ['GATEWAY_AUTH', 'ADMIN_AUTH', 'PUSH_SECRET']) {
+      expect(refuse({ [`${name}_PREVIOUS`]: SECRET })).toEqual([
+        `${name}_PREVIOUS: there is no ${name} after it; set ${name} to the new secret`,
+      ]);
+    }
+    expect(accept({ GATEWAY_AUTH: SECRET, GATEWAY_AUTH_PREVIOUS: SECRET }).config.gatewayAuth).toEqual([
+      SECRET,
+    ]);
+  });
+});

@@ -1,0 +1,283 @@
+/** The settings when they are right: defaults, every one read, secrets from files, warnings, and the table itself. */
+import { describe, expect, test } from 'vitest';
+import { readConfig, settingNames, settings } from '../../server/config/config.ts';
+import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
+import { accept, refuse, SECRET } from './environment.ts';
+
+const REDIS = {
+  tls: false,
+  username: null,
+  password: null,
+  database: 0,
+  at: { kind: 'one', endpoint: { host: 'redis.test', port: 6379 } },
+};
+
+describe('without any setting', () => {
+  test('the gateway listens on this machine alone, with the contract’s limits', () => {
+    expect(accept({}).config).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      gatewayAuth: [DEFAULT_GATEWAY_AUTH],
+      adminAuth: ['drawn-at-random-for-this-run-only'],
+      adminAuthIsRandom: true,
+      agentAuthRequired: false,
+      push: { secrets: [], allow: [], deny: [] },
+      corsOrigins: [],
+      store: { kind: 'sqlite', file: './data/gateway.db' },
+      redisDurability: 'disk',
+      logLevel: 'info',
+      bodyBytesMax: 4 * 1_024 * 1_024,
+      openTasksMax: 100_000,
+      agentsMax: 20_000,
+      streamsMax: 20_000,
+      streamsPerSessionMax: 100,
+      connectionsMax: 30_000,
+      keepTasksMs: 24 * 3_600_000,
+      sessionEventsMax: 100_000,
+      pingIntervalMs: 15_000,
+      shutdownMs: 5_000,
+      secrets: ['drawn-at-random-for-this-run-only'],
+    });
+  });
+
+  test('the default secret is told of, loudly', () => {
+    expect(accept({}).warnings).toEqual([
+      expect.stringMatching(/^GATEWAY_AUTH: the default secret .* EVERYBODY/),
+    ]);
+    expect(accept({ GATEWAY_AUTH: DEFAULT_GATEWAY_AUTH }).warnings).toHaveLength(1);
+    expect(accept({ GATEWAY_AUTH: SECRET }).warnings).toEqual([]);
+  });
+
+  test('the administrator’s random secret is another each time', () => {
+    const drawn = [1, 2, 3].map(() => readConfig({})).map((one) => (one.ok ? one.config.adminAuth[0] : ''));
+    expect(new Set(drawn).size).toBe(3);
+    for (const secret of drawn) expect(secret).toMatch(/^[\w-]{32}$/);
+  });
+});
+
+describe('with settings', () => {
+  test('every one is read', () => {
+    const { config, warnings } = accept({
+      HOST: '0.0.0.0',
+      PORT: '0',
+      GATEWAY_AUTH: 'gateway-secret-01',
+      GATEWAY_AUTH_PREVIOUS: 'gateway-secret-00',
+      ADMIN_AUTH: 'admin-secret-0001',
+      ADMIN_AUTH_PREVIOUS: 'admin-secret-0000',
+      AGENT_AUTH: 'required',
+      PUSH_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      PUSH_SECRET_PREVIOUS: 'push-secret-00000',
+      PUSH_ALLOW: '10.0.0.0/8, fd00::/8',
+      PUSH_DENY: '10.9.0.0/16,',
+      CORS_ORIGINS: 'https://app.example.com,http://localhost:3000',
+      STORE: 'redis://redis.test',
+      REDIS_PASSWORD: 'redis-password-01',
+      REDIS_DURABILITY: 'replica',
+      LOG_LEVEL: 'debug',
+      BODY_MAX_BYTES: '1024',
+      OPEN_TASKS_MAX: '10',
+      AGENTS_MAX: '11',
+      STREAMS_MAX: '12',
+      STREAMS_PER_SESSION_MAX: '13',
+      CONNECTIONS_MAX: '14',
+      KEEP_TASKS_HOURS: '0.5',
+      SESSION_EVENTS_MAX: '15',
+      PING_INTERVAL_SECONDS: '16',
+      SHUTDOWN_SECONDS: '17',
+    });
+    expect(config).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      gatewayAuth: ['gateway-secret-01', 'gateway-secret-00'],
+      adminAuth: ['admin-secret-0001', 'admin-secret-0000'],
+      adminAuthIsRandom: false,
+      agentAuthRequired: true,
+      push: {
+        secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'push-secret-00000'],
+        allow: ['10.0.0.0/8', 'fd00::/8'],
+        deny: ['10.9.0.0/16'],
+      },
+      corsOrigins: ['https://app.example.com', 'http://localhost:3000'],
+      store: { kind: 'redis', address: { ...REDIS, password: 'redis-password-01' } },
+      redisDurability: 'replica',
+      logLevel: 'debug',
+      bodyBytesMax: 1_024,
+      openTasksMax: 10,
+      agentsMax: 11,
+      streamsMax: 12,
+      streamsPerSessionMax: 13,
+      connectionsMax: 14,
+      keepTasksMs: 1_800_000,
+      sessionEventsMax: 15,
+      pingIntervalMs: 16_000,
+      shutdownMs: 17_000,
+      secrets: [
+        ...['gateway-secret-01', 'gateway-secret-00', 'admin-secret-0001', 'admin-secret-0000'],
+        ...[
+          'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+          'push-secret-00000',
+          'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+          'redis-password-01',
+        ],
+      ],
+    });
+    expect(warnings).toEqual([]);
+    expect(
+      accept({ GATEWAY_AUTH: SECRET, STORE: 'memory:', REDIS_PASSWORD: 'redis-password-01' }).warnings,
+    ).toEqual([
+      expect.stringMatching(/^REDIS_PASSWORD: has no effect/),
+      expect.stringMatching(/^STORE: memory: forgets/),
+    ]);
+  });
+
+  test('what is empty counts as absent, but a secret that is empty is a mistake', () => {
+    const empty = Object.fromEntries(
+      settingNames().flatMap((name) => (settings[name].secret ? [] : [[name, '']])),
+    );
+    expect(accept(empty).config).toEqual(accept({}).config);
+    for (const name of settingNames().filter((one) => settings[one].secret)) {
+      expect(refuse({ [name]: '' })[0], name).toBe(`${name}: is empty; write a secret or leave it out`);
+    }
+  });
+
+  test('hosts and stores are read in all their forms', () => {
+    for (const [text, host] of [
+      ['::1', '::1'],
+      ['[::1]', '::1'],
+      ['localhost', 'localhost'],
+      ['127.0.0.2', '127.0.0.2'],
+    ]) {
+      expect(accept({ HOST: text ?? '' }).config.host).toBe(host);
+    }
+    for (const text of ['sqlite:gateway.db', 'sqlite:/var/lib/gateway.db', 'sqlite:./a:b.db']) {
+      expect(accept({ STORE: text }).config.store).toEqual({ kind: 'sqlite', file: text.slice(7) });
+    }
+    const one = (host: string, port = 6379) => ({ kind: 'one', endpoint: { host, port } });
+    for (const [text, address] of [
+      ['redis://redis.test', REDIS],
+      ['valkey://redis.test:6379/', REDIS],
+      ['rediss://10.0.0.1:7000/3', { ...REDIS, tls: true, database: 3, at: one('10.0.0.1', 7000) }],
+      ['redis://[::1]:7000', { ...REDIS, at: one('::1', 7000) }],
+      ['redis://:p%40ss@redis.test', { ...REDIS, password: 'p@ss' }],
+      ['redis://me:p:w@redis.test', { ...REDIS, username: 'me', password: 'p:w' }],
+      ['redis://me@redis.test', { ...REDIS, username: 'me' }],
+      [
+        'valkeys+sentinel://a,b:7000/main/2',
+        {
+          ...REDIS,
+          tls: true,
+          database: 2,
+          at: {
+            kind: 'sentinel',
+            endpoints: [
+              { host: 'a', port: 26_379 },
+              { host: 'b', port: 7_000 },
+            ],
+            master: 'main',
+          },
+        },
+      ],
+    ] as const) {
+      const { store } = accept({ STORE: text, ADMIN_AUTH: SECRET }).config;
+      expect(store, text).toEqual({ kind: 'redis', address });
+    }
+  });
+});
+
+describe('secrets from files', () => {
+  test('a file holds the secret and one newline at most', () => {
+    for (const file of ['/run/secrets/gateway', '/run/secrets/windows']) {
+      expect(accept({ GATEWAY_AUTH_FILE: file }).config.gatewayAuth).toEqual([SECRET]);
+    }
+    const pushed = accept({ PUSH_SECRET_FILE: '/run/secrets/gateway' });
+    expect(pushed.config.push.secrets).toEqual([SECRET]);
+    expect(pushed.config.secrets).toContain(SECRET);
+  });
+
+  test('a file that does not do is told by the name of its setting', () => {
+    expect(refuse({ ADMIN_AUTH_FILE: '/nowhere' })).toEqual([
+      'ADMIN_AUTH_FILE: cannot be read (ENOENT); write the path of a file that holds the secret and nothing else',
+    ]);
+    expect(refuse({ ADMIN_AUTH_FILE: '/run/secrets/empty' })[0]).toMatch(/^ADMIN_AUTH_FILE: is empty/);
+    expect(refuse({ ADMIN_AUTH_FILE: '/run/secrets/spaces' })[0]).toMatch(
+      /^ADMIN_AUTH_FILE: .*printable ASCII/,
+    );
+    expect(refuse({ ADMIN_AUTH_FILE: '' })[0]).toMatch(/^ADMIN_AUTH_FILE: cannot be read/);
+    expect(refuse({ ADMIN_AUTH: SECRET, ADMIN_AUTH_FILE: '/run/secrets/gateway' })).toEqual([
+      'ADMIN_AUTH_FILE: ADMIN_AUTH is set as well; leave one of the two out',
+    ]);
+  });
+
+  test('only secrets come from files', () => {
+    expect(accept({ PORT_FILE: '/run/secrets/gateway' }).config.port).toBe(8080);
+  });
+});
+
+describe('warnings', () => {
+  test('a secret short enough to be guessed', () => {
+    expect(accept({ GATEWAY_AUTH: 'short' }).warnings).toEqual([
+      'GATEWAY_AUTH: is short enough to be guessed; write at least 16 characters',
+    ]);
+  });
+
+  test('a variable that looks like a setting and is none', () => {
+    const slips: Readonly<Record<string, string>> = {
+      GATEWAY_AUTHH: 'GATEWAY_AUTH',
+      GATEWAY_ATUH: 'GATEWAY_AUTH',
+      gateway_auth: 'GATEWAY_AUTH',
+      ADMIN_AUTH_FIEL: 'ADMIN_AUTH_FILE',
+      BODY_MAX: 'BODY_MAX_BYTES',
+      KEEP_TASKS: 'KEEP_TASKS_HOURS',
+      LOGLEVEL: 'LOG_LEVEL',
+      PORTT: 'PORT',
+      STOR: 'STORE',
+    };
+    for (const [slip, name] of Object.entries(slips)) {
+      const told = accept({ GATEWAY_AUTH: SECRET, [slip]: 'x' }).warnings;
+      expect(told, slip).toEqual([`${slip}: is no setting and has no effect; did you mean ${name}?`]);
+    }
+  });
+
+  test('what any environment holds is not warned of', () => {
+    const common = [
+      'PATH',
+      'HOME',
+      'USER',
+      'SHELL',
+      'LANG',
+      'TERM',
+      'PWD',
+      'HOSTNAME',
+      'LOGNAME',
+      'EDITOR',
+      'TZ',
+      'SHLVL',
+    ];
+    const more = [
+      'NODE_ENV',
+      'NODE_OPTIONS',
+      'NO_COLOR',
+      'FORCE_COLOR',
+      'CI',
+      'DISPLAY',
+      'MAIL',
+      'OLDPWD',
+      'SSH_AUTH_SOCK',
+    ];
+    const env = Object.fromEntries([...common, ...more, '_', 'npm_config_cache'].map((name) => [name, 'x']));
+    expect(accept({ ...env, GATEWAY_AUTH: SECRET }).warnings).toEqual([]);
+  });
+});
+
+describe('the table', () => {
+  test('each setting has a name in capitals with its unit last, a default that is right, and a sentence', () => {
+    for (const name of settingNames()) {
+      const setting = settings[name];
+      expect(name).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+      if (setting.unit !== null) expect(name.endsWith(`_${setting.unit.toUpperCase()}`), name).toBe(true);
+      if (setting.default !== null) expect(() => setting.parse(setting.default ?? ''), name).not.toThrow();
+      expect(setting.description, name).toMatch(/^[A-Z].+\.$/);
+      expect(setting.description, name).not.toContain('|');
+    }
+  });
+});
