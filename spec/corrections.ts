@@ -174,7 +174,7 @@ function buildStreamItem(description: unknown): Json {
     description,
     required: ['id', 'data'],
     properties: {
-      id: { type: 'string', description: 'What to send as `Last-Event-ID` to go on behind this event.' },
+      id: { type: 'string', description: 'Send it as `Last-Event-ID` to continue after this event.' },
       data: {
         type: 'string',
         contentMediaType: 'application/json',
