@@ -12,13 +12,15 @@ export interface paths {
         put?: never;
         /**
          * Receive a task
-         * @description Brings a task to the agent. Any 2xx takes it, 409 says "I have it already"; the body of the answer is not read.
-         *     Answer at once and report later, or answer when the work is done, within 300 seconds.
+         * @description Delivers a task to the agent. Any 2xx takes the task; 409 says that the agent already has it. The
+         *     response body is not read. Respond at once and report later, or respond when the work is done, within 300
+         *     seconds.
          *
-         *     Delivery is at least once: the same `webhook-id` may come again, so keep the ids of tasks at hand. 429 and 503
-         *     mean busy, 410 gone; 3xx and other 4xx (408 aside) mean not taken: tried again after 1, 2, 4 … 30 seconds, then
-         *     moved. After everything else (408, 5xx, no answer) the gateway assumes that the agent may have the task and
-         *     repeats the push here. A push that fails never fails the task; only its deadline does.
+         *     Delivery is at least once: the same `webhook-id` may come again, so keep the ids of your tasks. 429 and
+         *     503 mean that the agent is busy, 410 that it is gone. 3xx and other 4xx (except 408) mean that the task
+         *     is not taken: the push is retried after 1, 2, 4 … 30 seconds, then the task is moved. After anything else
+         *     (408, 5xx, no response) the gateway assumes that the agent may have the task and repeats the push to it.
+         *     A failed push never fails the task; only its deadline does.
          */
         post: operations["pushTask"];
         delete?: never;
@@ -33,75 +35,82 @@ export interface components {
     schemas: {
         /**
          * Format: double
-         * @description A moment: Unix epoch seconds, decimal, with the precision of a millisecond.
+         * @description A time in Unix epoch seconds: a decimal number with millisecond precision.
          */
         EpochSeconds: number;
-        /** @description Any JSON object. Its keys pass through untouched; nesting counts towards the limits of a body. */
+        /** @description Any JSON object. Its keys are passed through unchanged; its nesting counts towards the limits of a body. */
         FreeForm: {
             [key: string]: unknown;
         };
         /**
-         * @description A name given by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate), compared
-         *     character for character.
+         * @description A name chosen by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate).
+         *     Names are compared exactly, character for character.
          */
         Name: string;
-        /** @description The gateway's id of a task: a UUIDv7 today, opaque to clients. */
+        /** @description The id the gateway gives a task: a UUIDv7 today, opaque to clients. */
         RequestId: string;
-        /** @description A client session: up to 256 code points of well-formed Unicode. Empty means none: such a task has no stream. */
+        /**
+         * @description A client session: at most 256 code points of well-formed Unicode. Empty means no session: such a task has
+         *     no stream.
+         */
         SessionId: string;
-        /** @description The tags of a task or an agent: at most 64, exact and case-sensitive, no trimming. May be empty. */
+        /**
+         * @description The tags of a task or an agent, at most 64. They are compared exactly, with case, and never trimmed. May be
+         *     empty.
+         */
         Tags: components["schemas"]["Name"][];
-        /** @description A task as everybody sees it: these twelve fields, everywhere. */
+        /** @description A task. It has the same twelve fields in every response and every push. */
         TaskInfo: {
-            /** @description Assigned by the gateway; names the task in paths and events. */
+            /** @description The task's id, assigned by the gateway and used in paths and events. */
             request_id: components["schemas"]["RequestId"];
-            /** @description What kind of task it is, as submitted. */
+            /** @description The kind of task, as submitted. */
             task_type: components["schemas"]["Name"];
-            /** @description Matched against the tags of agents, as submitted. */
+            /** @description The tags that are matched against the tags of agents, as submitted. */
             task_tags: components["schemas"]["Tags"];
             /** @description Free-form, as submitted. */
             payload: components["schemas"]["FreeForm"];
-            /** @description Where the task stands. */
+            /** @description The task's status. */
             status: components["schemas"]["TaskStatus"];
-            /** @description The agent it is assigned to; null until one is. Stays when the task ends. */
+            /** @description The agent the task is assigned to; null until it is assigned. A terminal task keeps it. */
             agent_id: components["schemas"]["Name"] | null;
-            /** @description The session whose stream gets the task's end; empty for none. */
+            /** @description The session whose stream gets the task's `task_done` event; empty for none. */
             cli_session_id: components["schemas"]["SessionId"];
-            /** @description When it was submitted: Unix epoch seconds, decimal, with the precision of a millisecond. */
+            /** @description When the task was submitted, in Unix epoch seconds: a decimal number with millisecond precision. */
             create_time: components["schemas"]["EpochSeconds"];
             /**
              * Format: double
-             * @description Seconds from `create_time` until it ends as `timeout`, as submitted.
+             * @description Seconds from `create_time` until the task fails with `timeout`, as submitted.
              */
             timeout: number;
             /**
              * Format: int32
-             * @description 0 to 100, initially 0. Never falls.
+             * @description 0 to 100, initially 0. Never decreases.
              */
             progress: number;
             /** @description An object on `success`, otherwise null. */
             result: components["schemas"]["TaskResult"] | null;
             /**
-             * @description Why it failed, otherwise null: `cancelled by user`, `timeout`, `无可用 Agent` (no agent qualified: no tag in
-             *     common, wrong state, or full), `agent lost: no contact for N s`, or the agent's own words.
+             * @description Why the task failed, otherwise null: `cancelled by user`, `timeout`, `无可用 Agent` (no agent qualified: no
+             *     common tag, wrong state, or full), `agent lost: no contact for N s`, or the text the agent reported.
              */
             error_info: string | null;
         };
         /**
-         * @description What an agent's work came to. The gateway knows two keys and passes all others through untouched. An agent may
-         *     send only `output`, or nothing at all: then the result is `{}`.
+         * @description The result of an agent's work. The contract defines two keys; all others are passed through unchanged. An
+         *     agent may send only `output`, or no result at all: then the result is `{}`.
          */
         TaskResult: {
             /** @description The agent's first complete reply after accepting the task. */
             reply?: string;
-            /** @description The agent's final summary after finishing. */
+            /** @description The agent's final summary after finishing the task. */
             output?: string;
         } & {
             [key: string]: unknown;
         };
         /**
-         * @description Where a task stands: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or `failed`
-         *     (failed, cancelled or timed out). The last two are the end: such a task never changes again.
+         * @description The status of a task: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or
+         *     `failed` (failed, cancelled or timed out). `success` and `failed` are terminal: such a task never changes
+         *     again.
          * @enum {string}
          */
         TaskStatus: "pending" | "running" | "success" | "failed";
@@ -118,16 +127,17 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The task's `request_id`, also when the push is repeated or the task moved: the key to tell repeats by. */
+                /** @description The task's `request_id`. A repeated push and a moved task keep it: recognise repeats by it. */
                 "webhook-id": string;
-                /** @description When this push was sent: Unix epoch seconds. Refuse one that is more than five minutes off. */
+                /** @description When this push was sent, in Unix epoch seconds. Refuse one that is more than five minutes off. */
                 "webhook-timestamp": string;
                 /**
-                 * @description Only if the gateway is configured with a push secret: one or more `v1,` signatures separated by spaces, each the
-                 *     base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`. One that matches is enough.
+                 * @description Sent only if the gateway is configured with a push secret: one or more `v1,` signatures separated by
+                 *     spaces, each the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`. One matching
+                 *     signature is enough.
                  */
                 "webhook-signature"?: string;
-                /** @description Seconds until the task ends as `timeout`, decimal. Stop working then. */
+                /** @description Seconds until the task fails with `timeout`, a decimal number. Stop working then. */
                 "task-remaining": number;
                 /** @description The trace this push belongs to (W3C Trace Context). */
                 traceparent: string;
@@ -142,61 +152,70 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken, and already done or about to be. */
+            /** @description The agent has taken the task, and has finished it or soon will. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Taken; the result comes by report. What most agents answer, at once. */
+            /** @description The agent has taken the task and will report its result. Most agents return this at once. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Taken; as 202. */
+            /** @description The agent has taken the task; the same as 202. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The signature or its timestamp is wrong. Not taken: the gateway tries again, then moves the task. */
+            /** @description The signature or its timestamp is wrong. The task is not taken: the gateway retries, then moves it. */
             401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The agent has this task already. Counts as taken. */
+            /** @description The agent already has this task. Counts as taken. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The agent has left for good: not taken, and the agent is `offline` until it registers or beats. */
+            /**
+             * @description The agent is gone: the task is not taken, and the agent is `offline` until it registers or sends a
+             *     heartbeat.
+             */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Busy: not taken. The gateway asks another agent at once, and this one not again for 30 seconds. */
+            /**
+             * @description The agent is busy and has not taken the task. The gateway asks another agent at once, and does not ask this
+             *     one again for 30 seconds.
+             */
             429: {
                 headers: {
-                    /** @description Seconds the gateway should wait before it asks again. */
+                    /** @description Seconds the gateway should wait before it asks this agent again. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Busy: not taken. The gateway asks another agent at once, and this one not again for 30 seconds. */
+            /**
+             * @description The agent is busy and has not taken the task. The gateway asks another agent at once, and does not ask this
+             *     one again for 30 seconds.
+             */
             503: {
                 headers: {
-                    /** @description Seconds the gateway should wait before it asks again. */
+                    /** @description Seconds the gateway should wait before it asks this agent again. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };

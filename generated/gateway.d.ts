@@ -12,12 +12,13 @@ export interface paths {
         put?: never;
         /**
          * Submit a task
-         * @description Hands in a task (§4.1) and answers it as it is at that moment, `pending`, even when an agent is free; matching
-         *     follows right after. To hear of its end by stream, subscribe to `cli_session_id` first.
+         * @description Submits a task and returns it as it is at that moment: `pending`, even if an agent is free. Matching
+         *     follows immediately. To receive the task's event, subscribe to `cli_session_id` first.
          *
-         *     A repeat with the same `Idempotency-Key` and content gets the first answer again and creates nothing; without
-         *     the header every call creates a task. On 503 `busy` send it again after `Retry-After`; on 503
-         *     `store_unavailable`, on 500 and when no answer came, the task may have been created: repeat with the header.
+         *     A repeat with the same `Idempotency-Key` and content returns the first response again and creates
+         *     nothing. Without the header every call creates a task. On 503 `busy` retry after `Retry-After`. On 503
+         *     `store_unavailable`, on 500 and without a response, the task may have been created: retry with the
+         *     header.
          */
         post: operations["submitTask"];
         delete?: never;
@@ -35,8 +36,8 @@ export interface paths {
         };
         /**
          * Get a task
-         * @description Answers a task (§4.3). With `wait` the answer is held back until the task has ended, or the time is over and it
-         *     is answered as it then is. Safe to repeat. A task is kept for 24 hours after its end.
+         * @description Returns a task. With `wait` the response is sent when the task is terminal or the time is over, and holds
+         *     the task as it is then. Safe to repeat. A task is kept for 24 hours after it becomes terminal.
          */
         get: operations["getTask"];
         put?: never;
@@ -58,9 +59,9 @@ export interface paths {
         put?: never;
         /**
          * Cancel a task
-         * @description Ends a pending or running task as `failed` with `cancelled by user` (§4.4); a `task_done` event follows. Needs no
-         *     body; whatever is sent as one is not read. The agent learns of it in `cancelled_request_ids`. A task that has
-         *     ended is left as it is: 400.
+         * @description Cancels a pending or running task: it fails with `cancelled by user`, and a `task_done` event follows. No
+         *     body is needed, and none is read. The agent finds the task in `cancelled_request_ids`. A terminal task is
+         *     not changed; the call returns 400.
          */
         post: operations["cancelTask"];
         delete?: never;
@@ -78,14 +79,15 @@ export interface paths {
         };
         /**
          * Subscribe to completion events
-         * @description Streams the `task_done` events of a session (§4.2): first those stored, then live ones, in the order in which the
-         *     tasks ended. Long-lived; subscribe before submitting. Events are kept for 24 hours, 100,000 a session. Never cached,
-         *     compressed or buffered (`Cache-Control: no-store, no-transform`, `X-Accel-Buffering: no`).
+         * @description Streams the `task_done` events of a session: first the stored events, then live ones, in the order in
+         *     which the tasks became terminal. The stream stays open; subscribe before submitting. Events are kept for
+         *     24 hours, at most 100,000 per session. The response is never cached, compressed or buffered
+         *     (`Cache-Control: no-store, no-transform`, `X-Accel-Buffering: no`).
          *
-         *     After a break reconnect with the last `id` as `Last-Event-ID` (`EventSource` does): the stream goes on behind it.
-         *     An id unknown to the session gets everything again: a repeat is better than a loss, so tell them apart by
-         *     `request_id`. A reader that takes nothing for 30 seconds is disconnected. If the stream is unavailable, poll
-         *     the task.
+         *     After a disconnect, reconnect with the last `id` as `Last-Event-ID` (`EventSource` does): the stream
+         *     continues after it. With an id unknown to the session all events are sent again, so that none is lost:
+         *     recognise repeats by `request_id`. A reader that reads nothing for 30 seconds is disconnected. If the
+         *     stream is unavailable, poll the task.
          */
         get: operations["subscribeEvents"];
         put?: never;
@@ -107,10 +109,10 @@ export interface paths {
         put?: never;
         /**
          * Claim a task
-         * @description Hands the next task to an agent that registered with `endpoint: pull`: the oldest of its assignments not yet
-         *     acknowledged and not handed out in the last 15 seconds. 204 when there was none within `wait` seconds: ask again.
-         *     A task is delivered at least once: report it, or name it in `request_ids`, or it is handed out again. On 404
-         *     register again.
+         * @description Returns the next task to an agent that registered with `endpoint: pull`: the oldest task assigned to it
+         *     that is not acknowledged yet and was not returned in the last 15 seconds. 204 means that there was none
+         *     within `wait` seconds: claim again. Delivery is at least once: a task that is neither reported nor named
+         *     in `request_ids` is returned again. On 404 register again.
          */
         post: operations["claimTask"];
         delete?: never;
@@ -129,9 +131,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Beat
-         * @description Says that the agent lives (§4.6), and with a right `auth` how loaded it is. Call it every `heartbeat_interval`
-         *     seconds. On 404 register again; on 503 go on beating.
+         * Send a heartbeat
+         * @description Reports that the agent is alive and, with the right `auth`, its load. Call it every `heartbeat_interval`
+         *     seconds. On 404 register again; on 503 keep sending heartbeats.
          */
         post: operations["heartbeatAgent"];
         delete?: never;
@@ -151,8 +153,8 @@ export interface paths {
         put?: never;
         /**
          * Register an agent
-         * @description Registers an agent, or registers it again (§4.5): the last registration wins, tasks in flight keep running. Call it
-         *     at start, and whenever a heartbeat is answered 404.
+         * @description Registers an agent, or registers it again: the last registration counts, and its running tasks keep
+         *     running. Call it at start, and whenever a heartbeat returns 404.
          */
         post: operations["registerAgent"];
         delete?: never;
@@ -172,9 +174,9 @@ export interface paths {
         put?: never;
         /**
          * Report a result
-         * @description Reports how a task goes or how it ended (§4.7). Repeat it until it is answered: a repeat is harmless and answered
-         *     `accepted: false`. On 404 `task_not_found` and on 400 `agent_mismatch` drop the report; on 404 `agent_not_found`
-         *     register, then report again.
+         * @description Reports the progress or the result of a task. Repeat the report until there is a response: a repeat is
+         *     harmless and returns `accepted: false`. On 404 `task_not_found` and on 400 `agent_mismatch` drop the
+         *     report; on 404 `agent_not_found` register, then report again.
          */
         post: operations["reportResult"];
         delete?: never;
@@ -194,9 +196,9 @@ export interface paths {
         put?: never;
         /**
          * Unregister an agent
-         * @description Takes an agent out (§4.8): it gets no more tasks. What it never took moves to another agent at once, what it may
-         *     have taken after 90 seconds; what it acknowledged stays its own until reported or timed out. Unknown: 404,
-         *     nothing is left to do.
+         * @description Unregisters an agent: it gets no more tasks. A task it never took moves to another agent at once, a task
+         *     it may have taken moves after 90 seconds, and a task it acknowledged stays assigned to it until reported
+         *     or timed out. For an unknown agent the call returns 404; nothing is left to do.
          */
         post: operations["unregisterAgent"];
         delete?: never;
@@ -214,7 +216,8 @@ export interface paths {
         };
         /**
          * List agents
-         * @description Lists all registered agents (§4.9), to see why a task finds none: their tags, their state, whether they are full.
+         * @description Lists all registered agents with their tags, their state and whether they are full, to see why a task
+         *     finds no agent.
          */
         get: operations["listAgents"];
         put?: never;
@@ -234,8 +237,8 @@ export interface paths {
         };
         /**
          * List tasks
-         * @description Lists tasks, newest first, page by page. Filters go together: a task is listed when all of them hold. One call looks
-         *     at no more than 1,000 tasks, so a page may be short or empty while `next_cursor` is not null: go on with it.
+         * @description Lists tasks, newest first, in pages. A task is listed if it matches all filters. One call examines at
+         *     most 1,000 tasks, so a page may be short or empty while `next_cursor` is not null: continue with it.
          */
         get: operations["listTasks"];
         put?: never;
@@ -250,145 +253,153 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An agent takes its leave. */
+        /** @description A request to unregister an agent. */
         AgentDeparture: {
-            /** @description The gateway secret. Optional unless the gateway is set to ask agents for it; a wrong one is refused. */
+            /**
+             * @description The gateway secret. Optional unless the gateway is configured to require it of agents; a wrong one is
+             *     refused.
+             */
             auth?: components["schemas"]["Secret"];
-            /** @description The agent. */
+            /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
         };
-        /** @description A sign of life. The optional fields count only with a right `auth`. */
+        /** @description A heartbeat. The optional fields count only with the right `auth`. */
         AgentHeartbeat: {
-            /** @description The gateway secret. Optional unless the gateway is set to ask agents for it; a wrong one is refused. */
+            /**
+             * @description The gateway secret. Optional unless the gateway is configured to require it of agents; a wrong one is
+             *     refused.
+             */
             auth?: components["schemas"]["Secret"];
-            /** @description The agent. */
+            /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
             /**
              * Format: int64
-             * @description How much it has to do now, tasks of the gateway included.
+             * @description The agent's load now, tasks of the gateway included.
              */
             current_load?: number;
-            /** @description The tasks it has accepted and not yet reported; acknowledges those assigned to it. */
+            /** @description The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
             request_ids?: components["schemas"]["RequestIds"];
-            /** @description True: no more tasks, please. Stays so until `false` or the next registration. */
+            /** @description True: the agent asks for no more tasks, until it sends `false` or registers again. */
             draining?: boolean;
         };
-        /** @description An agent as the administrator sees it. No secret is ever listed. */
+        /** @description An agent as administrators see it. Secrets are never listed. */
         AgentListing: {
-            /** @description The agent. */
+            /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
-            /** @description Where tasks are pushed to, or `pull`. */
+            /** @description The URL tasks are pushed to, or `pull`. */
             endpoint: string;
-            /** @description Its tags. */
+            /** @description The agent's tags. */
             agent_tags: components["schemas"]["Tags"];
-            /** @description Its state now. */
+            /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
             /** @description Whether its load is at or above its maximum. */
             full: boolean;
-            /** @description Whether it would get a task now: `ready` or `processing`, and not full. */
+            /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
             eligible: boolean;
             /**
              * Format: int32
-             * @description How many tasks it runs at once.
+             * @description How many tasks the agent runs at once.
              */
             max_concurrent: number;
             /**
              * Format: int64
-             * @description Tasks of the gateway and load from elsewhere together.
+             * @description The tasks of the gateway plus the external load.
              */
             current_load: number;
             /**
              * Format: int32
-             * @description How many tasks of the gateway it has.
+             * @description How many tasks of the gateway the agent has.
              */
             running: number;
-            /** @description The first 100 of them. */
+            /** @description The ids of the first 100 of these tasks. */
             running_request_ids: components["schemas"]["RequestId"][];
-            /** @description When it registered last. */
+            /** @description When the agent last registered. */
             registered_time: components["schemas"]["EpochSeconds"];
-            /** @description When it called, or acknowledged a push, last. */
+            /** @description When the agent last called or acknowledged a push. */
             last_contact_time: components["schemas"]["EpochSeconds"];
-            /** @description How the last push to it went. */
+            /** @description The result of the last push to the agent. */
             push: components["schemas"]["LastPush"];
         };
         /** @description All registered agents. */
         AgentListings: {
-            /** @description One entry each. */
+            /** @description One entry for each agent. */
             agents: components["schemas"]["AgentListing"][];
             /**
              * Format: int32
-             * @description How many there are.
+             * @description The number of registered agents.
              */
             total: number;
         };
-        /** @description An agent's registration (§2.4). */
+        /** @description An agent's registration. */
         AgentRegistration: {
             /** @description The gateway secret. */
             auth: components["schemas"]["Secret"];
-            /** @description The agent's own name for itself, stable across restarts. */
+            /** @description The agent's id, chosen by the agent and stable across restarts. */
             agent_id: components["schemas"]["Name"];
             /**
-             * @description Where tasks are pushed to: an absolute `http` or `https` URL without user and password, called exactly as given.
-             *     Or the word `pull`: then nothing is pushed and the agent claims its tasks.
+             * @description The URL tasks are pushed to: absolute, `http` or `https`, without user and password, called exactly as
+             *     given. Or the word `pull`: then nothing is pushed and the agent claims its tasks.
              */
             endpoint: string;
-            /** @description What it can do: it gets tasks that share at least one tag. */
+            /** @description What the agent can do: it gets tasks that share at least one tag. */
             agent_tags: components["schemas"]["Tags"];
             /**
              * Format: int32
-             * @description How many tasks it runs at once; with 0 it gets none.
+             * @description How many tasks the agent runs at once; with 0 it gets none.
              * @default 1
              */
             max_concurrent?: number;
             /**
              * Format: int64
-             * @description How much it has to do now, tasks of the gateway included. At or above `max_concurrent` it is full. What is not
-             *     explained by tasks of the gateway counts as load from elsewhere.
+             * @description The agent's load now, tasks of the gateway included. At or above `max_concurrent` the agent is full. The
+             *     part that tasks of the gateway do not explain counts as external load.
              * @default 0
              */
             current_load?: number;
             /**
-             * @description The tasks it has accepted and not yet reported. Tasks assigned to it are acknowledged by being named here; those
-             *     acknowledged before and not named are pushed again. Makes the load from elsewhere exact.
+             * @description The tasks the agent has accepted and not yet reported. Naming an assigned task here acknowledges it; a
+             *     task acknowledged before and not named is pushed again. Makes the external load exact.
              */
             request_ids?: components["schemas"]["RequestIds"];
             /**
              * Format: double
-             * @description Seconds without contact after which its running tasks end as `failed` with `agent lost: no contact for N s`.
-             *     Without it they run on until reported or timed out.
+             * @description Seconds without contact after which the agent's running tasks fail with `agent lost: no contact for N s`.
+             *     Without it they keep running until they are reported or time out.
              */
             lost_after?: number;
         };
         /**
-         * @description An agent's standing: `ready` (runs no task) and `processing` (runs some) get tasks unless full, `draining` (asked for
-         *     no more) and `offline` (silent for too long, or answered 410) get none. Being full is no state.
+         * @description An agent's state: `ready` (runs no task) and `processing` (runs at least one) get tasks unless full.
+         *     `draining` (asked for no more tasks) and `offline` (no contact for too long, or replied 410 to a push) get
+         *     none. Being full is not a state.
          * @enum {string}
          */
         AgentState: "ready" | "processing" | "draining" | "offline";
         /**
-         * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-         *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-         *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+         * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+         *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+         *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+         *     drop the report. `task_terminal`: the task was already terminal; get it instead.
          */
         BadRequest: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 400;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "malformed_body" | "agent_id_missing" | "agent_mismatch" | "task_terminal";
         };
-        /** @description The task is cancelled: state, event and freed slot are stored. */
+        /** @description The task is cancelled: its status, its event and the freed slot are stored. */
         CancelReceipt: {
             /**
              * @description Always true.
@@ -405,59 +416,61 @@ export interface components {
              * @enum {boolean}
              */
             ok: true;
-            /** @description The agent. */
+            /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
         };
         /**
          * Format: double
-         * @description A moment: Unix epoch seconds, decimal, with the precision of a millisecond.
+         * @description A time in Unix epoch seconds: a decimal number with millisecond precision.
          */
         EpochSeconds: number;
         /**
-         * @description Server-sent events in UTF-8. First `retry: 2000` and a comment, then per task one frame: an `id:` line, one `data:`
-         *     line with a `TaskDone` as JSON, an empty line. There is no `event:` line, so `EventSource.onmessage` gets them.
-         *     A comment (`: ping`) comes every 15 seconds; the comment `: gap` says that older events were trimmed away.
+         * @description Server-sent events in UTF-8. The stream begins with `retry: 2000` and a comment. Then each task is one
+         *     frame: an `id:` line, one `data:` line with a `TaskDone` as JSON, an empty line. There is no `event:` line,
+         *     so `EventSource.onmessage` gets them. The comment `: ping` is sent every 15 seconds; the comment `: gap`
+         *     says that older events were deleted.
          */
         EventFrames: string;
-        /** @description One thing that is wrong in a request. */
+        /** @description One error in a request. */
         FieldError: {
             /**
-             * @description JSON Pointer (RFC 6901) to the value in the body; empty for the body itself. For a query parameter or a header:
-             *     `/` and its name.
+             * @description JSON Pointer (RFC 6901) to the value in the body; empty for the body itself. For a query parameter or a
+             *     header: `/` and its name.
              */
             pointer: string;
             /** @description What is wrong with it and what to send. */
             detail: string;
         };
-        /** @description Any JSON object. Its keys pass through untouched; nesting counts towards the limits of a body. */
+        /** @description Any JSON object. Its keys are passed through unchanged; its nesting counts towards the limits of a body. */
         FreeForm: {
             [key: string]: unknown;
         };
-        /** @description The gateway has heard the agent. */
+        /** @description The gateway has received the heartbeat. */
         HeartbeatReceipt: {
             /**
              * @description Always true.
              * @enum {boolean}
              */
             ok: true;
-            /** @description The agent. */
+            /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
-            /** @description Its state now. */
+            /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
             /**
-             * @description Tasks the agent may stop working on. With `request_ids` in the call: those of them that have ended or are no
-             *     longer its own; without: those assigned to it that ended without its report in the last 10 minutes. At most
-             *     1,000.
+             * @description Tasks the agent may stop working on. With `request_ids` in the call: those of them that are terminal or
+             *     no longer assigned to the agent. Without: those assigned to it that became terminal without its report in
+             *     the last 10 minutes. At most 1,000.
              */
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
         /**
          * Format: int32
-         * @description The status of an HTTP answer.
+         * @description The status of an HTTP response.
          */
         HttpStatus: number;
         /**
-         * @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`).
+         * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+         *     `Idempotency-Key`).
          * @example {
          *       "type": "urn:task-gateway:problem:internal",
          *       "title": "Internal error",
@@ -469,51 +482,52 @@ export interface components {
         InternalError: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 500;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "internal";
         };
-        /** @description How the last push to an agent went. */
+        /** @description The result of the last push to an agent. */
         LastPush: {
-            /** @description The HTTP status the agent answered; null if none came or nothing was pushed yet. */
+            /** @description The HTTP status of the agent's response; null if there was no response or nothing was pushed yet. */
             last_status: components["schemas"]["HttpStatus"] | null;
-            /** @description Why it failed, for people; null if it did not. */
+            /** @description Why the push failed, for people; null if it did not fail. */
             last_error: string | null;
         };
         /**
-         * @description A name given by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate), compared
-         *     character for character.
+         * @description A name chosen by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate).
+         *     Names are compared exactly, character for character.
          */
         Name: string;
         /**
-         * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
-         *     `agent_not_found`: not registered; an agent registers again.
+         * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+         *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+         *     registers again.
          */
         NotFound: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 404;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "task_not_found" | "agent_not_found";
@@ -531,17 +545,17 @@ export interface components {
         PayloadTooLarge: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 413;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "payload_too_large";
@@ -553,49 +567,53 @@ export interface components {
              * @enum {boolean}
              */
             ok: true;
-            /** @description The agent. */
+            /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
-            /** @description Its state now. */
+            /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
             /**
              * Format: double
-             * @description Seconds between heartbeats the gateway asks for.
+             * @description The interval between heartbeats that the gateway asks for, in seconds.
              */
             heartbeat_interval: number;
             /**
              * Format: double
-             * @description Seconds of silence after which an agent that beats at this interval counts as `offline`.
+             * @description Seconds without contact after which an agent that keeps this interval is `offline`.
              */
             offline_after: number;
-            /** @description Tasks the agent may stop working on: they have ended or are no longer its own. At most 1,000. */
+            /** @description Tasks the agent may stop working on: they are terminal or no longer assigned to it. At most 1,000. */
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
-        /** @description The gateway has the report. */
+        /** @description The gateway has received the report. */
         ReportReceipt: {
             /**
              * @description Always true.
              * @enum {boolean}
              */
             ok: true;
-            /** @description The task. */
+            /** @description The task's id. */
             request_id: components["schemas"]["RequestId"];
-            /** @description Where the task stands now. */
+            /** @description The task's status now. */
             status: components["schemas"]["TaskStatus"];
-            /** @description False when the task had ended before (a late or repeated report): nothing changed. No reason to repeat. */
+            /**
+             * @description False if the task was already terminal (a late or repeated report): nothing changed. Do not repeat the
+             *     report.
+             */
             accepted: boolean;
         };
-        /** @description The gateway's id of a task: a UUIDv7 today, opaque to clients. */
+        /** @description The id the gateway gives a task: a UUIDv7 today, opaque to clients. */
         RequestId: string;
-        /** @description The tasks an agent has accepted and not yet reported with an answer, at most 1,000. */
+        /** @description The tasks an agent has accepted, except those whose report the gateway has responded to. At most 1,000. */
         RequestIds: components["schemas"]["RequestId"][];
         /**
          * Format: password
-         * @description The gateway secret as a field of a JSON body (§5). A wrong one is answered 401, a missing one 422.
+         * @description The gateway secret as a field of a JSON body. A call with a wrong secret returns 401, one without it 422.
          */
         Secret: string;
         /**
-         * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-         *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+         * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+         *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+         *     respond; it is unknown whether a change was made.
          * @example {
          *       "type": "urn:task-gateway:problem:store_unavailable",
          *       "title": "Store unavailable",
@@ -607,30 +625,36 @@ export interface components {
         ServiceUnavailable: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 503;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "busy" | "store_unavailable";
         };
-        /** @description A client session: up to 256 code points of well-formed Unicode. Empty means none: such a task has no stream. */
+        /**
+         * @description A client session: at most 256 code points of well-formed Unicode. Empty means no session: such a task has
+         *     no stream.
+         */
         SessionId: string;
-        /** @description The tags of a task or an agent: at most 64, exact and case-sensitive, no trimming. May be empty. */
+        /**
+         * @description The tags of a task or an agent, at most 64. They are compared exactly, with case, and never trimmed. May be
+         *     empty.
+         */
         Tags: components["schemas"]["Name"][];
-        /** @description What an agent asks for with a claim. */
+        /** @description An agent's request for its next task. */
         TaskClaim: {
             /** @description The gateway secret. */
             auth: components["schemas"]["Secret"];
-            /** @description The agent, registered with `endpoint: pull`. */
+            /** @description The id of an agent registered with `endpoint: pull`. */
             agent_id: components["schemas"]["Name"];
             /**
              * Format: double
@@ -638,149 +662,156 @@ export interface components {
              * @default 0
              */
             wait?: number;
-            /** @description The tasks it has accepted and not yet reported; acknowledges those assigned to it. */
+            /** @description The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
             request_ids?: components["schemas"]["RequestIds"];
         };
-        /** @description A task has ended. Exactly one such event per task, equal to what `getTask` answers. */
+        /** @description A task became terminal. Each task has exactly one such event, equal to what `getTask` returns. */
         TaskDone: {
             /**
-             * @description The one kind of event.
+             * @description The only kind of event.
              * @enum {string}
              */
             event: "task_done";
-            /** @description The task that ended. */
+            /** @description The id of the terminal task. */
             request_id: components["schemas"]["RequestId"];
             /**
-             * @description How: `failed` includes cancellation and timeout.
+             * @description The task's status; `failed` includes cancellation and timeout.
              * @enum {string}
              */
             status: "success" | "failed";
             /** @description An object on `success`, otherwise null. */
             result: components["schemas"]["TaskResult"] | null;
-            /** @description Why it failed, otherwise null; the same text as in the task. */
+            /** @description Why the task failed, otherwise null; the same text as in the task. */
             error_info: string | null;
         };
-        /** @description A task as everybody sees it: these twelve fields, everywhere. */
+        /** @description A task. It has the same twelve fields in every response and every push. */
         TaskInfo: {
-            /** @description Assigned by the gateway; names the task in paths and events. */
+            /** @description The task's id, assigned by the gateway and used in paths and events. */
             request_id: components["schemas"]["RequestId"];
-            /** @description What kind of task it is, as submitted. */
+            /** @description The kind of task, as submitted. */
             task_type: components["schemas"]["Name"];
-            /** @description Matched against the tags of agents, as submitted. */
+            /** @description The tags that are matched against the tags of agents, as submitted. */
             task_tags: components["schemas"]["Tags"];
             /** @description Free-form, as submitted. */
             payload: components["schemas"]["FreeForm"];
-            /** @description Where the task stands. */
+            /** @description The task's status. */
             status: components["schemas"]["TaskStatus"];
-            /** @description The agent it is assigned to; null until one is. Stays when the task ends. */
+            /** @description The agent the task is assigned to; null until it is assigned. A terminal task keeps it. */
             agent_id: components["schemas"]["Name"] | null;
-            /** @description The session whose stream gets the task's end; empty for none. */
+            /** @description The session whose stream gets the task's `task_done` event; empty for none. */
             cli_session_id: components["schemas"]["SessionId"];
-            /** @description When it was submitted: Unix epoch seconds, decimal, with the precision of a millisecond. */
+            /** @description When the task was submitted, in Unix epoch seconds: a decimal number with millisecond precision. */
             create_time: components["schemas"]["EpochSeconds"];
             /**
              * Format: double
-             * @description Seconds from `create_time` until it ends as `timeout`, as submitted.
+             * @description Seconds from `create_time` until the task fails with `timeout`, as submitted.
              */
             timeout: number;
             /**
              * Format: int32
-             * @description 0 to 100, initially 0. Never falls.
+             * @description 0 to 100, initially 0. Never decreases.
              */
             progress: number;
             /** @description An object on `success`, otherwise null. */
             result: components["schemas"]["TaskResult"] | null;
             /**
-             * @description Why it failed, otherwise null: `cancelled by user`, `timeout`, `无可用 Agent` (no agent qualified: no tag in
-             *     common, wrong state, or full), `agent lost: no contact for N s`, or the agent's own words.
+             * @description Why the task failed, otherwise null: `cancelled by user`, `timeout`, `无可用 Agent` (no agent qualified: no
+             *     common tag, wrong state, or full), `agent lost: no contact for N s`, or the text the agent reported.
              */
             error_info: string | null;
         };
         /** @description A page of tasks. */
         TaskPage: {
-            /** @description Newest first by `create_time`, then `request_id`. May be short or empty although more follow. */
+            /** @description Newest first by `create_time`, then `request_id`. May be short or empty even if more tasks follow. */
             tasks: components["schemas"]["TaskInfo"][];
-            /** @description What to send as `cursor` for the next page; null when there is none. */
+            /** @description The `cursor` of the next page; null if there is none. */
             next_cursor: string | null;
         };
-        /** @description How a task goes, or how it ended. */
+        /** @description The progress or the result of a task. */
         TaskReport: {
-            /** @description The gateway secret. Optional unless the gateway is set to ask agents for it; a wrong one is refused. */
+            /**
+             * @description The gateway secret. Optional unless the gateway is configured to require it of agents; a wrong one is
+             *     refused.
+             */
             auth?: components["schemas"]["Secret"];
-            /** @description The task. */
+            /** @description The task's id. */
             request_id: components["schemas"]["RequestId"];
-            /** @description The agent that worked on it. */
+            /** @description The id of the agent that worked on it. */
             agent_id: components["schemas"]["Name"];
             /**
-             * @description `success` and `failed` end the task; `running` only tells of its progress.
+             * @description `success` and `failed` make the task terminal; `running` only reports progress.
              * @enum {string}
              */
             status: "success" | "failed" | "running";
             /**
              * Format: int32
-             * @description 0 to 100. Never falls; counts only from the agent that has the task now. On `success` it becomes 100.
+             * @description 0 to 100. Never decreases; counts only from the agent that has the task now. On `success` it becomes 100.
              */
             progress?: number;
             /**
-             * @description On `success` the result; null or absent is stored as `{}`. On `running` its `reply` is kept for the final result.
-             *     On `failed` it is dropped.
+             * @description On `success` the result; null or absent is stored as `{}`. On `running` its `reply` is kept for the final
+             *     result. On `failed` it is dropped.
              */
             result?: components["schemas"]["TaskResult"] | null;
             /** @description On `failed` the reason, for people; null or absent becomes `agent reported failure`. */
             error_info?: string | null;
         };
         /**
-         * @description What an agent's work came to. The gateway knows two keys and passes all others through untouched. An agent may
-         *     send only `output`, or nothing at all: then the result is `{}`.
+         * @description The result of an agent's work. The contract defines two keys; all others are passed through unchanged. An
+         *     agent may send only `output`, or no result at all: then the result is `{}`.
          */
         TaskResult: {
             /** @description The agent's first complete reply after accepting the task. */
             reply?: string;
-            /** @description The agent's final summary after finishing. */
+            /** @description The agent's final summary after finishing the task. */
             output?: string;
         } & {
             [key: string]: unknown;
         };
         /**
-         * @description Where a task stands: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or `failed`
-         *     (failed, cancelled or timed out). The last two are the end: such a task never changes again.
+         * @description The status of a task: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or
+         *     `failed` (failed, cancelled or timed out). `success` and `failed` are terminal: such a task never changes
+         *     again.
          * @enum {string}
          */
         TaskStatus: "pending" | "running" | "success" | "failed";
-        /** @description What a client hands in. */
+        /** @description A task to submit. */
         TaskSubmission: {
-            /** @description The gateway secret. Needed here even when it is also given in the query or a header. */
+            /** @description The gateway secret. Required here even if the query or a header has it too. */
             auth: components["schemas"]["Secret"];
-            /** @description What kind of task it is; handed to the agent, not interpreted. */
+            /** @description The kind of task; passed to the agent, not interpreted. */
             task_type: components["schemas"]["Name"];
             /**
-             * @description The tags to match: an agent qualifies with at least one of them. With `[]` none does, and the task ends as
-             *     `failed` with `无可用 Agent`.
+             * @description The tags to match: an agent qualifies if it has at least one of them. With `[]` no agent qualifies, and
+             *     the task fails with `无可用 Agent`.
              */
             task_tags: components["schemas"]["Tags"];
-            /** @description What the agent is to work on. A number too large for a double is refused. */
+            /** @description The input for the agent. A number too large for a double is refused. */
             payload: components["schemas"]["FreeForm"];
             /**
-             * @description The session whose stream gets the task's end, exactly as it was used to subscribe. Without it: no stream.
+             * @description The session whose stream gets the task's `task_done` event, exactly as given when subscribing. Without
+             *     it: no stream.
              * @default
              */
             cli_session_id?: components["schemas"]["SessionId"];
             /**
              * Format: double
-             * @description Seconds from submission until the task ends as `timeout`, waiting and running together; decimals allowed.
-             *     Echoed as sent, enforced at 604,800 (7 days) at most.
+             * @description Seconds from submission until the task fails with `timeout`, waiting and running together; decimals are
+             *     allowed. Returned as sent, enforced at 604,800 (7 days) at most.
              * @default 600
              */
             timeout?: number;
             /**
              * Format: double
-             * @description Seconds from submission the task may wait for an agent before it fails with `无可用 Agent`. Without it a task
-             *     for which no agent is free fails at once. Never waits past `timeout`, which wins a tie.
+             * @description Seconds from submission that the task may wait for an agent before it fails with `无可用 Agent`. Without it
+             *     a task fails at once if no agent is free. The wait never exceeds `timeout`; if both are due at the same
+             *     time, the task fails with `timeout`.
              */
             queue_timeout?: number;
         };
         /**
-         * @description Too many open streams, of this session (100) or in all (20,000). Close some, or wait as `Retry-After` says.
+         * @description Too many streams are open, of this session (100) or in total (20,000). Close some, or retry after
+         *     `Retry-After`.
          * @example {
          *       "type": "urn:task-gateway:problem:too_many_streams",
          *       "title": "Too many streams",
@@ -792,23 +823,23 @@ export interface components {
         TooManyRequests: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 429;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "too_many_streams";
         };
         /**
-         * @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret.
+         * @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret.
          * @example {
          *       "type": "urn:task-gateway:problem:unauthorized",
          *       "title": "Unauthorized",
@@ -820,48 +851,49 @@ export interface components {
         Unauthorized: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 401;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "unauthorized";
         };
         /**
-         * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-         *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+         * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+         *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+         *     retrying the same request does not help.
          */
         Unprocessable: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 422;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "validation_failed" | "idempotency_conflict";
-            /** @description Everything that is wrong, one entry each. */
+            /** @description All errors in the request, one entry each. */
             errors: components["schemas"]["FieldError"][];
         };
         /**
-         * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
-         *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+         * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+         *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
          * @example {
          *       "type": "urn:task-gateway:problem:unsupported_media_type",
          *       "title": "Unsupported media type",
@@ -873,17 +905,17 @@ export interface components {
         UnsupportedMediaType: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
-            /** @description The problem in a few words; the same for every problem of this code. */
+            /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
-             * @description The HTTP status of the answer.
+             * @description The HTTP status of the response.
              * @enum {number}
              */
             status: 415;
-            /** @description One sentence about this very request: what is wrong and what to send instead. */
+            /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
             /**
-             * @description What to branch on: stable within a major version.
+             * @description The code to branch on: stable within a major version.
              * @enum {string}
              */
             code: "unsupported_media_type";
@@ -894,7 +926,7 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The version of the contract the gateway speaks. It is additive within a major version.
+         * @description The version of the contract the gateway implements. Within a major version the contract only grows.
          * @example 1.0.0
          */
         "Task-Gateway-Version": string;
@@ -908,8 +940,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text of the client's choice, one per task it means: 1 to 255 printable ASCII characters. Kept for 24 hours
-                 *     from its first use. Compared are the accepted fields but `auth`; another content is refused with 422.
+                 * @description A text chosen by the client, a new one for each task: 1 to 255 printable ASCII characters. Kept for 24
+                 *     hours from its first use. All accepted fields except `auth` are compared; different content is refused
+                 *     with 422.
                  */
                 "Idempotency-Key"?: string;
             };
@@ -933,9 +966,10 @@ export interface operations {
                 };
             };
             /**
-             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
              */
             400: {
                 headers: {
@@ -946,7 +980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -967,8 +1001,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
-             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
              */
             415: {
                 headers: {
@@ -980,8 +1014,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -992,7 +1027,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1003,8 +1041,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1025,12 +1064,12 @@ export interface operations {
     getTask: {
         parameters: {
             query?: {
-                /** @description Seconds to wait for the task's end; over 60 counts as 60. */
+                /** @description Seconds to wait for the task to become terminal; over 60 counts as 60. */
                 wait?: number;
             };
             header?: never;
             path: {
-                /** @description The task's id as `submitTask` answered it. */
+                /** @description The task's id as returned by `submitTask`. */
                 request_id: string;
             };
             cookie?: never;
@@ -1047,7 +1086,7 @@ export interface operations {
                     "application/json": components["schemas"]["TaskInfo"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1058,8 +1097,9 @@ export interface operations {
                 };
             };
             /**
-             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
-             *     `agent_not_found`: not registered; an agent registers again.
+             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+             *     registers again.
              */
             404: {
                 headers: {
@@ -1071,8 +1111,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -1083,7 +1124,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1094,8 +1138,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1118,7 +1163,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The task's id as `submitTask` answered it. */
+                /** @description The task's id as returned by `submitTask`. */
                 request_id: string;
             };
             cookie?: never;
@@ -1136,9 +1181,10 @@ export interface operations {
                 };
             };
             /**
-             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
              */
             400: {
                 headers: {
@@ -1149,7 +1195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1160,8 +1206,9 @@ export interface operations {
                 };
             };
             /**
-             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
-             *     `agent_not_found`: not registered; an agent registers again.
+             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+             *     registers again.
              */
             404: {
                 headers: {
@@ -1172,7 +1219,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1183,8 +1233,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1205,13 +1256,13 @@ export interface operations {
     subscribeEvents: {
         parameters: {
             query: {
-                /** @description The session, character for character as its tasks are submitted. One nobody used yet is an idle stream. */
+                /** @description The session, exactly as given in the submission of its tasks. An unused session has an idle stream. */
                 cli_session_id: components["schemas"]["Name"];
-                /** @description As the header `Last-Event-ID`, for clients that can't send one. The header wins. */
+                /** @description The same as the header `Last-Event-ID`, for clients that can't send it. The header takes precedence. */
                 last_event_id?: string;
             };
             header?: {
-                /** @description The `id` of the last event the client has seen. */
+                /** @description The `id` of the last event the client received. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -1229,7 +1280,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["EventFrames"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1240,8 +1291,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -1252,7 +1304,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description Too many open streams, of this session (100) or in all (20,000). Close some, or wait as `Retry-After` says. */
+            /**
+             * @description Too many streams are open, of this session (100) or in total (20,000). Close some, or retry after
+             *     `Retry-After`.
+             */
             429: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1267,7 +1322,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["TooManyRequests"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1278,8 +1336,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1329,9 +1388,10 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
              */
             400: {
                 headers: {
@@ -1342,7 +1402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1353,8 +1413,9 @@ export interface operations {
                 };
             };
             /**
-             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
-             *     `agent_not_found`: not registered; an agent registers again.
+             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+             *     registers again.
              */
             404: {
                 headers: {
@@ -1376,8 +1437,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
-             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
              */
             415: {
                 headers: {
@@ -1389,8 +1450,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -1401,7 +1463,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1412,8 +1477,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1444,7 +1510,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The gateway has heard the agent. */
+            /** @description The gateway has received the heartbeat. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1455,9 +1521,10 @@ export interface operations {
                 };
             };
             /**
-             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
              */
             400: {
                 headers: {
@@ -1468,7 +1535,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1479,8 +1546,9 @@ export interface operations {
                 };
             };
             /**
-             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
-             *     `agent_not_found`: not registered; an agent registers again.
+             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+             *     registers again.
              */
             404: {
                 headers: {
@@ -1502,8 +1570,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
-             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
              */
             415: {
                 headers: {
@@ -1515,8 +1583,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -1527,7 +1596,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1538,8 +1610,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1581,9 +1654,10 @@ export interface operations {
                 };
             };
             /**
-             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
              */
             400: {
                 headers: {
@@ -1594,7 +1668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1615,8 +1689,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
-             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
              */
             415: {
                 headers: {
@@ -1628,8 +1702,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -1640,7 +1715,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1651,8 +1729,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1683,7 +1762,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The gateway has the report. */
+            /** @description The gateway has received the report. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1694,9 +1773,10 @@ export interface operations {
                 };
             };
             /**
-             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
              */
             400: {
                 headers: {
@@ -1707,7 +1787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1718,8 +1798,9 @@ export interface operations {
                 };
             };
             /**
-             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
-             *     `agent_not_found`: not registered; an agent registers again.
+             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+             *     registers again.
              */
             404: {
                 headers: {
@@ -1741,8 +1822,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
-             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
              */
             415: {
                 headers: {
@@ -1754,8 +1835,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -1766,7 +1848,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1777,8 +1862,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1820,9 +1906,10 @@ export interface operations {
                 };
             };
             /**
-             * @description The request can't be served as it is. `malformed_body`: not JSON, a byte-order mark or invalid UTF-8; send the
-             *     body again as UTF-8. `agent_id_missing`: say which agent calls. `agent_mismatch`: the task was never assigned to
-             *     this agent (for `running`: is not now); drop it. `task_terminal`: the task has ended before; read it instead.
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
              */
             400: {
                 headers: {
@@ -1833,7 +1920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["BadRequest"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1844,8 +1931,9 @@ export interface operations {
                 };
             };
             /**
-             * @description It does not exist. `task_not_found`: never submitted here, or ended longer ago than tasks are kept (24 hours).
-             *     `agent_not_found`: not registered; an agent registers again.
+             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+             *     registers again.
              */
             404: {
                 headers: {
@@ -1867,8 +1955,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The body comes with a `Content-Encoding`, or from a web page (a request with an `Origin` header) without
-             *     `Content-Type: application/json`. Everybody else's body is read as JSON whatever its header says.
+             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
              */
             415: {
                 headers: {
@@ -1880,8 +1968,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -1892,7 +1981,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1903,8 +1995,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1941,7 +2034,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentListings"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1951,7 +2044,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -1962,8 +2058,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1984,7 +2081,7 @@ export interface operations {
     listTasks: {
         parameters: {
             query?: {
-                /** @description Only tasks in this state. */
+                /** @description Only tasks with this status. */
                 status?: components["schemas"]["TaskStatus"];
                 /** @description Only tasks of this `task_type`. */
                 type?: components["schemas"]["Name"];
@@ -1994,9 +2091,9 @@ export interface operations {
                 session?: components["schemas"]["Name"];
                 /** @description Only tasks whose `agent_id` is this one. */
                 agent?: components["schemas"]["Name"];
-                /** @description Where to go on: the `next_cursor` of the page before, with the same filters. */
+                /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
                 cursor?: string;
-                /** @description How many tasks at most. */
+                /** @description The maximum number of tasks. */
                 limit?: number;
             };
             header?: never;
@@ -2015,7 +2112,7 @@ export interface operations {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
-            /** @description The secret is wrong or absent where it belongs (§5). Repeating does not help: configure the right secret. */
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
             401: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -2026,8 +2123,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Fields are missing or of a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used before with
-             *     another content (`idempotency_conflict`: take a fresh key). Mend what `errors` names; repeating does not help.
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
              */
             422: {
                 headers: {
@@ -2038,7 +2136,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unprocessable"];
                 };
             };
-            /** @description A fault of the gateway. Nothing is said of its cause; repeat with care (submit: with the same `Idempotency-Key`). */
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
             500: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
@@ -2049,8 +2150,9 @@ export interface operations {
                 };
             };
             /**
-             * @description Not now; send it again after `Retry-After`. `busy`: 100,000 tasks are open, or 20,000 agents registered, and
-             *     nothing was changed. `store_unavailable`: the store does not answer; whether a change was made is not known.
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
+             *     respond; it is unknown whether a change was made.
              */
             503: {
                 headers: {

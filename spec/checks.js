@@ -1,6 +1,7 @@
 /**
- * What the contract asks of its own sources, checked whenever they are compiled: every operation is named, described
- * and shown by examples, says 401 where it wants a secret, and nothing a stranger reads is without a sentence.
+ * The rules for the TypeSpec sources, checked each time they are compiled: every operation has its own name
+ * as its operationId, a summary, a description and examples; a call that takes a secret declares 401;
+ * everything that is published has a description.
  */
 import {
   getDoc,
@@ -13,71 +14,86 @@ import {
 import { getAllHttpServices } from '@typespec/http';
 import { getOperationId } from '@typespec/openapi';
 
-/** Called by the compiler once all sources are read. */
+/** The compiler calls this after it has read all sources. */
 export function $onValidate(program) {
+  const errors = [];
   const [services] = getAllHttpServices(program);
   for (const { namespace, operations } of services) {
-    for (const operation of operations) checkOperation(program, operation);
+    for (const operation of operations) errors.push(...validateOperation(program, operation));
     navigateTypesInNamespace(namespace, {
-      model: (model) => checkModel(program, model),
-      enum: (type) => wantDoc(program, type, type.members.values()),
-      union: (union) => union.name && wantDoc(program, union),
-      scalar: (scalar) => wantDoc(program, scalar),
+      model: (model) => errors.push(...validateModel(program, model)),
+      enum: (type) => errors.push(...validateDocs(program, [type, ...type.members.values()])),
+      union: (union) => errors.push(...(union.name ? validateDocs(program, [union]) : [])),
+      scalar: (scalar) => errors.push(...validateDocs(program, [scalar])),
     });
   }
-}
-
-function checkOperation(program, { operation, parameters, responses, authentication }) {
-  const { name } = operation;
-  const report = (code, message) => reportError(program, code, message, operation);
-  if (getOperationId(program, operation) !== name)
-    report('operation-id', `${name} needs @operationId("${name}")`);
-  if (!getSummary(program, operation)) report('summary', `${name} needs a @summary`);
-  if (!getDoc(program, operation)) report('doc', `${name} needs a doc comment`);
-  for (const { param } of parameters.parameters) wantDoc(program, param);
-  checkExamples(program, operation, responses, report);
-  const wantsSecret =
-    authentication?.options.some(({ schemes }) => schemes.some(({ type }) => type !== 'noAuth')) ||
-    parameters.body?.type.properties?.has('auth');
-  if (wantsSecret && !responses.some(({ statusCodes }) => statusCodes === 401)) {
-    report('unauthorized', `${name} takes a secret but declares no 401`);
+  for (const { code, message, target } of errors) {
+    program.reportDiagnostic({ code: `task-gateway/${code}`, severity: 'error', message, target });
   }
 }
 
-/** Every answer with a body is shown: by an example of the operation, or of the body's model. */
-function checkExamples(program, operation, responses, report) {
+function validateOperation(program, httpOperation) {
+  const { operation, parameters, responses } = httpOperation;
+  const { name } = operation;
+  const errors = [];
+  const add = (code, message) => errors.push({ code, message, target: operation });
+  if (getOperationId(program, operation) !== name)
+    add('operation-id', `${name} needs @operationId("${name}")`);
+  if (!getSummary(program, operation)) add('summary', `${name} needs a @summary`);
+  if (!getDoc(program, operation)) add('doc', `${name} needs a doc comment`);
+  if (hasSuccessBody(responses) && !getReturnsDoc(program, operation)) {
+    add('returns-doc', `${name} needs a @returnsDoc`);
+  }
+  if (takesSecret(httpOperation) && !responses.some(({ statusCodes }) => statusCodes === 401)) {
+    add('unauthorized', `${name} takes a secret but declares no 401`);
+  }
+  for (const status of findStatusesWithoutExample(program, httpOperation)) {
+    add('example', `${name} shows no example of ${status}`);
+  }
+  const params = parameters.parameters.map(({ param }) => param);
+  return [...errors, ...validateDocs(program, params)];
+}
+
+function takesSecret({ parameters, authentication }) {
+  return (
+    authentication?.options.some(({ schemes }) => schemes.some(({ type }) => type !== 'noAuth')) ||
+    parameters.body?.type.properties?.has('auth')
+  );
+}
+
+function hasSuccessBody(responses) {
+  return responses.some(
+    ({ statusCodes, responses: contents }) => statusCodes === 200 && contents.some(({ body }) => body),
+  );
+}
+
+/** A response with a body needs an example: one of the operation, or one of the body's model. */
+function findStatusesWithoutExample(program, { operation, responses }) {
   const shown = new Set();
   for (const { returnType } of getOpExamples(program, operation)) {
     const status = returnType?.properties.get('statusCode')?.value;
     if (returnType) shown.add(status === undefined ? 200 : status.value.asNumber());
   }
-  for (const { statusCodes, responses: contents } of responses) {
-    for (const { body } of contents) {
-      if (!body || shown.has(statusCodes)) continue;
-      if (body.type.kind === 'Model' && getExamples(program, body.type).length > 0) continue;
-      report('example', `${operation.name} shows no example of ${statusCodes}`);
-    }
-  }
-  const hasBody = responses.some(
-    ({ statusCodes, responses: contents }) => statusCodes === 200 && contents.some(({ body }) => body),
-  );
-  if (hasBody && !getReturnsDoc(program, operation)) {
-    report('returns-doc', `${operation.name} needs a @returnsDoc`);
-  }
+  return responses.flatMap(({ statusCodes, responses: contents }) => {
+    const bodies = shown.has(statusCodes) ? [] : contents.flatMap(({ body }) => body ?? []);
+    return bodies.filter(({ type }) => !hasExample(program, type)).map(() => statusCodes);
+  });
 }
 
-function checkModel(program, model) {
-  if (!model.name || model.templateMapper) return;
-  wantDoc(program, model, model.properties.values());
+function hasExample(program, type) {
+  return type.kind === 'Model' && getExamples(program, type).length > 0;
 }
 
-function wantDoc(program, type, parts = []) {
-  for (const part of [type, ...parts]) {
-    if (part.name === 'statusCode' || part.name === 'contentType' || part.name === 'body') continue;
-    if (!getDoc(program, part)) reportError(program, 'doc', `${String(part.name)} needs a doc comment`, part);
-  }
+function validateModel(program, model) {
+  if (!model.name || model.templateMapper) return [];
+  return validateDocs(program, [model, ...model.properties.values()]);
 }
 
-function reportError(program, code, message, target) {
-  program.reportDiagnostic({ code: `task-gateway/${code}`, severity: 'error', message, target });
+/** Properties of a response that are never published as properties of a schema. */
+const undescribed = new Set(['statusCode', 'contentType', 'body']);
+
+function validateDocs(program, types) {
+  return types
+    .filter((type) => !undescribed.has(type.name) && !getDoc(program, type))
+    .map((type) => ({ code: 'doc', message: `${String(type.name)} needs a doc comment`, target: type }));
 }

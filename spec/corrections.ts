@@ -1,12 +1,19 @@
 /**
- * What the OpenAPI emitter can't say or says wrongly, put right. Every rule is checked: one that finds nothing to do
- * fails, so that none outlives its reason.
+ * Corrects what the OpenAPI emitter can't express or emits wrongly. Each rule throws if it no
+ * longer fits what is emitted, so that no rule stays longer than it is needed.
  */
-import { isJson, type Json, listOperations, objectAt, reachSchemas, walk } from './document.ts';
+import {
+  findReachableSchemas,
+  isJson,
+  type Json,
+  listOperations,
+  requireObject,
+  walkObjects,
+} from './document.ts';
 
 const versionHeader = 'Task-Gateway-Version';
 
-/** The order in which a reader meets the operations. */
+/** The order of the operations in the document. */
 const tagOrder = ['tasks', 'events', 'agents', 'admin', 'push'];
 
 /** Corrects the gateway's document as OpenAPI 3.1. Throws if a rule no longer applies. */
@@ -14,145 +21,160 @@ export function correctGatewayDocument(document: Json): Json {
   mergeCopy(document, 'TagsItem', 'Tags');
   openRecords(document);
   nameExamples(document);
-  requireVersionHeader(document);
+  declareVersionHeader(document);
   describeErrors(document);
   dropUnreachable(document, ['SessionEvents', 'VersionHeader']);
-  return orderForReaders(document);
+  return sortByTag(document);
 }
 
 /**
- * The same as OpenAPI 3.2: the corrected 3.1 document, its stream described item by item. The emitter's own 3.2 must
- * differ from its 3.1 in nothing else.
+ * Returns the gateway's document as OpenAPI 3.2: the corrected 3.1 document with a schema for the items of
+ * the stream. Throws if the emitted 3.2 document differs from the emitted 3.1 document in anything else.
  */
 export function correctStreamedDocument(document: Json, corrected: Json, emitted: Json): Json {
-  checkSameButStream(document, emitted);
+  requireSameExceptStream(document, emitted);
   const streamed = structuredClone(corrected);
   streamed.openapi = '3.2.0';
-  const schemas = objectAt(streamed, 'components', 'schemas');
-  const { description } = objectAt(schemas, 'EventFrames');
+  const schemas = requireObject(streamed, 'components', 'schemas');
+  const { description } = requireObject(schemas, 'EventFrames');
   delete schemas.EventFrames;
-  const content = streamContent(streamed);
-  const { examples } = objectAt(content, 'text/event-stream');
+  const content = getStreamContent(streamed);
+  const { examples } = requireObject(content, 'text/event-stream');
   content['text/event-stream'] = {
-    itemSchema: streamItem(description),
+    itemSchema: buildStreamItem(description),
     examples: serializeExamples(examples),
   };
   return streamed;
 }
 
-/** Corrects the document of the agent's side. Throws if a rule no longer applies. */
+/** Corrects the agent's document. Throws if a rule no longer applies. */
 export function correctAgentDocument(document: Json): Json {
-  const own = stripNamespace(document, 'TaskGateway.');
-  openRecords(own);
-  nameExamples(own);
-  return own;
+  const agent = stripNamespace(document, 'TaskGateway.');
+  openRecords(agent);
+  nameExamples(agent);
+  return agent;
 }
 
 /**
- * The gateway's document with the agent's operation as a webhook of it. The schemas both speak of must be the same.
+ * Returns the gateway's document with the agent's operation as a webhook. Throws if a schema that both
+ * documents have differs between them.
  */
 export function mergePush(gateway: Json, agent: Json): Json {
   const merged = structuredClone(gateway);
-  const schemas = objectAt(merged, 'components', 'schemas');
-  for (const [name, schema] of Object.entries(objectAt(agent, 'components', 'schemas'))) {
-    check(
+  const schemas = requireObject(merged, 'components', 'schemas');
+  for (const [name, schema] of Object.entries(requireObject(agent, 'components', 'schemas'))) {
+    requireThat(
       JSON.stringify(schemas[name]) === JSON.stringify(schema),
       `${name} differs between the two services`,
     );
   }
-  const { paths, components: own, ...head } = merged;
+  const { paths, components, ...head } = merged;
   const tags = [...asList(head.tags), ...asList(agent.tags)];
-  return { ...head, tags, paths, webhooks: { pushTask: objectAt(agent, 'paths', '/') }, components: own };
+  return { ...head, tags, paths, webhooks: { pushTask: requireObject(agent, 'paths', '/') }, components };
 }
 
-/** A named array inside another array is emitted a second time, as a copy under another name. */
+/** Removes the copy, under a second name, that the emitter makes of a named array inside another array. */
 function mergeCopy(document: Json, copy: string, original: string): void {
-  const schemas = objectAt(document, 'components', 'schemas');
+  const schemas = requireObject(document, 'components', 'schemas');
   const isSame = JSON.stringify(schemas[copy]) === JSON.stringify(schemas[original]);
-  check(copy in schemas && isSame, `${copy} is no copy of ${original} any more`);
+  requireThat(copy in schemas && isSame, `${copy} is no longer a copy of ${original}`);
   delete schemas[copy];
-  for (const place of walk(document)) {
-    if (place.$ref === `#/components/schemas/${copy}`) place.$ref = `#/components/schemas/${original}`;
+  for (const object of walkObjects(document)) {
+    if (object.$ref === `#/components/schemas/${copy}`) object.$ref = `#/components/schemas/${original}`;
   }
 }
 
-/** `Record<unknown>` comes out as `unevaluatedProperties`, which few tools know; `additionalProperties` says it. */
+/**
+ * Removes the `unevaluatedProperties` that the emitter writes for `Record<unknown>`: few tools support it,
+ * and `additionalProperties` says the same.
+ */
 function openRecords(document: Json): void {
   let count = 0;
-  for (const schema of walk(objectAt(document, 'components', 'schemas'))) {
+  for (const schema of walkObjects(requireObject(document, 'components', 'schemas'))) {
     if (!('unevaluatedProperties' in schema)) continue;
-    check(schema.additionalProperties === true, 'a record lacks its additionalProperties');
+    requireThat(schema.additionalProperties === true, 'a record lacks its additionalProperties');
     delete schema.unevaluatedProperties;
     count += 1;
   }
-  check(count > 0, 'no record has unevaluatedProperties any more');
+  requireThat(count > 0, 'no record has unevaluatedProperties');
 }
 
-/** Named examples come out last first and under their titles; keys without spaces can be asked for by name. */
+/**
+ * Reverses the order of named examples, which are emitted last first, and replaces their keys, which are
+ * emitted as titles: keys without spaces can be requested by name.
+ */
 function nameExamples(document: Json): void {
   let count = 0;
-  for (const holder of [...walk(document)]) {
+  for (const holder of [...walkObjects(document)]) {
     const { examples } = holder;
     if (!isJson(examples)) continue;
     const named = Object.entries(examples).reverse();
     if (!named.every(([title, example]) => isJson(example) && example.summary === title)) continue;
-    holder.examples = Object.fromEntries(named.map(([title, example]) => [toKey(title), example]));
+    holder.examples = Object.fromEntries(named.map(([title, example]) => [buildKey(title), example]));
     count += 1;
   }
-  check(count > 0, 'no example is named by its title any more');
+  requireThat(count > 0, 'no example has its title as its key');
 }
 
-function toKey(title: string): string {
+function buildKey(title: string): string {
   return title
     .toLowerCase()
     .replace(/[^a-z0-9_]+/g, '-')
     .replace(/^-|-$/g, '');
 }
 
-/** The header is on every answer; it is optional in the sources only to keep it out of every example. */
-function requireVersionHeader(document: Json): void {
+/** Every response has the header; it is optional in the sources so that examples need not repeat it. */
+function declareVersionHeader(document: Json): void {
   const header = { $ref: `#/components/headers/${versionHeader}` };
   let definition: Json | undefined;
   for (const { operation } of listOperations(document)) {
-    for (const [status, response] of Object.entries(objectAt(operation, 'responses'))) {
-      const headers = isJson(response) ? objectAt(response, 'headers') : {};
-      check(isJson(headers[versionHeader]), `${operation.operationId} ${status} lacks ${versionHeader}`);
-      definition ??= { ...objectAt(headers, versionHeader), required: true, example: '1.0.0' };
+    for (const [status, response] of Object.entries(requireObject(operation, 'responses'))) {
+      const headers = isJson(response) ? requireObject(response, 'headers') : {};
+      requireThat(
+        isJson(headers[versionHeader]),
+        `${operation.operationId} ${status} lacks ${versionHeader}`,
+      );
+      definition ??= { ...requireObject(headers, versionHeader), required: true, example: '1.0.0' };
       headers[versionHeader] = header;
     }
   }
-  check(definition !== undefined, `no answer has ${versionHeader}`);
-  objectAt(document, 'components').headers = { [versionHeader]: definition };
+  requireThat(definition !== undefined, `no response has ${versionHeader}`);
+  requireObject(document, 'components').headers = { [versionHeader]: definition };
 }
 
-/** An error is described by how it travels, which all have in common, not by what it means. */
+/** Describes each error by the schema of its body; the emitter uses the doc comment of `Problem`. */
 function describeErrors(document: Json): void {
-  const schemas = objectAt(document, 'components', 'schemas');
+  const schemas = requireObject(document, 'components', 'schemas');
   const common = new Set<unknown>();
   for (const { operation } of listOperations(document)) {
-    for (const response of Object.values(objectAt(operation, 'responses'))) {
+    for (const response of Object.values(requireObject(operation, 'responses'))) {
       if (!isJson(response) || !isJson(response.content)) continue;
       if (!('application/problem+json' in response.content)) continue;
-      const { $ref } = objectAt(response.content, 'application/problem+json', 'schema');
+      const { $ref } = requireObject(response.content, 'application/problem+json', 'schema');
       common.add(response.description);
-      response.description = objectAt(schemas, String($ref).replace('#/components/schemas/', '')).description;
+      response.description = requireObject(
+        schemas,
+        String($ref).replace('#/components/schemas/', ''),
+      ).description;
     }
   }
-  check(common.size === 2, `errors travel in ${common.size} ways, not in 2`);
+  requireThat(common.size === 2, `error responses have ${common.size} descriptions, not 2`);
 }
 
-function streamContent(document: Json): Json {
-  return objectAt(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
+function getStreamContent(document: Json): Json {
+  return requireObject(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
 }
 
-/** The emitter wants an `event` field in each item of the stream, which ours don't have, and knows no `id`. */
-function streamItem(description: unknown): Json {
+/**
+ * Builds the schema of an event. The emitter's schema requires `event`, which is never sent, and lacks `id`.
+ */
+function buildStreamItem(description: unknown): Json {
   return {
     type: 'object',
     description,
     required: ['id', 'data'],
     properties: {
-      id: { type: 'string', description: 'What to send as `Last-Event-ID` to go on behind this event.' },
+      id: { type: 'string', description: 'Send it as `Last-Event-ID` to continue after this event.' },
       data: {
         type: 'string',
         contentMediaType: 'application/json',
@@ -162,63 +184,75 @@ function streamItem(description: unknown): Json {
   };
 }
 
-/** 3.2 has a field of its own for an example that is no JSON but the bytes on the wire. */
+/** Moves examples that are bytes on the wire, not JSON, to the field that OpenAPI 3.2 has for them. */
 function serializeExamples(examples: unknown): Json {
   const serialized = Object.entries(isJson(examples) ? examples : {}).map(([key, example]) => {
-    check(isJson(example) && typeof example.value === 'string', 'the stream has an example that is no text');
+    requireThat(
+      isJson(example) && typeof example.value === 'string',
+      'the stream has an example that is not a string',
+    );
     return [key, { summary: example.summary, serializedValue: example.value }];
   });
-  check(serialized.length > 0, 'the stream has no example');
+  requireThat(serialized.length > 0, 'the stream has no example');
   return Object.fromEntries(serialized);
 }
 
-/** What is published as 3.2 is made from the 3.1 document, so nothing the emitter says only in 3.2 may be missed. */
-function checkSameButStream(streamed: Json, plain: Json): void {
-  const [one, other] = [streamed, plain].map((document) => structuredClone(document));
-  if (!one || !other) return;
-  const { itemSchema } = objectAt(streamContent(one), 'text/event-stream');
-  check(
+/**
+ * Throws if the emitted documents differ in more than the stream: the published 3.2 document is made from the
+ * 3.1 document, so any other difference would be lost.
+ */
+function requireSameExceptStream(streamed: Json, plain: Json): void {
+  const streamedRest = structuredClone(streamed);
+  const plainRest = structuredClone(plain);
+  const { itemSchema } = requireObject(getStreamContent(streamedRest), 'text/event-stream');
+  requireThat(
     isJson(itemSchema) && String(itemSchema.required) === 'event',
     'the itemSchema no longer requires `event`',
   );
-  for (const document of [one, other]) {
+  for (const document of [streamedRest, plainRest]) {
     delete document.openapi;
-    delete streamContent(document)['text/event-stream'];
-    delete objectAt(document, 'components', 'schemas').EventFrames;
+    delete getStreamContent(document)['text/event-stream'];
+    delete requireObject(document, 'components', 'schemas').EventFrames;
   }
-  check(JSON.stringify(one) === JSON.stringify(other), '3.1 and 3.2 differ in more than the stream');
+  requireThat(
+    JSON.stringify(streamedRest) === JSON.stringify(plainRest),
+    '3.1 and 3.2 differ in more than the stream',
+  );
 }
 
-/** Models that are only spread are emitted as schemas nobody refers to. `TaskDone` is what the stream carries. */
+/**
+ * Removes schemas without references, which the emitter writes for models that are only spread into others.
+ * `TaskDone` stays: it describes the events of the stream.
+ */
 function dropUnreachable(document: Json, expected: readonly string[]): void {
-  const schemas = objectAt(document, 'components', 'schemas');
-  const reached = reachSchemas(document, ['TaskDone']);
-  const dropped = Object.keys(schemas).filter((name) => !reached.has(name));
-  check(
+  const schemas = requireObject(document, 'components', 'schemas');
+  const reachable = findReachableSchemas(document, ['TaskDone']);
+  const dropped = Object.keys(schemas).filter((name) => !reachable.has(name));
+  requireThat(
     dropped.join() === expected.join(),
-    `schemas nobody refers to: ${dropped.join()}, not ${expected.join()}`,
+    `the schemas without references are ${dropped.join()}, not ${expected.join()}`,
   );
   for (const name of dropped) delete schemas[name];
 }
 
-/** A type of the other service is named with its namespace; a reader of one document needs none. */
+/** Removes the namespace that the emitter puts before the names of the other service's types. */
 function stripNamespace(document: Json, prefix: string): Json {
   const text = JSON.stringify(document);
   const stripped = text.replaceAll(`"${prefix}`, '"').replaceAll(`/schemas/${prefix}`, '/schemas/');
-  check(stripped !== text, `no name begins with ${prefix} any more`);
+  requireThat(stripped !== text, `no name begins with ${prefix}`);
   return JSON.parse(stripped);
 }
 
-/** The emitter sorts tags and paths by the alphabet; a reader wants tasks first. */
-function orderForReaders(document: Json): Json {
+/** Sorts tags and paths by `tagOrder`; the emitter sorts them alphabetically. */
+function sortByTag(document: Json): Json {
   const rank = (name: unknown) => tagOrder.indexOf(String(name));
   const pathRank = (item: unknown) =>
-    isJson(item) ? Math.max(...Object.values(item).map((operation) => rank(tagOf(operation)))) : -1;
-  const paths = Object.entries(objectAt(document, 'paths'));
+    isJson(item) ? Math.max(...Object.values(item).map((operation) => rank(getFirstTag(operation)))) : -1;
+  const paths = Object.entries(requireObject(document, 'paths'));
   const tags = asList(document.tags);
-  check(
+  requireThat(
     tags.every((tag) => isJson(tag) && rank(tag.name) >= 0),
-    'a tag has no place in the order of tags',
+    'a tag is missing in tagOrder',
   );
   return {
     ...document,
@@ -227,7 +261,7 @@ function orderForReaders(document: Json): Json {
   };
 }
 
-function tagOf(operation: unknown): unknown {
+function getFirstTag(operation: unknown): unknown {
   return isJson(operation) ? asList(operation.tags)[0] : undefined;
 }
 
@@ -235,6 +269,7 @@ function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function check(holds: boolean, message: string): asserts holds {
+/** Throws if a rule's assumption about the emitted document does not hold. */
+function requireThat(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(`A rule of spec/corrections.ts no longer fits: ${message}.`);
 }

@@ -1,4 +1,4 @@
-/** Reading and walking an OpenAPI document as plain JSON: nothing here knows this contract. */
+/** Reads and walks any OpenAPI document as plain JSON. Nothing here depends on this contract. */
 
 export type Json = { [key: string]: unknown };
 
@@ -7,29 +7,29 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object at a path of keys. Throws, naming the path, if there is none. */
-export function objectAt(document: Json, ...path: readonly string[]): Json {
+/** Returns the object at a path of keys. Throws an error with the path if there is none. */
+export function requireObject(document: Json, ...path: readonly string[]): Json {
   let value: unknown = document;
   for (const key of path) value = isJson(value) ? value[key] : undefined;
   if (!isJson(value)) throw new Error(`The document has no object at ${path.join(' > ')}.`);
   return value;
 }
 
-/** Every object in the document, itself first. */
-export function* walk(value: unknown): Generator<Json> {
+/** Yields every object in the document, the document itself first. */
+export function* walkObjects(value: unknown): Generator<Json> {
   if (Array.isArray(value)) {
-    for (const item of value) yield* walk(item);
+    for (const item of value) yield* walkObjects(item);
   } else if (isJson(value)) {
     yield value;
-    for (const item of Object.values(value)) yield* walk(item);
+    for (const item of Object.values(value)) yield* walkObjects(item);
   }
 }
 
-/** Every operation under `paths`, in order. */
+/** Yields every operation under `paths`, in the document's order. */
 export function* listOperations(
   document: Json,
 ): Generator<{ path: string; method: string; operation: Json }> {
-  for (const [path, item] of Object.entries(objectAt(document, 'paths'))) {
+  for (const [path, item] of Object.entries(requireObject(document, 'paths'))) {
     if (!isJson(item)) continue;
     for (const [method, operation] of Object.entries(item)) {
       if (isJson(operation) && 'operationId' in operation) yield { path, method, operation };
@@ -37,18 +37,20 @@ export function* listOperations(
   }
 }
 
-/** The names of the schemas that can be reached from the paths and the schemas named to begin with. */
-export function reachSchemas(document: Json, begin: readonly string[] = []): Set<string> {
-  const schemas = objectAt(document, 'components', 'schemas');
-  const reached = new Set(begin);
-  const open: unknown[] = [document.paths, ...begin.map((name) => schemas[name])];
-  while (open.length > 0) {
-    for (const { $ref } of walk(open.pop())) {
+/**
+ * Returns the names of the schemas that the paths and the given schemas refer to, the given ones included.
+ */
+export function findReachableSchemas(document: Json, start: readonly string[] = []): Set<string> {
+  const schemas = requireObject(document, 'components', 'schemas');
+  const reachable = new Set(start);
+  const unread: unknown[] = [document.paths, ...start.map((name) => schemas[name])];
+  while (unread.length > 0) {
+    for (const { $ref } of walkObjects(unread.pop())) {
       const name = typeof $ref === 'string' ? $ref.replace('#/components/schemas/', '') : undefined;
-      if (name === undefined || reached.has(name)) continue;
-      reached.add(name);
-      open.push(schemas[name]);
+      if (name === undefined || reachable.has(name)) continue;
+      reachable.add(name);
+      unread.push(schemas[name]);
     }
   }
-  return reached;
+  return reachable;
 }

@@ -1,7 +1,7 @@
 /**
- * Writes everything that is published from the TypeSpec sources beside this file: the OpenAPI documents and the types.
- * `node spec/generate.ts` writes `generated/`; with `--check` it writes nothing and fails if a file there is stale.
- * The same sources give the same bytes.
+ * Generates everything that is published from the TypeSpec sources in this folder: the OpenAPI documents and
+ * the types. `node spec/generate.ts` writes `generated/`; with `--check` it writes nothing and fails if a
+ * file there is stale. The output is deterministic: the same sources give the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,37 +20,37 @@ import type { Json } from './document.ts';
 const specFolder = dirname(fileURLToPath(import.meta.url));
 const generatedFolder = join(specFolder, '..', 'generated');
 
-/** What `generated/` must hold: the text of each generated file by its path there. */
+/** Returns the text of each file to generate, by its path in `generated/`. */
 function generateFiles(): ReadonlyMap<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-contract-'));
   try {
     const files = new Map<string, string>();
-    const compiled = compileSources(folder);
-    const emitted = compiled('3.1', 'TaskGateway');
+    const readDocument = compileSources(folder);
+    const emitted = readDocument('3.1', 'TaskGateway');
     const gateway = correctGatewayDocument(structuredClone(emitted));
-    const streamed = correctStreamedDocument(compiled('3.2', 'TaskGateway'), gateway, emitted);
-    const agent = correctAgentDocument(compiled('3.1', 'TaskGatewayAgent'));
+    const streamed = correctStreamedDocument(readDocument('3.2', 'TaskGateway'), gateway, emitted);
+    const agent = correctAgentDocument(readDocument('3.1', 'TaskGatewayAgent'));
     addDocument(files, 'task-gateway.3.1', mergePush(gateway, agent));
     addDocument(files, 'task-gateway.3.2', mergePush(streamed, agent));
     addDocument(files, 'agent.3.1', agent);
-    addDocument(files, 'agent.3.2', correctAgentDocument(compiled('3.2', 'TaskGatewayAgent')));
-    files.set('gateway.d.ts', describeTypes(folder, gateway));
-    files.set('agent.d.ts', describeTypes(folder, agent));
+    addDocument(files, 'agent.3.2', correctAgentDocument(readDocument('3.2', 'TaskGatewayAgent')));
+    files.set('gateway.d.ts', generateTypes(folder, gateway));
+    files.set('agent.d.ts', generateTypes(folder, agent));
     return files;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Compiles the TypeSpec sources; answers a reader of the documents that came out. */
+/** Compiles the TypeSpec sources; returns a function that reads one of the emitted documents. */
 function compileSources(folder: string): (version: string, service: string) => Json {
   runTool('tsp', ['compile', specFolder, '--warn-as-error', '--output-dir', folder], folder);
   return (version, service) =>
     JSON.parse(readFileSync(join(folder, `${version}.0`, `openapi.${service}.json`), 'utf8'));
 }
 
-/** The types of a document, written by openapi-typescript. */
-function describeTypes(folder: string, document: Json): string {
+/** Returns the TypeScript types of a document, as openapi-typescript generates them. */
+function generateTypes(folder: string, document: Json): string {
   writeFileSync(join(folder, 'document.json'), JSON.stringify(document));
   runTool(
     'openapi-typescript',
@@ -63,7 +63,7 @@ function describeTypes(folder: string, document: Json): string {
   );
 }
 
-/** Runs a development tool of this repository, on the Node of this process. Throws with what it printed. */
+/** Runs a development tool of this repository with this process's Node. Throws an error with its output. */
 function runTool(name: string, options: readonly string[], cwd: string): void {
   const tool = join(specFolder, '..', 'node_modules', '.bin', name);
   try {
@@ -87,7 +87,7 @@ function readGenerated(path: string): string | undefined {
   }
 }
 
-/** Compares what is there with what should be: the paths that differ. */
+/** Returns the paths of the files in `generated/` that differ from what the sources give. */
 export function findStaleFiles(): readonly string[] {
   return [...generateFiles()].filter(([path, text]) => readGenerated(path) !== text).map(([path]) => path);
 }

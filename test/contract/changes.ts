@@ -2,16 +2,16 @@
  * Changes somebody might make to the published document, those that break its users and those that don't. They are tried
  * on the document as it is, so that the check for breaking changes is known to bite where it should and only there.
  */
-import { isJson, type Json, objectAt } from '../../spec/document.ts';
+import { isJson, type Json, requireObject } from '../../spec/document.ts';
 
 /** A change, made in place. */
 export type Change = { readonly title: string; apply(document: Json): void };
 
-/** The object at a path; see `objectAt`. */
+/** The object at a path; see `requireObject`. */
 type At = (...path: readonly string[]) => Json;
 
 function change(title: string, make: (at: At) => void): Change {
-  return { title, apply: (document) => make((...path) => objectAt(document, ...path)) };
+  return { title, apply: (document) => make((...path) => requireObject(document, ...path)) };
 }
 
 const submit = ['paths', '/api/cli/tasks', 'post'] as const;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { correctGatewayDocument, mergePush } from '../../spec/corrections.ts';
-import { type Json, listOperations, objectAt, walk } from '../../spec/document.ts';
+import { type Json, listOperations, requireObject, walkObjects } from '../../spec/document.ts';
 import { findStaleFiles } from '../../spec/generate.ts';
 import { lintWithRedocly } from './redocly.ts';
 import { runNode } from './run-tool.ts';
@@ -23,17 +23,17 @@ test('generated/ is what the sources say', () => {
 
 test('the versions of the document and of its package are the same', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'generated/package.json'), 'utf8'));
-  for (const name of documents) expect(objectAt(readDocument(name), 'info').version, name).toBe(version);
+  for (const name of documents) expect(requireObject(readDocument(name), 'info').version, name).toBe(version);
 });
 
 test('3.2 says the same as 3.1 but of the stream', () => {
   const streamContent = (document: Json) =>
-    objectAt(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
+    requireObject(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
   const [plain, streamed] = ['task-gateway.3.1.json', 'task-gateway.3.2.json'].map((name) => {
     const document = readDocument(name);
     expect(streamContent(document)).toHaveProperty('text/event-stream');
     streamContent(document)['text/event-stream'] = {};
-    delete objectAt(document, 'components', 'schemas').EventFrames;
+    delete requireObject(document, 'components', 'schemas').EventFrames;
     return { ...document, openapi: '' };
   });
   expect(streamed).toEqual(plain);
@@ -59,7 +59,7 @@ describe('the corrections', () => {
 
   test('fail when the two services mean different things by one name', () => {
     const agent = readDocument('agent.3.1.json');
-    delete objectAt(agent, 'components', 'schemas', 'TaskInfo', 'properties').payload;
+    delete requireObject(agent, 'components', 'schemas', 'TaskInfo', 'properties').payload;
     expect(() => mergePush(readDocument('task-gateway.3.1.json'), agent)).toThrow('TaskInfo differs');
   });
 });
@@ -71,7 +71,9 @@ test('every error code of an operation is one the contract knows', () => {
     ...['idempotency_conflict', 'busy', 'too_many_streams', 'store_unavailable', 'internal'],
   ]);
   const codes = new Set<string>();
-  for (const schema of walk(objectAt(readDocument('task-gateway.3.1.json'), 'components', 'schemas'))) {
+  for (const schema of walkObjects(
+    requireObject(readDocument('task-gateway.3.1.json'), 'components', 'schemas'),
+  )) {
     const code = (schema.properties as Json | undefined)?.code as { enum?: string[] } | undefined;
     for (const value of code?.enum ?? []) codes.add(value);
   }

@@ -75,7 +75,7 @@ describe('the checks notice', () => {
     {
       title: 'an operation without a description',
       file: 'admin.tsp',
-      from: /\/\*\* Lists all registered agents[^/]*\*\//,
+      from: /\/\*\*[\s*]*Lists all registered agents[^/]*\*\//,
       to: '',
       says: 'task-gateway/doc: listAgents needs a doc comment',
     },
@@ -96,7 +96,7 @@ describe('the checks notice', () => {
     {
       title: 'a status without an example',
       file: 'tasks.tsp',
-      from: '@opExample(#{ returnType: taskEnded }, #{ title: "task has ended" })',
+      from: '@opExample(#{ returnType: taskTerminal }, #{ title: "task has ended" })',
       to: '',
       says: 'task-gateway/example: cancelTask shows no example of 400',
     },
@@ -110,21 +110,21 @@ describe('the checks notice', () => {
     {
       title: 'a model without a description',
       file: 'tasks.tsp',
-      from: '/** What a client hands in. */',
+      from: '/** A task to submit. */',
       to: '',
       says: 'task-gateway/doc: TaskSubmission needs a doc comment',
     },
     {
       title: 'a field without a description',
       file: 'events.tsp',
-      from: '/** The task that ended. */',
+      from: '/** The id of the terminal task. */',
       to: '',
       says: 'task-gateway/doc: request_id needs a doc comment',
     },
     {
       title: 'a parameter without a description',
       file: 'admin.tsp',
-      from: '/** How many tasks at most. */',
+      from: '/** The maximum number of tasks. */',
       to: '',
       says: 'task-gateway/doc: limit needs a doc comment',
     },
