@@ -1,7 +1,7 @@
-/** Waits, but not for ever. */
+/** Waiting with a bound: for work that may take too long, for a signal, for the event loop. */
 import type { Clock } from '../ports/clock.ts';
 
-/** Resolves as the work does, or with `late` when it takes longer than this; the work goes on all the same. */
+/** Resolves as the work does, or with `late` when it takes longer than `ms`. The work itself goes on. */
 export async function waitAtMost<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | 'late'> {
   const done = new AbortController();
   try {
@@ -11,7 +11,15 @@ export async function waitAtMost<T>(clock: Clock, ms: number, work: Promise<T>):
   }
 }
 
-/** Lets everything else that is ready run first. */
+/** Rejects with the error when the signal fires; never resolves. */
+export function rejectOnAbort(signal: AbortSignal, error: Error): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(error);
+    else signal.addEventListener('abort', () => reject(error), { once: true });
+  });
+}
+
+/** Resolves after everything that is ready to run has run. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,0 +1,37 @@
+/**
+ * The numbers that the gateway and every engine share: one table, so that no two places can disagree. The scripts that
+ * run in Redis get theirs from here too.
+ */
+
+/** The numbers of the store port. */
+export const STORE_LIMITS = {
+  /** A due entry that was taken is hidden from every other dispatcher for so long. */
+  leaseMs: 1_500,
+  /** The holder of a lease renews it this often. */
+  renewLeaseEveryMs: 400,
+  /** A task that settled without its agent's report is listed for that agent for so long. */
+  unreportedMs: 600_000,
+  /** After a longer pause without a sweep, the pause does not count as an agent's silence. */
+  sweepGapMs: 5_000,
+  /** Removed agents that `readAgentChanges` remembers; a reader further behind reads all agents again. */
+  removedAgentsMax: 10_000,
+} as const;
+
+/**
+ * The time budgets of one call, from the innermost outwards. Each must be over before the next, so that a caller has
+ * its 503 within five seconds and no commit is applied after its caller was answered:
+ *
+ *   commitWithinMs < callWithinMs + callCheckMs <= storeWithinMs < responseWithinMs
+ */
+export const TIME_BUDGETS = {
+  /** A commit that reaches the store later than this after its call began is not applied. */
+  commitWithinMs: 4_000,
+  /** All store calls and retries of one call together; then the caller gets a 503. */
+  callWithinMs: 4_250,
+  /** An overdue call is noticed after at most this long. */
+  callCheckMs: 250,
+  /** A store that has not replied for so long is out. */
+  storeWithinMs: 4_500,
+  /** What callers are promised: a response, or a 503, within this time. */
+  responseWithinMs: 5_000,
+} as const;
