@@ -1,0 +1,147 @@
+/** What the plain store keeps in memory, and its questions: each is answered by looking at everything. */
+
+import { STORE_LIMITS } from '../../server/ports/limits.ts';
+import type { AgentStatus, Kinds, Lease, Lists, Ref, Stored, Touch } from '../../server/ports/store.ts';
+
+const START_MS = 1_700_000_000_000;
+
+type DueEntry = { atMs: number; lease: Lease | null };
+type Contact = AgentStatus['contact'];
+type StoredEvent = { readonly cursor: string; readonly request_id: string };
+
+const NO_CONTACT: Contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null };
+
+export type PlainState = ReturnType<typeof createPlainState>;
+
+/** Creates an empty state on the clock. */
+export function createPlainState(clock: { nowMs(): number }) {
+  const nowMs = (): number => START_MS + clock.nowMs();
+  return {
+    nowMs,
+    values: new Map<string, Stored<unknown>>(),
+    /** Tasks by the agent that holds a slot for them, oldest grant first. */
+    slots: new Map<string, readonly string[]>(),
+    grants: new Map<string, number>(),
+    contacts: new Map<string, Contact>(),
+    due: new Map<Ref, DueEntry>(),
+    feeds: new Map<string, readonly StoredEvent[]>(),
+    unreported: [] as { agent_id: string; request_id: string; atMs: number }[],
+    /** Commits and leases so far. */
+    counter: 0,
+    lastSweepMs: nowMs(),
+    resumedMs: nowMs(),
+  };
+}
+
+/** A value and its revision; undefined when it is absent. */
+export function readValue<K extends keyof Kinds>(
+  { values }: PlainState,
+  kind: K,
+  id: string,
+): Stored<Kinds[K]> | undefined {
+  return values.get(`${kind} ${id}`) as Stored<Kinds[K]> | undefined;
+}
+
+/** All values of a kind, by id. */
+export function allOf<K extends keyof Kinds>(
+  { values }: PlainState,
+  kind: K,
+): readonly (readonly [string, Stored<Kinds[K]>])[] {
+  return [...values.entries()]
+    .filter(([key]) => key.startsWith(`${kind} `))
+    .map(([key, stored]) => [key.slice(kind.length + 1), stored as Stored<Kinds[K]>]);
+}
+
+/** The tasks for which an agent holds slots. */
+export function slotsOf({ slots }: PlainState, agent_id: string): readonly string[] {
+  return slots.get(agent_id) ?? [];
+}
+
+/** An agent with one of the tags and a free slot. */
+export function findFreeAgent(state: PlainState, tags: readonly string[]): string | undefined {
+  return allOf(state, 'agent')
+    .map(([, { value }]) => value)
+    .find(
+      ({ agent_id, limit, agent_tags }) =>
+        slotsOf(state, agent_id).length < limit && agent_tags.some((tag) => tags.includes(tag)),
+    )?.agent_id;
+}
+
+/** The waiting tasks that share a tag, oldest first. */
+export function waitingTasks(state: PlainState, tags: readonly string[]): readonly string[] {
+  return allOf(state, 'task')
+    .filter(([, { value }]) => value.waiting && value.task_tags.some((tag) => tags.includes(tag)))
+    .sort(([a, x], [b, y]) => x.value.createdMs - y.value.createdMs || (a < b ? -1 : 1))
+    .map(([id]) => id);
+}
+
+/** An agent's record and what is counted for it; undefined when it has no record. */
+export function agentStatusOf(state: PlainState, agent_id: string): AgentStatus | undefined {
+  const stored = readValue(state, 'agent', agent_id);
+  if (!stored) return undefined;
+  const contact = state.contacts.get(agent_id) ?? NO_CONTACT;
+  return {
+    record: stored.value,
+    revision: stored.revision,
+    slots: slotsOf(state, agent_id).length,
+    lastGrantMs: state.grants.get(agent_id) ?? 0,
+    contact: { ...contact, contactMs: Math.max(contact.contactMs, state.resumedMs) },
+  };
+}
+
+type Ask = { agent_id?: string; tags?: readonly string[]; session?: string };
+type ListedItem = { readonly position: string; readonly item: object };
+
+/** A whole listing, in its order. */
+export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readonly ListedItem[] {
+  const tasks = (ids: readonly string[]): readonly ListedItem[] =>
+    ids.map((request_id) => ({ position: request_id, item: { request_id } }));
+  switch (query) {
+    case 'slots':
+      return tasks(slotsOf(state, ask.agent_id ?? ''));
+    case 'waiting':
+      return tasks(waitingTasks(state, ask.tags ?? []));
+    case 'agents':
+      return allOf(state, 'agent').flatMap(([id]) => {
+        const item = agentStatusOf(state, id);
+        return item ? [{ position: id, item }] : [];
+      });
+    case 'tasks':
+      return allOf(state, 'task')
+        .filter(([, { value }]) => ask.session === undefined || value.cli_session_id === ask.session)
+        .filter(([, { value }]) => ask.agent_id === undefined || value.assignees.includes(ask.agent_id))
+        .sort(([a, x], [b, y]) => y.value.createdMs - x.value.createdMs || (a < b ? 1 : -1))
+        .map(([request_id]) => ({ position: request_id, item: { request_id, position: request_id } }));
+    case 'unreported': {
+      const sinceMs = state.nowMs() - STORE_LIMITS.unreportedMs;
+      return tasks(
+        state.unreported
+          .filter(({ agent_id, atMs }) => agent_id === ask.agent_id && atMs > sinceMs)
+          .map(({ request_id }) => request_id),
+      );
+    }
+  }
+}
+
+/** Records a contact. */
+export function applyTouch(state: PlainState, agent_id: string, touch: Touch): void {
+  const before = state.contacts.get(agent_id) ?? NO_CONTACT;
+  state.contacts.set(agent_id, { ...before, ...contactAfter(before, touch, state.nowMs()) });
+}
+
+function contactAfter(before: Contact, touch: Touch, nowMs: number): Partial<Contact> {
+  switch (touch.by) {
+    case 'beat': {
+      const beatGapMs = before.beatMs === null ? null : nowMs - before.beatMs;
+      return { contactMs: nowMs, beatMs: nowMs, beatGapMs };
+    }
+    case 'call':
+      return { contactMs: nowMs };
+    case 'register':
+      return { contactMs: nowMs, push: null };
+    case 'push': {
+      const { taken, status, error } = touch;
+      return { contactMs: taken ? nowMs : before.contactMs, push: { taken, status, error } };
+    }
+  }
+}
