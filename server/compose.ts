@@ -1,6 +1,7 @@
 /**
- * Composes a running gateway from its configuration: store, pusher, gateway, HTTP server and background duties; and
- * stops them in an order in which no accepted work is lost. This is the only file that knows all the parts.
+ * Composes a running gateway from its configuration: store, pusher, gateway, HTTP server and background
+ * duties; and stops them in an order in which no accepted work is lost. This is the only file that knows all
+ * the parts.
  */
 import type { AddressInfo } from 'node:net';
 import type { Config } from './config/config.ts';
@@ -20,9 +21,9 @@ import { createIds, random } from './system/ids.ts';
 export type RunningGateway = {
   readonly address: AddressInfo;
   /**
-   * Shuts down within the configured time: `/readyz` responds 503, new connections are refused, long polls get their
-   * response, event streams end with a time to reconnect, pushes in progress get the grace period, and everything
-   * committed is written. Idempotent.
+   * Shuts down within the configured time: `/readyz` responds 503, new connections are refused, long polls
+   * get their response, event streams end with a time to reconnect, pushes in progress get the grace period,
+   * and everything committed is written. Idempotent.
    */
   stop(): Promise<void>;
 };

@@ -7,8 +7,8 @@
  *   renew      renews the leases of pushes in progress
  *   trim       removes what is past its retention, every second
  *
- * An error pauses its loop for 250 ms. An outage of the store is logged once when it begins and once when it is over;
- * any other error is a defect and is logged each time.
+ * An error pauses its loop for 250 ms. An outage of the store is logged once when it begins and once when it
+ * is over; any other error is a defect and is logged each time.
  */
 import { yieldToEventLoop } from './async/waiting.ts';
 import type { Duties } from './gateway/gateway.ts';

@@ -1,6 +1,6 @@
 /**
- * The server's entry: reads the settings, starts the gateway, prints where it listens, and stops it on SIGTERM or
- * SIGINT. When settings are wrong it prints every mistake at once and starts nothing.
+ * The server's entry: reads the settings, starts the gateway, prints where it listens, and stops it on
+ * SIGTERM or SIGINT. When settings are wrong it prints every mistake at once and starts nothing.
  */
 import { setTimeout } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
@@ -32,8 +32,8 @@ try {
     else log.info({ signal }, 'shutting down');
     await running.stop();
     log.info({}, 'stopped');
-    // Lines are written in the background, where a closed pipe is detected. Flushing at once would retry a closed
-    // pipe forever.
+    // Lines are written in the background, where a closed pipe is detected. Flushing at once would retry a
+    // closed pipe forever.
     await setTimeout(LAST_LINES_MS);
     log.flush();
   });

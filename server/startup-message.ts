@@ -1,4 +1,4 @@
-/** The message of a gateway that has started: its URL, its OpenAPI document, and a command to submit a first task. */
+/** The message of a gateway that has started: its URL, its document, and a command to submit a first task. */
 import type { AddressInfo } from 'node:net';
 import type { Config } from './config/config.ts';
 import { DEFAULT_GATEWAY_AUTH } from './config/settings.ts';
@@ -51,7 +51,7 @@ function describeStore(store: Config['store']): string {
   }
 }
 
-/** The host as a URL on this machine contains it; a gateway that listens on all addresses is reached by loopback. */
+/** The host for a URL on this machine: the loopback address when the gateway listens on all addresses. */
 function describeHost(host: string, { family }: AddressInfo): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

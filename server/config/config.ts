@@ -1,7 +1,7 @@
 /**
- * Reads all settings from the environment at once: the result is either a configuration, or every mistake that was
- * made, each as "NAME: what is wrong; what to write instead". Only this file and the entry read the environment. No
- * message contains a secret.
+ * Reads all settings from the environment at once: the result is either a configuration, or every mistake
+ * that was made, each as "NAME: what is wrong; what to write instead". Only this file and the entry read the
+ * environment. No message contains a secret.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,17 +10,16 @@ import { findConflicts, findWarnings } from './conflicts.ts';
 import {
   DEFAULT_GATEWAY_AUTH,
   type LogLevel,
-  Mistake,
   type Setting,
   type SettingName,
-  type StoreChoice,
   settingNames,
   settings,
   type Values,
 } from './settings.ts';
 import { findTypos } from './typo-suggestions.ts';
+import { Mistake, type StoreChoice } from './value-parsers.ts';
 
-/** The settings as the gateway uses them. Lists of secrets contain the present one first, then the previous one. */
+/** The settings as the gateway uses them. Lists of secrets contain the present one first. */
 export type Config = {
   readonly host: string;
   readonly port: number;
@@ -102,7 +101,7 @@ function readSetting(name: SettingName, env: Environment, deps: ConfigDeps, mist
   }
 }
 
-/** Reads a secret from its variable, its file or its default. An empty one is a mistake: it would match nothing. */
+/** Reads a secret from its variable, its file or its default. An empty secret is a mistake. */
 function readSecret(name: SettingName, env: Environment, deps: ConfigDeps): string | null {
   const [text, file] = [env[name], env[fileName(name)]];
   if (text !== undefined && file !== undefined) {

@@ -1,11 +1,14 @@
 /**
- * The rules that concern several settings: which combinations are mistakes, and which work but deserve a warning.
- * Every message is "NAME: what is wrong; what to write instead", and none contains a secret.
+ * The rules that concern several settings: which combinations are mistakes, and which work but deserve a
+ * warning. Every message is "NAME: what is wrong; what to write instead", and none contains a secret.
  */
 import { BlockList, isIP } from 'node:net';
 import { DEFAULT_GATEWAY_AUTH, settingNames, settings, type Values } from './settings.ts';
 
-/** Returns the mistakes between values that are valid one by one. A value that could not be parsed is undefined here. */
+/**
+ * Returns the mistakes between values that are valid one by one. A value that could not be parsed is
+ * undefined here.
+ */
 export function findConflicts(values: Partial<Values>): readonly string[] {
   return [
     ...findPublicSecrets(values),
@@ -84,7 +87,7 @@ function findStoreConflicts({
   return found;
 }
 
-/** Two purposes with the same secret: a party that has the secret of one purpose must not thereby have another. */
+/** Two purposes with the same secret: having one secret must not give access to another purpose. */
 function findSharedSecrets(values: Partial<Values>): readonly string[] {
   const found: string[] = [];
   const purposes = ['GATEWAY_AUTH', 'ADMIN_AUTH', 'PUSH_SECRET'] as const;

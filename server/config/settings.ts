@@ -1,23 +1,18 @@
 /**
- * Every setting of the gateway, once, as data: name, unit, default, description and parser. The README's table of
- * settings is generated from it. Parsers are strict and say what to write instead; `config.ts` builds the
- * configuration from the parsed values.
+ * Every setting of the gateway, once, as data: name, unit, default, description and parser. The README's
+ * table of settings is generated from it. `config.ts` builds the configuration from the parsed values.
  */
-import { isIP } from 'node:net';
-import {
-  ADDRESS_EXAMPLES,
-  looksLikeRedis,
-  parseRedisAddress,
-  type RedisAddress,
-} from '../engines/redis/address.ts';
 import { DURABILITIES } from '../engines/redis/durability.ts';
-import { parseNetwork } from '../push/networks.ts';
-import { isSigningSecret } from '../push/signature.ts';
-
-/** A value that cannot be used. The message says what is wrong and what to write instead, without the setting's name. */
-export class Mistake extends Error {
-  override readonly name = 'Mistake';
-}
+import {
+  Mistake,
+  parseHost,
+  parseNetworkText,
+  parseOrigin,
+  parsePushSecret,
+  parseSecret,
+  parseStore,
+  quote,
+} from './value-parsers.ts';
 
 /** One setting. */
 export type Setting<T> = {
@@ -31,12 +26,6 @@ export type Setting<T> = {
   /** Throws `Mistake`. */
   readonly parse: (text: string) => T;
 };
-
-/** Where tasks are kept. */
-export type StoreChoice =
-  | { readonly kind: 'sqlite'; readonly file: string }
-  | { readonly kind: 'redis'; readonly address: RedisAddress }
-  | { readonly kind: 'memory' };
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -226,71 +215,4 @@ function defineNumber(
       throw new Mistake(`${quote(text)} is not valid; write a ${kind}${inUnit} from ${min} to ${max}`);
     },
   } as const;
-}
-
-function parseHost(text: string): string {
-  const bare = text.replace(/^\[(.*)\]$/, '$1');
-  if (
-    isIP(bare) !== 0 ||
-    /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(bare)
-  ) {
-    return bare;
-  }
-  throw new Mistake(
-    `${quote(text)} is not an address; write one such as 127.0.0.1, ::1, 0.0.0.0 or a host name`,
-  );
-}
-
-/** Secrets are sent in JSON, in queries and in headers: printable ASCII without spaces is the same in all of them. */
-function parseSecret(text: string): string {
-  if (!/^[\x21-\x7e]{1,512}$/.test(text)) {
-    throw new Mistake(
-      'is not 1 to 512 printable ASCII characters without spaces; write what openssl rand -hex 32 prints',
-    );
-  }
-  return text;
-}
-
-function parsePushSecret(text: string): string {
-  if (!isSigningSecret(parseSecret(text))) {
-    throw new Mistake(
-      'starts with whsec_ but is not base64 after it; write whsec_ and base64, or another text',
-    );
-  }
-  return text;
-}
-
-function parseNetworkText(text: string): string {
-  if (parseNetwork(text)) return text;
-  throw new Mistake(
-    `${quote(text)} is not a network; write an address or a network such as 10.0.0.0/8 or fd00::/8`,
-  );
-}
-
-function parseOrigin(text: string): string {
-  const url = URL.parse(text);
-  if (url && /^https?:$/.test(url.protocol) && url.origin === text) return text;
-  throw new Mistake(
-    `${quote(text)} is not an origin; write scheme, host and port only, such as https://app.example.com`,
-  );
-}
-
-function parseStore(text: string): StoreChoice {
-  if (text === 'memory:') return { kind: 'memory' };
-  const file = text.slice('sqlite:'.length);
-  if (/^sqlite:(?!\/\/)[^\0]+$/.test(text)) return { kind: 'sqlite', file };
-  if (looksLikeRedis(text)) {
-    const address = parseRedisAddress(text);
-    if ('mistake' in address) throw new Mistake(`${address.mistake}; write ${ADDRESS_EXAMPLES}`);
-    return { kind: 'redis', address };
-  }
-  throw new Mistake(
-    `${quote(text)} is not a store; write sqlite:FILE, such as sqlite:./data/gateway.db, redis://HOST:6379 or memory:`,
-  );
-}
-
-/** Quotes a text for a message: short, on one line, without the credentials that a URL may contain. */
-function quote(text: string): string {
-  const plain = text.replace(/\/\/.*@/, '//…@');
-  return JSON.stringify(plain.length > 60 ? `${plain.slice(0, 60)}…` : plain);
 }

@@ -1,4 +1,4 @@
-/** Finds variables whose names are almost those of a setting: most likely typing errors, which would have no effect. */
+/** Finds variables whose name is almost that of a setting: most likely a typing error without effect. */
 
 /**
  * Returns a warning with a suggestion for each such name.
@@ -16,7 +16,9 @@ export function findTypos(names: readonly string[], settings: readonly string[])
   });
 }
 
-/** Whether a name has one typing error (two in a long name), or lacks the last word or words of the setting. */
+/**
+ * Whether a name has one typing error (two in a long name), or lacks the last word or words of the setting.
+ */
 function isSimilar(name: string, setting: string): boolean {
   const errorsMax = setting.length < 8 ? 1 : 2;
   if (name.includes('_') && setting.startsWith(`${name}_`)) return true;

@@ -1,8 +1,8 @@
 /**
- * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there. Addresses
- * at which no agent can listen, and addresses that give credentials to any caller inside the network, are always
- * forbidden; no setting allows them. The address that is validated is the one the socket connects to, so a host name
- * that resolves to another address later cannot bypass the rules.
+ * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there.
+ * Addresses at which no agent can listen, and addresses that give credentials to any caller inside the
+ * network, are always forbidden; no setting allows them. The address that is validated is the one the socket
+ * connects to, so a host name that resolves to another address later cannot bypass the rules.
  */
 import { isIP } from 'node:net';
 import { buildNetworkList, containsAddress, extractIpv4Addresses, unmapAddress } from './networks.ts';
@@ -42,9 +42,9 @@ const forbiddenLists = FORBIDDEN.map(({ reason, networks }) => ({
 }));
 
 /**
- * Creates the validation for two lists of addresses and networks. An IPv6 address that carries an IPv4 address is
- * validated as both. `deny` is checked before `allow`; a non-empty `allow` list forbids every address outside it.
- * Throws when an entry of a list cannot be parsed.
+ * Creates the validation for two lists of addresses and networks. An IPv6 address that carries an IPv4
+ * address is validated as both. `deny` is checked before `allow`; a non-empty `allow` list forbids every
+ * address outside it. Throws when an entry of a list cannot be parsed.
  */
 export function createAddressValidation(lists: {
   readonly allow: readonly string[];

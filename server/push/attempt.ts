@@ -5,10 +5,11 @@
  *      |                           |                         |
  *      +------------- failure, abort or timeout -------------+--------> over
  *
- * undici calls `onRequestStart` right before the first byte goes to a connected socket, and never for a request that
- * could not begin. So an attempt that fails while waiting was certainly not taken; one that fails after it was
- * written is unknown. The outcome is final with the status line; the rest of the response is read only so that the
- * connection can be used again. The outcome is resolved once, and the attempt is released once.
+ * undici calls `onRequestStart` right before the first byte goes to a connected socket, and never for a
+ * request that could not begin. So an attempt that fails while waiting was certainly not taken; one that
+ * fails after it was written is unknown. The outcome is final with the status line; the rest of the response
+ * is read only so that the connection can be used again. The outcome is resolved once, and the attempt is
+ * released once.
  */
 import type { Dispatcher } from 'undici';
 import type { PushOutcome } from '../ports/pusher.ts';

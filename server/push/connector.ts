@@ -1,8 +1,8 @@
 /**
- * Opens the connections of pushes, to allowed addresses only. Three checks, in this order: a literal address is
- * validated before a socket exists (it needs no lookup); a host name is validated by the addresses it resolves to now;
- * and the socket's own remote address is validated again before anything is written. The callback of a connection
- * is called exactly once, within the time limit.
+ * Opens the connections of pushes, to allowed addresses only. Three checks, in this order: a literal address
+ * is validated before a socket exists (it needs no lookup); a host name is validated by the addresses it
+ * resolves to now; and the socket's own remote address is validated again before anything is written. The
+ * callback of a connection is called exactly once, within the time limit.
  */
 import { type LookupAddress, lookup as lookUpHost } from 'node:dns';
 import { isIP, type LookupFunction, connect as openPlain, type Socket } from 'node:net';
@@ -33,8 +33,8 @@ type Deps = {
 };
 
 /**
- * TCP keep-alive starts after this long without traffic: it detects a dead connection, and routers that translate
- * addresses keep the connection open.
+ * TCP keep-alive starts after this long without traffic: it detects a dead connection, and routers that
+ * translate addresses keep the connection open.
  */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 const CLOSED_EARLY = 'closed before anything was written';

@@ -1,6 +1,6 @@
 /**
- * Networks and addresses as text: parses the value of a setting, and extracts the IPv4 addresses that an IPv6 address
- * carries. Pure functions; `address.ts` validates addresses with them.
+ * Networks and addresses as text: parses the value of a setting, and extracts the IPv4 addresses that an IPv6
+ * address carries. Pure functions; `address.ts` validates addresses with them.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -55,8 +55,8 @@ export function unmapAddress(text: string): string {
 }
 
 /**
- * The IPv4 addresses that a packet to this IPv6 address can reach: by NAT64, 6to4, Teredo or ISATAP, or because the
- * address is IPv4-compatible or IPv4-translated. Empty for any other address.
+ * The IPv4 addresses that a packet to this IPv6 address can reach: by NAT64, 6to4, Teredo or ISATAP, or
+ * because the address is IPv4-compatible or IPv4-translated. Empty for any other address.
  */
 export function extractIpv4Addresses(address: string): readonly string[] {
   if (isIP(address) !== 6) return [];

@@ -1,7 +1,7 @@
 /**
- * Sends assignments to agents. One attempt is one request on one connection: it is never pipelined, never repeated
- * here, and never follows a redirect. `push()` never throws or rejects: every call resolves with an outcome, and
- * `close()` ends every connection.
+ * Sends assignments to agents. One attempt is one request on one connection: it is never pipelined, never
+ * repeated here, and never follows a redirect. `push()` never throws or rejects: every call resolves with an
+ * outcome, and `close()` ends every connection.
  */
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'undici';
@@ -82,8 +82,8 @@ export function createPusher(deps: PusherDeps): Pusher {
 type Target = { readonly origin: string; readonly path: string };
 
 /**
- * Parses an endpoint, or returns in a few words why it cannot be used. Endpoints are validated at registration, but a
- * stored agent may be older than the rules.
+ * Parses an endpoint, or returns in a few words why it cannot be used. Endpoints are validated at
+ * registration, but a stored agent may be older than the rules.
  */
 function parseEndpoint(endpoint: string): Target | string {
   const url = URL.parse(endpoint);
@@ -94,8 +94,8 @@ function parseEndpoint(endpoint: string): Target | string {
 }
 
 /**
- * Builds the request of the agent's contract: the whole TaskInfo, with the headers of Standard Webhooks. Returns an
- * error text when the task cannot be encoded.
+ * Builds the request of the agent's contract: the whole TaskInfo, with the headers of Standard Webhooks.
+ * Returns an error text when the task cannot be encoded.
  */
 function buildRequest(push: Push, sign: Signer) {
   const body = encodeBody(push.task);
@@ -127,8 +127,8 @@ function formatSeconds(seconds: number): string {
 }
 
 /**
- * Creates a W3C trace context for a trace that begins here. It is marked as sampled, so that an agent's tracing that
- * follows the parent's decision records it.
+ * Creates a W3C trace context for a trace that begins here. It is marked as sampled, so that an agent's
+ * tracing that follows the parent's decision records it.
  */
 function createTraceparent(): string {
   const hex = randomBytes(24).toString('hex');

@@ -1,6 +1,6 @@
 /**
- * Signs pushes by Standard Webhooks (v1): HMAC-SHA256 over `id.timestamp.body`, in base64. An agent that has the
- * secret can verify that the gateway sent this body, and when.
+ * Signs pushes by Standard Webhooks (v1): HMAC-SHA256 over `id.timestamp.body`, in base64. An agent that has
+ * the secret can verify that the gateway sent this body, and when.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
@@ -8,8 +8,9 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 export type Signer = (id: string, timestampSeconds: number, body: Buffer) => string | null;
 
 /**
- * Creates the signer. A secret is `whsec_` and base64, or any other text, which is used as its UTF-8 bytes. With two
- * secrets (during rotation) the header holds both signatures, the newest first, so that an agent can use either.
+ * Creates the signer. A secret is `whsec_` and base64, or any other text, which is used as its UTF-8 bytes.
+ * With two secrets (during rotation) the header contains both signatures, the newest first, so that an agent
+ * can use either.
  */
 export function createSigner(secrets: readonly string[]): Signer {
   const keys = secrets.map(createKey);
@@ -24,7 +25,7 @@ export function createSigner(secrets: readonly string[]): Signer {
 
 const BASE64_PREFIX = 'whsec_';
 
-/** A key object is created once: with plain bytes Node creates one for each signature, which takes five times as long. */
+/** Created once for each secret: to sign with plain bytes takes Node five times as long. */
 function createKey(secret: string): KeyObject {
   return secret.startsWith(BASE64_PREFIX)
     ? createSecretKey(secret.slice(BASE64_PREFIX.length), 'base64')

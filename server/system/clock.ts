@@ -1,6 +1,6 @@
 /**
- * The real clock: waits with Node's timers and measures with the monotonic clock. A wait may be longer than a timer of
- * Node can be.
+ * The real clock: waits with Node's timers and measures with the monotonic clock. A wait may be longer than a
+ * timer of Node can be.
  */
 import type { Clock } from '../ports/clock.ts';
 

@@ -3,8 +3,9 @@ import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import type { Ids, Random } from '../ports/clock.ts';
 
 /**
- * Creates the source of ids: UUIDv7 for tasks, 96 random bits for registrations. The task ids of one process ascend,
- * also within a millisecond, where UUIDv7 alone has no order; so a store that orders its rows by id appends.
+ * Creates the source of ids: UUIDv7 for tasks, 96 random bits for registrations. The task ids of one process
+ * ascend, also within a millisecond, where UUIDv7 alone has no order; so a store that orders its rows by id
+ * appends.
  */
 export function createIds(): Ids {
   let last = '';

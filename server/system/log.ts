@@ -1,7 +1,7 @@
 /**
- * The real log: one JSON object per line or, on a terminal, readable lines. The redactor processes every line as a
- * whole, so no value, key, error or stack contains a secret. Control characters are escaped, so a text from outside
- * cannot forge a line or control a terminal.
+ * The real log: one JSON object per line or, on a terminal, readable lines. The redactor processes every line
+ * as a whole, so no value, key, error or stack contains a secret. Control characters are escaped, so a text
+ * from outside cannot forge a line or control a terminal.
  */
 import { destination, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { prettyFactory } from 'pino-pretty';

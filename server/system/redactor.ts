@@ -1,22 +1,26 @@
 /**
- * Removes secrets from texts and data before they are written. It finds a secret as it is, percent-encoded (any of its
- * characters, any number of times), and escaped as in JSON inside JSON. To find encoded secrets it decodes the text:
- * percent-encoded characters are decoded, backslashes are dropped, and each character keeps its span in the original
- * text. That takes a few passes over any text; one regular expression for all encodings could take exponential time.
+ * Removes secrets from texts and data before they are written. It finds a secret as it is, percent-encoded
+ * (any of its characters, any number of times), and escaped as in JSON inside JSON. To find encoded secrets
+ * it decodes the text: percent-encoded characters are decoded, backslashes are dropped, and each character
+ * keeps its span in the original text. That takes a few passes over any text; one regular expression for all
+ * encodings could take exponential time.
  */
 
 /** Replaces a secret. */
 export const REDACTED = '[secret]';
 
-/** A further change to every text. `key` is the key of the text's value, or empty for a key itself or an array item. */
+/**
+ * A further change to every text. `key` is the key of the text's value, or empty for a key itself or an array
+ * item.
+ */
 export type TextFilter = (text: string, key: string) => string;
 
 export type Redactor = {
   /** Returns the text without secrets. */
   redactText(text: string): string;
   /**
-   * Returns a copy of plain data without secrets: in strings, in keys, and numbers that are a secret. Every text goes
-   * through `filter` as well.
+   * Returns a copy of plain data without secrets: in strings, in keys, and numbers that are a secret. Every
+   * text goes through `filter` as well.
    */
   redactData(value: unknown, filter?: TextFilter): unknown;
   /** Whether a text contains a secret in any of these forms. */
@@ -24,7 +28,8 @@ export type Redactor = {
 };
 
 /**
- * Creates the redactor. Secrets should be ASCII: one that is not is found only as it is. Empty secrets are ignored.
+ * Creates the redactor. Secrets should be ASCII: one that is not is found only as it is. Empty secrets are
+ * ignored.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const plain = [...new Set(secrets)].filter((secret) => secret !== '');

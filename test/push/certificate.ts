@@ -1,4 +1,7 @@
-/** Creates self-signed certificates for tests. The DER is built here, so that no key is kept in the repository. */
+/**
+ * Creates self-signed certificates for tests. The DER is built here, so that no key is kept in the
+ * repository.
+ */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 export type Certificate = { readonly key: string; readonly cert: string };

@@ -1,4 +1,7 @@
-/** Connections: addresses that are never connected to, reuse, and the limits that hold when an agent misbehaves. */
+/**
+ * Connections: addresses that are never connected to, reuse, and the limits that hold when an agent
+ * misbehaves.
+ */
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
@@ -112,7 +115,7 @@ describe('denied addresses', () => {
     const error = await new Promise((done) => connector.connect(options, (...[failure]) => done(failure)));
     expect(error).toMatchObject({ message: 'forbidden address: link-local' });
     expect(validated).toEqual(['127.0.0.1', '127.0.0.1']);
-    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    await agent.until(({ connections, open }) => connections() === 1 && open() === 0);
     expect(agent.bytes()).toBe(0);
   });
 });
@@ -181,18 +184,18 @@ describe('limits of a push', () => {
     const other = await openAgent(accept);
     const pusher = openPusher({ limits: { attemptsPerOriginMax: 2, attemptsMax: 2 } });
     const wider = openPusher({ limits: { attemptsPerOriginMax: 2 } });
-    for (const [one, error] of [
+    for (const [limited, error] of [
       [pusher, '2 pushes are already open'],
       [wider, '2 pushes to this endpoint are already open'],
     ] as const) {
       unanswered.length = 0;
-      const open = [pushTask(one, agent.url), pushTask(one, agent.url)];
+      const open = [pushTask(limited, agent.url), pushTask(limited, agent.url)];
       await agent.until(() => unanswered.length === 2);
-      expect(await pushTask(one, agent.url)).toEqual(untakenFor(error));
+      expect(await pushTask(limited, agent.url)).toEqual(untakenFor(error));
       for (const socket of unanswered) socket.write(buildResponse(202));
       expect(await Promise.all(open)).toEqual([ACKNOWLEDGED, ACKNOWLEDGED]);
       await settleMicrotasks();
-      expect(await pushTask(one, other.url)).toEqual(ACKNOWLEDGED);
+      expect(await pushTask(limited, other.url)).toEqual(ACKNOWLEDGED);
     }
     expect(agent.requests).toHaveLength(4);
   });

@@ -1,4 +1,6 @@
-/** Outcomes of pushes: the contract's table for every possible status, Retry-After, and the texts of failures. */
+/**
+ * Outcomes of pushes: the contract's table for every possible status, Retry-After, and the texts of failures.
+ */
 import { errors } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { classifyResponse, describeFailure, parseRetryAfterMs } from '../../server/push/outcome.ts';

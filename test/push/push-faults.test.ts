@@ -1,7 +1,8 @@
 /**
- * Random agents: they respond, cut, reset, write garbage or close at any point of a connection, while pushes share and
- * reuse connections. Every push must resolve, and its outcome must be true: "untaken" without a status means that the
- * agent received no byte of this task; "acknowledged" means that the agent acknowledged it.
+ * Random agents: they respond, cut, reset, write garbage or close at any point of a connection, while pushes
+ * share and reuse connections. Every push must resolve, and its outcome must be true: "untaken" without a
+ * status means that the agent received no byte of this task; "acknowledged" means that the agent acknowledged
+ * it.
  */
 import type { Socket } from 'node:net';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** A process that makes every kind of push, closes the pusher, and must then exit by itself. Run by `pusher-exit.test.ts`. */
+/**
+ * A process that makes every kind of push, closes the pusher, and must then exit by itself. Run by
+ * `pusher-exit.test.ts`.
+ */
 import { createPusher } from '../../server/push/pusher.ts';
 import { pushTask } from './push-task.ts';
 import { buildResponse, startAgent } from './scripted-agent.ts';

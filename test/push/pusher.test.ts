@@ -1,4 +1,7 @@
-/** Pushes over real sockets: what is sent, the outcome of each response, and what is certain without a response. */
+/**
+ * Pushes over real sockets: what is sent, the outcome of each response, and what is certain without a
+ * response.
+ */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { settleMicrotasks } from '../harness/fake-clock.ts';
@@ -37,9 +40,9 @@ describe('the request of a push', () => {
     for (const remainingSeconds of [604_800, 0, 1e-9])
       await pushTask(pusher, agent.url, { remainingSeconds });
     const headers = agent.requests.map(headersOf);
-    expect(headers.map((one) => one['webhook-signature'])).toEqual([undefined, undefined, undefined]);
-    expect(headers.map((one) => one['task-remaining'])).toEqual(['604800', '0', '0']);
-    expect(new Set(headers.map((one) => one.traceparent)).size).toBe(3);
+    expect(headers.map((header) => header['webhook-signature'])).toEqual([undefined, undefined, undefined]);
+    expect(headers.map((header) => header['task-remaining'])).toEqual(['604800', '0', '0']);
+    expect(new Set(headers.map(({ traceparent }) => traceparent)).size).toBe(3);
     expect(agent.requests.map(({ line }) => line)).toContain('POST / HTTP/1.1');
   });
 });
@@ -137,7 +140,7 @@ describe('a push that was certainly not taken', () => {
     const agent = await openAgent(() => undefined);
     const handshake = await pushTask(openPusher({ limits }), agent.url.replace('http:', 'https:'));
     expect(handshake).toEqual(untakenFor('no connection within 0.04 s'));
-    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    await agent.until(({ connections, open }) => connections() === 1 && open() === 0);
     expect(agent.requests).toEqual([]);
   });
 
@@ -183,7 +186,7 @@ describe('a push that was certainly not taken', () => {
     stop.abort();
     expect(await pushed).toEqual(untakenFor('abandoned before anything was written'));
     resolved();
-    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    await agent.until(({ connections, open }) => connections() === 1 && open() === 0);
     expect(agent.bytes()).toBe(0);
   });
 
@@ -228,13 +231,13 @@ describe('a push with an unknown outcome: the agent may have the task', () => {
     const agent = await openAgent(() => undefined);
     const pusher = openPusher({ limits: { responseWithinMs: 40 } });
     expect(await pushTask(pusher, agent.url)).toEqual(unknownFor('no response within 0.04 s'));
-    await agent.until((one) => one.open() === 0);
+    await agent.until(({ open }) => open() === 0);
   });
 
   test('because of too many interim responses: they do not extend the limits', async () => {
     const agent = await openAgent((socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101)));
     expect(await pushTask(openPusher(), agent.url)).toEqual(unknownFor('too many interim responses'));
-    await agent.until((one) => one.open() === 0);
+    await agent.until(({ open }) => open() === 0);
   });
 
   test('because the response is not valid HTTP, or too long', async () => {
@@ -255,7 +258,7 @@ describe('a push with an unknown outcome: the agent may have the task', () => {
     await agent.until(({ requests }) => requests.length === 1);
     stop.abort();
     expect(await pushed).toEqual(unknownFor('abandoned before a response'));
-    await agent.until((one) => one.open() === 0);
+    await agent.until(({ open }) => open() === 0);
   });
 });
 
@@ -284,6 +287,6 @@ describe('cleaning up', () => {
     expect(await written).toEqual(unknownFor('the connection was cut before a response'));
     expect(await connecting).toEqual(untakenFor('the gateway is shutting down'));
     expect(await pushTask(pusher, agent.url)).toEqual(untakenFor('abandoned before anything was written'));
-    await agent.until((one) => one.open() === 0);
+    await agent.until(({ open }) => open() === 0);
   });
 });

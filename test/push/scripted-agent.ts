@@ -1,6 +1,6 @@
 /**
- * An agent at the level of sockets: a script of the test writes the response to each request byte by byte. The agent
- * records every connection and every request, so that a test can assert that nothing was sent.
+ * An agent at the level of sockets: a script of the test writes the response to each request byte by byte.
+ * The agent records every connection and every request, so that a test can assert that nothing was sent.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';

@@ -1,4 +1,6 @@
-/** Pushes over TLS: an agent with a valid certificate gets its task, and no other server gets a byte of it. */
+/**
+ * Pushes over TLS: an agent with a valid certificate gets its task, and no other server gets a byte of it.
+ */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settleMicrotasks } from '../harness/fake-clock.ts';

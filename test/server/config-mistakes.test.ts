@@ -1,4 +1,6 @@
-/** Invalid settings: every mistake is reported at once, says what to write instead, and contains no secret. */
+/**
+ * Invalid settings: every mistake is reported at once, says what to write instead, and contains no secret.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';

@@ -1,4 +1,6 @@
-/** Valid settings: defaults, values of every setting, secrets from files, warnings, and the table of settings. */
+/**
+ * Valid settings: defaults, values of every setting, secrets from files, warnings, and the table of settings.
+ */
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
 import { DEFAULT_GATEWAY_AUTH, settingNames, settings } from '../../server/config/settings.ts';
