@@ -1,89 +1,96 @@
 /**
- * An agent as the gateway keeps it, and what follows from its record: its state, its load, how many slots it
- * may hold. Slots, contact and push statistics are the store's, not the record's (a load is not a registration).
+ * An agent as the gateway keeps it, and what follows from its record: its state, its load, how many slots it may hold.
+ * The store keeps slots, contact and push statistics apart from the record, because they change far more often.
+ *
+ *   ready ⇄ processing       it holds no slot ⇄ it holds some; both are eligible unless the agent is full
+ *     │  heartbeat with `draining`: draining, until the agent says otherwise or registers again
+ *     │  no contact for too long, or 410: offline, until its next contact (after 410: heartbeat or registration)
+ *     ▼  unregister, or 24 h without contact: the record goes (after 90 s and at once)
+ *
+ * Stored names are frozen: `external` is the external load, `left` says that the agent answered a push with 410.
  */
 
-/** Tells an agent that fetches its tasks with the claim call instead of being pushed to. */
+/** The endpoint of a pull agent: it fetches its tasks with the claim call instead of being pushed to. */
 export const PULL_ENDPOINT = 'pull';
 
-/** The stored registration of an agent (§2.4) with what the gateway decided about it. Times are store time. */
+/** The stored registration of an agent, with what the gateway decided about it. Times are store time. */
 export type AgentRecord = {
   readonly agent_id: string;
   /** An absolute http(s) URL, or `pull`. */
   readonly endpoint: string;
   readonly agent_tags: readonly string[];
   readonly max_concurrent: number;
-  /** Load the agent has from elsewhere: what it said less what is tracked here, never below 0. */
+  /** External load: the load the agent reported, less the tasks it has from this gateway, never below 0. */
   readonly external: number;
-  /** New at each register call: a grant holds only for the registration that was matched. */
+  /** A new id at each register call: a grant succeeds only for the registration that was matched. */
   readonly registration: string;
   readonly registeredMs: number;
-  /** Sticky until the agent says otherwise or registers again. */
+  /** Stays set until a heartbeat unsets it or the agent registers again. */
   readonly draining: boolean;
   /** Since when the agent counts as offline; null while it is not. */
   readonly offlineMs: number | null;
-  /** It answered a push with 410: it stays offline until it registers or beats. */
+  /** It answered a push with 410: it stays offline until it registers or sends a heartbeat. */
   readonly left: boolean;
-  /** Since when the agent is unregistered; the record stays so long as its tasks may not move, and is unknown to all callers. */
+  /** Since when the agent is unregistered. The record stays while its tasks may not move; callers do not see it. */
   readonly unregisteredMs: number | null;
-  /** After how much silence its running tasks fail as lost; null: never. */
+  /** Time without contact after which its running tasks fail as lost; null: never. */
   readonly lostAfterMs: number | null;
-  /** Slots it may hold now: `slotLimit()` of this record, kept beside it because the engines index it; 0 = not eligible. */
+  /** Slots it may hold now: `slotLimit()` of this record, stored because the engines index it. 0: not eligible. */
   readonly limit: number;
 };
 
 export type AgentState = 'ready' | 'processing' | 'draining' | 'offline';
 
-/** An agent's record before its limit is worked out. */
+/** An agent's record before its limit is computed. */
 export type AgentFields = Omit<AgentRecord, 'limit'>;
 
-/** Completes a record with the number of slots it may hold. Every change of a record goes through here. */
+/** Completes a record with its limit. Every change of a record goes through here. */
 export function completeAgent(facts: AgentFields): AgentRecord {
   return { ...facts, limit: slotLimit(facts) };
 }
 
-/** How many slots the agent may hold now; 0 when it is not eligible or has no room beside its external load (§8). */
+/** How many slots the agent may hold now; 0 when it is not eligible or its external load fills it. */
 export function slotLimit(agent: AgentFields): number {
-  const away = agent.draining || agent.offlineMs !== null || agent.unregisteredMs !== null;
-  return away ? 0 : Math.max(0, agent.max_concurrent - agent.external);
+  const isIneligible = agent.draining || agent.offlineMs !== null || agent.unregisteredMs !== null;
+  return isIneligible ? 0 : Math.max(0, agent.max_concurrent - agent.external);
 }
 
-/** The agent's state: `ready` and `processing` make it eligible unless it is full (§2.4). */
-export function agentState(agent: AgentRecord, tracked: number): AgentState {
+/** The agent's state; `slots` is how many it holds. */
+export function agentState(agent: AgentRecord, slots: number): AgentState {
   if (agent.offlineMs !== null || agent.unregisteredMs !== null) return 'offline';
   if (agent.draining) return 'draining';
-  return tracked > 0 ? 'processing' : 'ready';
+  return slots > 0 ? 'processing' : 'ready';
 }
 
-/** The load shown: external and tracked. */
-export function agentLoad(agent: AgentRecord, tracked: number): number {
-  return agent.external + tracked;
+/** The agent's load: external load plus slots. */
+export function agentLoad(agent: AgentRecord, slots: number): number {
+  return agent.external + slots;
 }
 
-/** Says whether the agent is at full load (§8). */
-export function isFull(agent: AgentRecord, tracked: number): boolean {
-  return agentLoad(agent, tracked) >= agent.max_concurrent;
+/** Whether the agent is at full load. */
+export function isFull(agent: AgentRecord, slots: number): boolean {
+  return agentLoad(agent, slots) >= agent.max_concurrent;
 }
 
-/** Since when the agent is away for good (offline or unregistered); null while it is not. */
+/** Since when the agent is offline or unregistered; null while it is neither. */
 export function unavailableSinceMs(agent: AgentRecord): number | null {
   return agent.unregisteredMs ?? agent.offlineMs;
 }
 
-/** What of an agent's said load is not ours: less the tasks it names, or less what is tracked, never below 0. */
-export function externalLoad(saidLoad: number, ours: number): number {
-  return Math.max(0, saidLoad - ours);
+/** The external load: the reported load less the agent's tasks from this gateway, never below 0. */
+export function externalLoad(reportedLoad: number, ownTasks: number): number {
+  return Math.max(0, reportedLoad - ownTasks);
 }
 
-/** What is known of an agent's contacts; none of it is durable. */
+/** An agent's contacts; none of this is durable. */
 export type Contact = {
-  /** Last call of the agent or acknowledged push, never older than the last gap in sweeping. */
+  /** Last call of the agent or acknowledged push; never older than the end of the last pause in sweeping. */
   readonly contactMs: number;
-  /** Last heartbeat; null when it never beat. */
+  /** Last heartbeat; null before the first. */
   readonly beatMs: number | null;
   /** Gap between its last two heartbeats; null before the second. */
   readonly beatGapMs: number | null;
-  /** The last finished push: HTTP status or null, and what went wrong or null; null before the first. */
+  /** The last finished push with its HTTP status and its error, each or null; null before the first. */
   readonly push: {
     readonly taken: boolean;
     readonly status: number | null;
@@ -92,16 +99,17 @@ export type Contact = {
 };
 
 export const OFFLINE_AFTER_MS = 90_000;
-const QUICK_BEAT_GAP_MS = 45_000;
-const SLOW_OFFLINE_AFTER_MS = 300_000;
+const FREQUENT_BEAT_GAP_MS = 45_000;
+const SLOW_BEAT_OFFLINE_AFTER_MS = 300_000;
 
 /**
- * After how much silence an agent counts as offline: 90 s for one that beats at least every 45 s; for others the
- * longer of 300 s and three times their gap; one that never beat stays (null) unless its last push failed too.
+ * Time without contact after which an agent is offline: 90 s for one whose last two heartbeats were at most 45 s apart,
+ * for others the longer of 300 s and three times that gap. Null (never) for an agent that has sent no heartbeat, unless
+ * its last push was not taken.
  */
 export function offlineAfterMs(contact: Contact): number | null {
   if (contact.beatMs === null && contact.push?.taken !== false) return null;
   const gapMs = contact.beatGapMs;
-  if (gapMs !== null && gapMs <= QUICK_BEAT_GAP_MS) return OFFLINE_AFTER_MS;
-  return Math.max(SLOW_OFFLINE_AFTER_MS, 3 * (gapMs ?? 0));
+  if (gapMs !== null && gapMs <= FREQUENT_BEAT_GAP_MS) return OFFLINE_AFTER_MS;
+  return Math.max(SLOW_BEAT_OFFLINE_AFTER_MS, 3 * (gapMs ?? 0));
 }

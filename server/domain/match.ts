@@ -1,11 +1,10 @@
 /**
- * Which agent a task goes to: the order among candidates, deterministic to the last (§1.3, §8).
- * Agents whose last push was not taken come last; then the most shared tags, the lowest load ratio, the least
- * recently assigned, the smaller id.
+ * Which agent a task goes to: the order among candidates. Agents whose last push was not taken rank last. Then come, in
+ * this order: more shared tags, lower load ratio, longer since the last grant, smaller id. So it is deterministic.
  */
 import type { AgentRecord } from './agent.ts';
 
-/** What ranking needs to know of an agent that may take one more. */
+/** What ranking needs to know about an agent. */
 export type Candidate = {
   readonly record: AgentRecord;
   readonly slots: number;
@@ -13,7 +12,7 @@ export type Candidate = {
   readonly lastPushUntaken: boolean;
 };
 
-/** Whether the agent may take one more task. */
+/** Whether the agent has a free slot. */
 export function isFree(candidate: Candidate): boolean {
   return candidate.slots < candidate.record.limit;
 }

@@ -1,41 +1,74 @@
 /**
- * A task's whole life: one pure, total function. Every state and every trigger has an answer, and the unit test
- * is the table below as text.
+ * A task's whole life: one pure, total function. Every state has a result for every trigger. The tables below are the
+ * specification; a test compares each of their cells with what `step()` does.
  *
- *             | pending                   | running                                        | success | failed
- * assign      | running                   | refuse task_not_pending                        | T | T
- * wait        | pending, waiting          | running, waiting                               | T | T
- * stay        | refuse task_not_running   | no longer waiting                              | T | T
- * attempt     | refuse task_not_running   | attempts + 1, unknown until told otherwise     | T | T
- * untaken     | refuse task_not_running   | that attempt was not taken                     | T | T
- * acknowledge | refuse task_not_running   | acknowledged, unless by a disowned attempt (agent) | T | T
- * disown      | refuse task_not_running   | unacknowledged, to be pushed again (agent)     | T | T
- * reassign    | refuse task_not_running   | other agent, only while unacknowledged, and
- *             |                           | nothing may have been taken or its agent is gone | T | T
- * progress    | refuse agent_mismatch     | acknowledged, progress rises (agent)           | T | T
- * succeed     | refuse agent_mismatch     | success             (assignee)                 | T | T
- * fail        | refuse agent_mismatch     | failed: its reason  (assignee)                 | T | T
- * lose        | refuse task_not_running   | failed: agent lost                             | T | T
- * cancel      | failed: cancelled by user | failed: cancelled by user                      | T | T
- * expire      | failed: timeout           | failed: timeout                                | T | T
- * abandon     | failed: 无可用 Agent       | refuse task_not_pending                        | T | T
+ *   pending ──assign──▶ running ──succeed──▶ success
+ *      │                  │ ▲ reassign: another agent, while unacknowledged
+ *      │                  └─┘
+ *      └── cancel, expire, abandon ──▶ failed ◀── fail, lose, cancel, expire ── running
  *
- * T = refuse task_terminal. (agent) = its present agent; (assignee) = a present or earlier one, which becomes
- * agent_id; anybody else is refused as agent_mismatch, and that is judged before T.
+ * `success` and `failed` are terminal: a task that reaches one of them is settled and never changes again. `running`
+ * never goes back to `pending`.
  *
- * `wait` joins those that are offered again whenever an agent becomes free: a pending task with a queue time, or
- * a running one whose agent is gone. `stay` ends that when its own agent is back. `disown` is the agent's own word,
- * given at registration, that it does not have a task it was sent: nothing that was sent before counts as taken,
- * also where the answer of that push comes later.
+ * Columns: a pending task; a running one whose only attempt is unknown, untaken, acknowledged or disowned; a settled
+ * one. Its present agent is A; E had it before; B never had it. Cells: `A 1-0` = running on A with 1 attempt, 0 of them
+ * untaken; `ack` = acknowledged; `wait` = among the waiting tasks; else the terminal status and its `agent_id`, or why
+ * the trigger is refused: T task_terminal, NP task_not_pending, NR task_not_running, NM task_not_movable,
+ * AM agent_mismatch.
+ *
+ *   trigger              | pending  | running    | untaken    | acknowledged | disowned   | settled
+ *   assign B             | B 1-0    | NP         | NP         | NP           | NP         | T
+ *   wait                 | wait     | A 1-0 wait | A 1-1 wait | A ack wait   | A 1-0 wait | T
+ *   stay                 | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
+ *   attempt              | NR       | A 2-0      | A 2-1      | A ack        | A 2-0      | T
+ *   untaken A            | NR       | A 1-1      | A 1-1      | A ack        | A 1-1      | T
+ *   untaken E            | NR       | AM         | AM         | AM           | AM         | T
+ *   acknowledge A        | NR       | A ack      | A ack      | A ack        | A 1-0      | T
+ *   acknowledge A, named | NR       | A ack      | A ack      | A ack        | A ack      | T
+ *   acknowledge E        | NR       | AM         | AM         | AM           | AM         | T
+ *   disown A             | NR       | A 1-0      | A 1-1      | A 1-0        | A 1-0      | T
+ *   reassign B           | NR       | NM         | B 1-0      | NM           | NM         | T
+ *   reassign B, gone     | NR       | B 1-0      | B 1-0      | NM           | B 1-0      | T
+ *   reassign A           | NR       | NM         | NM         | NM           | NM         | T
+ *   progress A           | AM       | A ack 40%  | A ack 40%  | A ack 40%    | A ack 40%  | T
+ *   progress E           | AM       | AM         | AM         | AM           | AM         | T
+ *   progress B           | AM       | AM         | AM         | AM           | AM         | AM
+ *   succeed A            | AM       | success A  | success A  | success A    | success A  | T
+ *   succeed E            | AM       | success E  | success E  | success E    | success E  | T
+ *   succeed B            | AM       | AM         | AM         | AM           | AM         | AM
+ *   fail A               | AM       | failed A   | failed A   | failed A     | failed A   | T
+ *   fail E               | AM       | failed E   | failed E   | failed E     | failed E   | T
+ *   fail B               | AM       | AM         | AM         | AM           | AM         | AM
+ *   lose                 | NR       | failed A   | failed A   | failed A     | failed A   | T
+ *   cancel               | failed - | failed A   | failed A   | failed A     | failed A   | T
+ *   expire               | failed - | failed A   | failed A   | failed A     | failed A   | T
+ *   abandon              | failed - | NP         | NP         | NP           | NP         | T
+ *
+ *   trigger   | ending
+ *   succeed A | 100% {}
+ *   succeed E | 100% {"output":"x"}
+ *   fail A    | agent reported failure
+ *   fail E    | oops
+ *   lose      | agent lost: no contact for 60 s
+ *   cancel    | cancelled by user
+ *   expire    | timeout
+ *   abandon   | 无可用 Agent
+ *
+ * - `succeed` and `fail` count from the present agent and from every earlier one, which becomes `agent_id`. From any
+ *   other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
+ * - `wait` adds the task to those that are offered to an agent with a free slot: a pending task with a queue time, or a
+ *   running one whose agent is gone. `stay` ends that when its own agent is back.
+ * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to then count
+ *   as not taken, even when their response comes later.
  */
 import type { Delivery, JsonObject, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
 
-/** The error text of a task no agent qualified for (§2.3). */
+/** The error text of a task for which no agent qualified. */
 export const NO_AGENT = '无可用 Agent';
-/** The error text of an expired task (§2.3). */
+/** The error text of an expired task. */
 export const TIMED_OUT = 'timeout';
-/** The error text of a cancelled task (§2.3). */
+/** The error text of a cancelled task. */
 export const CANCELLED = 'cancelled by user';
 
 export type Trigger =
@@ -54,13 +87,13 @@ export type Trigger =
       readonly agent_id: string;
       readonly attempt: number;
       readonly nextMs: number;
-      /** Set when the agent answered busy: until when it is not asked again for this task. */
+      /** Set when the agent was busy: until when it is not offered this task again. */
       readonly busyUntilMs: number | null;
     }
   | {
       readonly type: 'acknowledge';
       readonly agent_id: string;
-      /** The push that was answered; null when the agent named the task itself. */
+      /** The acknowledged push; null when the agent named the task itself. */
       readonly attempt: number | null;
     }
   | { readonly type: 'disown'; readonly agent_id: string }
@@ -69,7 +102,7 @@ export type Trigger =
       readonly agent_id: string;
       readonly attempted: boolean;
       readonly nextMs: number;
-      /** The present agent has been offline or unregistered for long enough. */
+      /** The present agent is gone: offline or unregistered for 90 s. */
       readonly agentGone: boolean;
     }
   | {
@@ -85,7 +118,7 @@ export type Trigger =
   | { readonly type: 'expire' }
   | { readonly type: 'abandon' };
 
-/** The domain's "no". `task_not_pending`, `task_not_running` and `task_not_movable` never reach the wire. */
+/** Why a step is not allowed. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the wire. */
 export type Refusal =
   | 'task_not_pending'
   | 'task_not_running'
@@ -100,10 +133,9 @@ export type Step =
 /** Agents a task remembers having been assigned to; the oldest are forgotten beyond this. */
 const ASSIGNEES_MAX = 1_000;
 
-/** What the trigger makes of the state at this store time. Total, pure. */
+/** Decides what the trigger does to the state at this store time. Total and pure. */
 export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
-  const stranger = isStranger(state, trigger);
-  if (stranger) return { ok: false, refusal: 'agent_mismatch' };
+  if (isStranger(state, trigger)) return { ok: false, refusal: 'agent_mismatch' };
   if (isSettled(state)) return { ok: false, refusal: 'task_terminal' };
   switch (trigger.type) {
     case 'assign':
@@ -145,8 +177,8 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
 }
 
 /**
- * Whether the trigger comes from an agent that has no say. Progress on a settled task is the exception's exception:
- * any assignee may hear that it is over, while only the present agent may move a running task.
+ * Whether the trigger comes from an agent that may not cause it. Progress is special: on a running task only the present
+ * agent may report it; on a settled one every assignee may, to learn that the task is over.
  */
 function isStranger(state: TaskState, trigger: Trigger): boolean {
   switch (trigger.type) {
@@ -186,7 +218,7 @@ function assignTo(
       acknowledged: false,
       disowned: 0,
       nextMs: to.nextMs,
-      busy: state.delivery?.busy.filter((one) => one.untilMs > nowMs) ?? [],
+      busy: state.delivery?.busy.filter(({ untilMs }) => untilMs > nowMs) ?? [],
     },
   };
 }
@@ -221,8 +253,8 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       if (trigger.attempt !== null && trigger.attempt <= delivery.disowned) return { ok: true, state };
       return { ok: true, state: acknowledgeBy(state, delivery) };
     case 'disown': {
-      const anew = { acknowledged: false, disowned: delivery.attempts, attemptMs: null, nextMs: nowMs };
-      return withDelivery(state, { ...delivery, ...anew });
+      const reset = { acknowledged: false, disowned: delivery.attempts, attemptMs: null, nextMs: nowMs };
+      return withDelivery(state, { ...delivery, ...reset });
     }
     case 'progress': {
       const progress = Math.max(state.progress, trigger.progress ?? 0);
@@ -232,7 +264,7 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
   }
 }
 
-/** Word about an attempt that is not the last one, or that an acknowledgement has overtaken, changes nothing. */
+/** The outcome of an earlier attempt, or one that arrives after an acknowledgement, changes nothing. */
 function untaken(
   state: TaskState,
   delivery: Delivery,
@@ -242,7 +274,9 @@ function untaken(
   const stale =
     trigger.attempt !== delivery.attempts || delivery.acknowledged || delivery.untaken === delivery.attempts;
   if (stale) return { ok: true, state };
-  const others = delivery.busy.filter((one) => one.untilMs > nowMs && one.agent_id !== trigger.agent_id);
+  const others = delivery.busy.filter(
+    ({ agent_id, untilMs }) => untilMs > nowMs && agent_id !== trigger.agent_id,
+  );
   const busy =
     trigger.busyUntilMs === null
       ? others
@@ -250,7 +284,7 @@ function untaken(
   return withDelivery(state, { ...delivery, untaken: delivery.untaken + 1, nextMs: trigger.nextMs, busy });
 }
 
-/** An acknowledged task no longer waits for another agent. */
+/** An acknowledged task does not wait for another agent any more. */
 function acknowledgeBy(state: TaskState, delivery: Delivery): TaskState {
   if (delivery.acknowledged) return state;
   return { ...state, waiting: false, delivery: { ...delivery, acknowledged: true, nextMs: null } };
@@ -260,7 +294,7 @@ function withDelivery(state: TaskState, delivery: Delivery): Step {
   return { ok: true, state: { ...state, delivery } };
 }
 
-/** A reply that was reported while running joins the final result unless that brings its own (§2.2). */
+/** A reply reported while running joins the final result, unless the result has its own. */
 function joinReply(result: JsonObject, reply: string | null): JsonObject {
   if (reply === null || Object.hasOwn(result, 'reply')) return result;
   return { reply, ...result };

@@ -1,6 +1,6 @@
 /**
- * A task as the gateway keeps it: what was submitted (written once) and its small state (what changes).
- * Everything here is plain readonly data; `step.ts` is the only place that derives one state from another.
+ * A task as the gateway keeps it: its input (written once) and its state (what changes). Everything here is plain
+ * readonly data; `step.ts` is the only place that derives one state from another. Stored names are frozen.
  */
 
 /** Any JSON object; its keys pass through the gateway untouched. */
@@ -8,7 +8,7 @@ export type JsonObject = { readonly [key: string]: unknown };
 
 export type TaskStatus = 'pending' | 'running' | 'success' | 'failed';
 
-/** The wire's task: exactly the twelve fields of §2.1. */
+/** The task on the wire: exactly these twelve fields. */
 export type TaskInfo = {
   readonly request_id: string;
   readonly task_type: string;
@@ -26,35 +26,35 @@ export type TaskInfo = {
   readonly error_info: string | null;
 };
 
-/** What was submitted, payload and all. Never changes after the submit's commit (§4.1). */
+/** The submitted task with its payload. Never changes after the commit that submits it. */
 export type TaskInput = Pick<
   TaskInfo,
   'request_id' | 'task_type' | 'task_tags' | 'payload' | 'cli_session_id' | 'create_time' | 'timeout'
 >;
 
 /**
- * How the assignment travels to its present agent. An attempt counts as unknown until it is told to be
- * untaken or the task is acknowledged: `attempts > untaken` means the agent may have the task.
+ * The delivery of a running task to its present agent. An attempt is unknown until the task is acknowledged or the
+ * attempt is found to be untaken: `attempts > untaken` means that the agent may have the task.
  */
 export type Delivery = {
   /** Store time of the assignment to the present agent. */
   readonly assignedMs: number;
   /** Pushes begun, or hand-outs to a pull agent, since that assignment. */
   readonly attempts: number;
-  /** Attempts of which it is known that the agent did not take the task. */
+  /** Attempts after which the agent certainly did not have the task. */
   readonly untaken: number;
   /** Store time at which the last attempt began; null before the first. */
   readonly attemptMs: number | null;
   readonly acknowledged: boolean;
-  /** Attempts up to this one went to an agent that has said since, registering anew, that it has none of them. */
+  /** Attempts up to this one are disowned: the agent registered again since and does not have the task. */
   readonly disowned: number;
-  /** Store time at which the delivery wants a look again; null once acknowledged. */
+  /** Store time at which the delivery is due again; null once acknowledged. */
   readonly nextMs: number | null;
-  /** Agents that answered busy for this task, each with the store time until which it is not asked again. */
+  /** Agents that were busy for this task, each with the store time until which it is not offered it again. */
   readonly busy: readonly { readonly agent_id: string; readonly untilMs: number }[];
 };
 
-/** The small state of a task. All times are milliseconds of the store's clock. */
+/** The state of a task. All times are milliseconds of the store's clock. */
 export type TaskState = {
   readonly status: TaskStatus;
   readonly agent_id: string | null;
@@ -65,33 +65,33 @@ export type TaskState = {
   readonly task_tags: readonly string[];
   readonly cli_session_id: string;
   readonly createdMs: number;
-  /** The task's one deadline, over pending and running; `timeout` as enforced (§8). */
+  /** The task's one deadline, over pending and running: `timeout` as enforced. */
   readonly deadlineMs: number;
-  /** Until when the task may wait for an agent; null: it does not wait (§1.3). */
+  /** Until when the task may wait for an agent; null: it does not wait. */
   readonly queueEndMs: number | null;
-  /** Whether the task is among those that wait for an agent to become free. */
+  /** Whether the task is among the waiting tasks, which are offered to an agent that gets a free slot. */
   readonly waiting: boolean;
   /** Every agent the task was ever assigned to, the present one included, each once. */
   readonly assignees: readonly string[];
   /** Present exactly while the task runs. */
   readonly delivery: Delivery | null;
-  /** A `reply` reported with `running`; joins the final result if that has none. */
+  /** A `reply` reported while running; joins the final result if that has none. */
   readonly reply: string | null;
   /** When the task entered its terminal state; null while it is open. */
   readonly settledMs: number | null;
 };
 
-/** Says whether a state is terminal (§3). */
-export function isSettled(state: TaskState): boolean {
-  return state.status === 'success' || state.status === 'failed';
+/** Whether a task is settled: its status is terminal. */
+export function isSettled({ status }: { readonly status: TaskStatus }): boolean {
+  return status === 'success' || status === 'failed';
 }
 
-/** Says whether the present agent may have the task: acknowledged, or an attempt whose fate is unknown. */
+/** Whether the present agent may have the task: it is acknowledged, or the outcome of an attempt is unknown. */
 export function mayBeTaken(delivery: Delivery): boolean {
   return delivery.acknowledged || delivery.attempts > delivery.untaken;
 }
 
-/** The state of a task that was submitted this moment (§2.1: pending, null, 0, null, null). */
+/** The state of a task that was just submitted: pending, without agent, progress, result and error. */
 export function createTaskState(
   input: TaskInput,
   times: { createdMs: number; deadlineMs: number; queueEndMs: number | null },
@@ -116,7 +116,7 @@ export function createTaskState(
   };
 }
 
-/** Joins input and state to the wire's task: exactly the twelve fields of §2.1, in its order. */
+/** Joins input and state to the task on the wire: its twelve fields, in the contract's order. */
 export function describeTask(input: TaskInput, state: TaskState): TaskInfo {
   return {
     request_id: input.request_id,
@@ -134,14 +134,13 @@ export function describeTask(input: TaskInput, state: TaskState): TaskInfo {
   };
 }
 
-/** The wire's task as submit answers it, whatever became of it since: the fresh snapshot of §2.1. */
+/** The task as submit returns it, whatever became of it since: pending. */
 export function describeFreshTask(input: TaskInput): TaskInfo {
   return describeTask(input, createTaskState(input, { createdMs: 0, deadlineMs: 0, queueEndMs: null }));
 }
 
 /**
- * When somebody must look at an open task again: the earliest of deadline, queue end and next attempt;
- * null when it is settled.
+ * When an open task is due next: the earliest of deadline, queue end and next attempt. Null when it is settled.
  */
 export function dueMs(state: TaskState): number | null {
   if (isSettled(state)) return null;

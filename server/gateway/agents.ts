@@ -1,4 +1,4 @@
-/** The agent's side: register, heartbeat, unregister (§4.5, §4.6, §4.8). */
+/** The agent's operations: register, heartbeat, unregister. Claim and report stand in files of their own. */
 import {
   type AgentFields,
   agentState,
@@ -10,27 +10,27 @@ import { GONE_AFTER_MS } from '../domain/delivery.ts';
 import { mayBeTaken } from '../domain/task.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Registration } from '../ports/gateway.ts';
-import type { AgentStatus, Store } from '../ports/store.ts';
+import { type AgentStatus, agentRef, type Store, taskRef } from '../ports/store.ts';
 import { acknowledgeNamed, listAssigned, listCancelled } from './assignments.ts';
-import { agentRef, type Transitions, taskRef } from './commit-step.ts';
+import type { TaskCommits } from './commit-step.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 
-/** Seconds between heartbeats that the register answer asks for. */
-export const HEARTBEAT_INTERVAL_SECONDS = 15;
+/** Seconds between heartbeats that the register response asks for. */
+const HEARTBEAT_INTERVAL_SECONDS = 15;
 
 type Deps = {
   readonly store: Store;
   readonly ids: Ids;
-  readonly transitions: Transitions;
-  readonly contacts: RegisteredAgents;
+  readonly commits: TaskCommits;
+  readonly agents: RegisteredAgents;
   readonly agentsMax: number;
 };
 
-/** Creates the agents' operations but claim and report. */
+/** Creates the agents' operations except claim and report. */
 export function createAgents(
   deps: Deps,
 ): Pick<Gateway, 'registerAgent' | 'heartbeatAgent' | 'unregisterAgent'> {
-  const { store, contacts } = deps;
+  const { store, agents } = deps;
   return {
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
@@ -52,8 +52,8 @@ export function createAgents(
     },
 
     async heartbeatAgent({ agent_id, current_load, request_ids, draining }) {
-      await contacts.noteContact(agent_id, { by: 'beat' });
-      const agentStatus = await contacts.change(agent_id, (record, { slots }) => ({
+      await agents.noteContact(agent_id, { by: 'beat' });
+      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => ({
         ...record,
         ...(draining !== undefined && { draining }),
         ...(current_load !== undefined && {
@@ -81,14 +81,14 @@ function countDistinct(request_ids: readonly string[] | undefined): number | und
   return request_ids && new Set(request_ids).size;
 }
 
-/** Writes the registration over whatever was there: last wins, tasks in flight keep running. */
+/** Replaces the agent's record. The last registration wins; tasks in flight keep running. */
 async function writeRegistration(
   deps: Deps,
   registration: Registration,
 ): Promise<{ agentStatus: Pick<AgentStatus, 'record' | 'slots'>; wasUnavailable: boolean }> {
   const { store, ids, agentsMax } = deps;
   const { agent_id } = registration;
-  return await deps.transitions.retry(async (notAfterMs) => {
+  return await deps.commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
@@ -107,18 +107,18 @@ async function writeRegistration(
       lostAfterMs: registration.lost_after === undefined ? null : Math.ceil(registration.lost_after * 1_000),
     };
     const record = completeAgent(fields);
-    const outcome = await store.commit({
+    const result = await store.commit({
       writes: [{ kind: 'agent', id: agent_id, expect: before?.revision ?? 'absent', value: record }],
       due: [{ ref: agentRef(agent_id), atMs: nowMs }],
       atMost: { agents: agentsMax },
       notAfterMs,
     });
-    if (outcome.ok) {
+    if (result.ok) {
       const wasUnavailable =
         !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
       return { agentStatus: { record, slots }, wasUnavailable };
     }
-    if (outcome.conflict === 'full') {
+    if (result.conflict === 'full') {
       throw new GatewayError(
         'busy',
         `${agentsMax} agents are registered already. Unregister some; each makes room after 90 seconds.`,
@@ -129,9 +129,9 @@ async function writeRegistration(
 }
 
 /**
- * Tasks that were sent to the agent before it registered and that it does not name are pushed to it again: those it
- * had acknowledged, and those whose push is still under way, which an agent that is down by now may have taken. A
- * push under way keeps its lease, so that nobody pushes beside it.
+ * Tasks that were sent to the agent before this registration, and that it does not name, are pushed to it again: those
+ * it had acknowledged, and those whose push is still under way and may have reached a process that has ended since. A
+ * push under way keeps its lease, so that no second push runs beside it.
  */
 async function disownOthers(
   deps: Deps,
@@ -140,55 +140,48 @@ async function disownOthers(
 ): Promise<void> {
   const named = new Set(request_ids);
   for (const { request_id, delivery } of await listAssigned(deps.store, agent_id)) {
-    const sentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
-    if (named.has(request_id) || !sentBefore) continue;
-    await deps.transitions.advance(request_id, () => ({ type: 'disown', agent_id }), { unlessHeld: true });
+    const wasSentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
+    if (named.has(request_id) || !wasSentBefore) continue;
+    await deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true });
   }
 }
 
-/** An agent that was away and came back is offered at once what it has not acknowledged. */
-async function offerAgain(deps: Deps, agent_id: string): Promise<void> {
-  const nowMs = deps.store.nowMs();
-  const due = (await listAssigned(deps.store, agent_id))
+/** An agent that was unavailable and is back is offered at once what it has not acknowledged. */
+async function offerAgain({ store, commits }: Deps, agent_id: string): Promise<void> {
+  const nowMs = store.nowMs();
+  const due = (await listAssigned(store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
     .map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs, unlessHeld: true as const }));
-  if (due.length > 0) await deps.store.commit({ writes: [], due });
+  if (due.length > 0) await commits.reschedule(due);
 }
 
 /**
- * From this commit on the agent is unknown to every call and no task goes to it. Its record stays for 90 s, because
- * what it may have taken must not move sooner.
+ * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because a task it
+ * may have taken must not move sooner.
  */
-async function markUnregistered(deps: Deps, agent_id: string): Promise<void> {
-  const { store } = deps;
-  await deps.transitions.retry(async (notAfterMs) => {
+async function markUnregistered({ store, commits }: Deps, agent_id: string): Promise<void> {
+  await commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
     if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
     const nowMs = store.nowMs();
-    const outcome = await store.commit({
-      writes: [
-        {
-          kind: 'agent',
-          id: agent_id,
-          expect: before.revision,
-          value: completeAgent({ ...before.record, unregisteredMs: nowMs }),
-        },
-      ],
+    const value = completeAgent({ ...before.record, unregisteredMs: nowMs });
+    const result = await store.commit({
+      writes: [{ kind: 'agent', id: agent_id, expect: before.revision, value }],
       due: [{ ref: agentRef(agent_id), atMs: nowMs + GONE_AFTER_MS }],
       notAfterMs,
     });
-    return outcome.ok ? true : undefined;
+    return result.ok ? true : undefined;
   });
 }
 
 /** What was never taken moves at once, what may have been taken after 90 s; acknowledged tasks stay. */
-async function rescheduleUnacknowledged(deps: Deps, agent_id: string): Promise<void> {
-  const nowMs = deps.store.nowMs();
-  const due = (await listAssigned(deps.store, agent_id))
+async function rescheduleUnacknowledged({ store, commits }: Deps, agent_id: string): Promise<void> {
+  const nowMs = store.nowMs();
+  const due = (await listAssigned(store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
     .map(({ request_id, delivery, deadlineMs }) => ({
       ref: taskRef(request_id),
       atMs: Math.min(deadlineMs, mayBeTaken(delivery) ? nowMs + GONE_AFTER_MS : nowMs),
     }));
-  if (due.length > 0) await deps.store.commit({ writes: [], due });
+  if (due.length > 0) await commits.reschedule(due);
 }

@@ -1,6 +1,6 @@
 /**
- * The gateway, put together: the operations for those who call, and the duties that run beside them (`turn()` takes
- * what is due, `tend()` renews leases and trims). Whoever starts it drives the duties; tests drive them by hand.
+ * The gateway, put together: the operations for callers, and the background duties. The server drives the duties on the
+ * real clock (`server/duties.ts`); tests call them one by one.
  */
 import type { Clock, Ids, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
@@ -10,7 +10,7 @@ import type { Retention, Store } from '../ports/store.ts';
 import { createAgentIndex } from './agent-index.ts';
 import { createAgents } from './agents.ts';
 import { createClaims } from './claims.ts';
-import { createTransitions } from './commit-step.ts';
+import { createTaskCommits } from './commit-step.ts';
 import { limitTime } from './deadline.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEvents } from './events.ts';
@@ -32,49 +32,50 @@ export type GatewayDeps = {
   readonly retention: Retention;
 };
 
-/** The duties beside the calls. None of them throws anything but what the store throws. */
+/** The background duties. None of them throws anything but what the store throws. */
 export type Duties = {
-  /** Takes what is due, at most a slice, and does what it needs; says how many entries it took. */
+  /** Takes a bounded number of due entries and does what each needs; returns how many it took. */
   turn(): Promise<number>;
   /** Renews the leases of the pushes under way. */
   renewLeases(): Promise<void>;
-  /** One bounded turn of retention; says how much went. */
+  /** Runs one bounded turn of retention; returns how much was removed. */
   trim(): Promise<number>;
-  /** Waits for the pushes under way for so long, then abandons them. */
+  /** Waits at most this long for the pushes under way, then abandons them. */
   drainPushes(graceMs: number): Promise<void>;
 };
 
-const DUE_SLICE = 500;
+/** Due entries taken in one turn. */
+const DUE_PER_TURN = 500;
 
 /** Puts the gateway together over its ports. */
 export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties } {
   const { store, clock, limits } = deps;
-  const transitions = createTransitions(deps);
-  const contacts = createRegisteredAgents({ store, transitions });
+  const commits = createTaskCommits(deps);
+  const agents = createRegisteredAgents({ store, commits });
   const agentIndex = createAgentIndex(store);
-  const pushes = createPushes({ ...deps, contacts, transitions });
-  const dispatcher = createDispatcher({ store, agentIndex, pushes, pushesMax: limits.pushesMax });
-  const sweeper = createSweeper({ store, transitions, retention: deps.retention });
-  const parts = { ...deps, transitions, contacts, agentsMax: limits.agentsMax };
-  const { getTask, ...tasks } = createTasks(parts);
+  const pushes = createPushes({ ...deps, agents, commits });
+  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes, pushesMax: limits.pushesMax });
+  const sweeper = createSweeper({ store, commits, retention: deps.retention });
+  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax };
+  const { getTask, ...tasks } = createTasks(shared);
 
   return {
     gateway: {
       ...limitTime(clock, {
         ...tasks,
-        ...createAgents(parts),
-        ...createReports(parts),
-        ...createListings(parts),
+        ...createAgents(shared),
+        ...createReports(shared),
+        ...createListings(shared),
       }),
-      // What may wait long has no deadline as a whole; the store bounds each of its looks.
+      // A call that may wait long has no deadline as a whole; the store bounds each of its reads.
       getTask,
-      ...createClaims(parts),
-      ...createEvents(parts),
+      ...createClaims(shared),
+      ...createEvents(shared),
       health: () => store.health(),
     },
     duties: {
       async turn() {
-        const due = await store.takeDue(DUE_SLICE);
+        const due = await store.takeDue(DUE_PER_TURN);
         if (due.length === 0) return 0;
         await agentIndex.refresh();
         await Promise.all(
@@ -87,7 +88,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
         );
         return due.length;
       },
-      renewLeases: () => pushes.keep(),
+      renewLeases: () => pushes.renewLeases(),
       trim: () => sweeper.trim(),
       drainPushes: (graceMs) => pushes.drain(graceMs),
     },

@@ -1,4 +1,4 @@
-/** The administrator's two listings (§4.9). */
+/** The administrator's two listings: agents and tasks. */
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
 import { describeTask, type TaskInfo, type TaskState } from '../domain/task.ts';
 import { type AgentListing, type Gateway, GatewayError, type TaskQuery } from '../ports/gateway.ts';
@@ -6,10 +6,10 @@ import type { AgentStatus, Store } from '../ports/store.ts';
 
 const AGENTS_PAGE = 1_000;
 const SHOWN_IDS_MAX = 100;
-/** A page looks at no more tasks than this, so that a rare filter costs no more than a common one. */
+/** A page looks at no more tasks than this, so that a rare match costs no more than a common one. */
 const LOOKED_AT_MAX = 1_000;
 const LOOK_SLICE = 100;
-/** A page ends early once its payloads and results come to about so much text. */
+/** A page ends early once its payloads and results have about this many characters. */
 const PAGE_CHARS_MAX = 8_000_000;
 
 /** Creates the listings. */
@@ -110,7 +110,7 @@ function decodeCursor(cursor: string): string {
   if (position === '' || encodeCursor(position) !== cursor) {
     throw new GatewayError(
       'validation_failed',
-      'cursor: not one of ours. Send the next_cursor of the last page as it is.',
+      'cursor: not valid. Send the next_cursor of the last page unchanged.',
     );
   }
   return position;

@@ -1,27 +1,31 @@
 /**
- * The pushes under way. A push starts after the commit that allows it is durable, runs under the lease of the task's
- * due entry (kept every 0.4 s, so that no other replica pushes the same task beside it), and ends in a commit of what
- * became of it: acknowledged, untaken, or unknown with a later look.
+ * The pushes under way. A push starts after the commit that allows it is durable. It runs under the lease of the task's
+ * due entry, renewed every 0.4 s, so that no other replica pushes the same task beside it. It ends in a commit of its
+ * outcome: acknowledged, untaken, or unknown with a later look.
  *
- * A push that is not answered when the task's deadline or five minutes are over gives its lease back; the connection
+ * A push that has no response when the task's deadline or five minutes are over gives its lease back. Its connection
  * stays open, and a late 2xx still counts.
+ *
+ *   started ─ response or failure ─▶ outcome recorded ─▶ finished
+ *      │ no response in time
+ *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
  */
 import { BUSY_REST_MS, PUSH_OPEN_MAX_MS, retryAfterMs } from '../domain/delivery.ts';
 import { describeTask, type TaskInput, type TaskState } from '../domain/task.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
-import { type Lease, type Store, type Stored, StoreUnavailable } from '../ports/store.ts';
-import { type Transitions, taskRef } from './commit-step.ts';
+import { type Lease, type Store, type Stored, StoreUnavailable, taskRef } from '../ports/store.ts';
+import type { TaskCommits } from './commit-step.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 
 export type Attempt = {
   readonly request_id: string;
   readonly agent_id: string;
   readonly endpoint: string;
-  /** What was submitted, asked for beside that commit. */
+  /** The submitted input, read beside that commit. */
   readonly input: Promise<Stored<TaskInput> | undefined>;
-  /** What the commit wrote that allows this attempt. */
+  /** The state that was written by the commit that allows this attempt. */
   readonly written: Stored<TaskState>;
   readonly lease: Lease;
 };
@@ -29,13 +33,13 @@ export type Attempt = {
 export type Pushes = {
   /** Starts one attempt; returns at once. */
   start(attempt: Attempt): void;
-  /** Whether a push of this task is under way here; if so it takes over the lease and no second push starts beside it. */
+  /** If a push of this task to this agent runs here, gives it the new lease and returns true: no second push starts. */
   adopt(request_id: string, agent_id: string, lease: Lease): boolean;
   /** How many are under way. */
   count(): number;
   /** Renews the leases of all that are under way. Called every 0.4 s. */
-  keep(): Promise<void>;
-  /** Waits for what is under way, then abandons the rest; they are pushed again by whoever finds them due. */
+  renewLeases(): Promise<void>;
+  /** Waits for the pushes under way, then abandons the rest. The dispatcher that finds them due pushes them again. */
   drain(graceMs: number): Promise<void>;
 };
 
@@ -44,164 +48,178 @@ type Deps = {
   readonly clock: Clock;
   readonly random: Random;
   readonly pusher: Pusher;
-  readonly contacts: RegisteredAgents;
-  readonly transitions: Transitions;
+  readonly agents: RegisteredAgents;
+  readonly commits: TaskCommits;
   readonly log: Log;
 };
 
-type UnderWay = { readonly attempt: Attempt; lease: Lease | null; readonly stop: AbortController };
+/** A running push; `lease` is null once it was given back. */
+type Running = { readonly attempt: Attempt; lease: Lease | null; readonly stop: AbortController };
 
 /** Creates the set of pushes under way, empty. */
 export function createPushes(deps: Deps): Pushes {
-  const { store, clock, pusher, log } = deps;
-  const underWay = new Map<string, UnderWay>();
+  const { store, clock } = deps;
+  const running = new Map<string, Running>();
   let idle = Promise.withResolvers<void>();
 
-  async function run(push: UnderWay): Promise<void> {
-    const { attempt, stop } = push;
-    const state = attempt.written.value;
-    const input = (await attempt.input)?.value;
-    if (!input) return;
-    const nowMs = store.nowMs();
-    const remainingMs = Math.max(0, state.deadlineMs - nowMs);
-    const patience = new AbortController();
-    void clock
-      .sleep(Math.min(PUSH_OPEN_MAX_MS, remainingMs), patience.signal)
-      .then(() => (patience.signal.aborted ? undefined : giveBack(push)));
-    const task = describeTask(input, state);
-    const outcome = await pusher.push(
-      { endpoint: attempt.endpoint, task, remainingSeconds: remainingMs / 1_000, nowMs },
-      stop.signal,
-    );
-    patience.abort('over');
-    if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
-    // Who is to get a task that was not taken is looked for only when it is known who did not take it.
-    const noted = notePushContact(attempt, outcome);
-    if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
-    // What became of the task matters more than the agent's statistics: it is stored even where those cannot be.
-    for (const done of await Promise.allSettled([recordOutcome(deps, push, outcome), noted])) {
-      if (done.status === 'rejected') throw done.reason;
-    }
-  }
-
-  /** Whoever looks next finds the deadline over, or pushes again. */
-  async function giveBack(push: UnderWay): Promise<void> {
-    const { lease, attempt } = push;
-    if (lease === null) return;
-    push.lease = null;
-    const ref = taskRef(attempt.request_id);
-    await store.commit({ writes: [], due: [{ ref, atMs: store.nowMs(), lease }] }).catch(() => undefined);
-  }
-
-  async function notePushContact({ agent_id, written }: Attempt, outcome: PushOutcome): Promise<void> {
-    const { status } = outcome;
-    if (outcome.kind === 'acknowledged') {
-      await deps.contacts.noteContactIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
-      return;
-    }
-    const agentStatus = await deps.contacts.findIfRegistered(agent_id);
-    // Bad news of an attempt that is older than the registration says nothing of the agent as it is registered now.
-    if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
-    await store.touch(agent_id, { by: 'push', taken: false, status, error: outcome.error });
-    if (!agentStatus) return;
-    if (outcome.kind === 'untaken' && outcome.leave && !agentStatus.record.left) {
-      const nowMs = store.nowMs();
-      const leave = { left: true, offlineMs: agentStatus.record.offlineMs ?? nowMs };
-      await deps.contacts.change(agent_id, (record) => ({ ...record, ...leave }));
-    }
-  }
-
-  function finish(push: UnderWay): void {
+  function finish(push: Running): void {
     const { request_id } = push.attempt;
-    if (underWay.get(request_id) === push) underWay.delete(request_id);
-    if (underWay.size === 0) idle.resolve();
+    if (running.get(request_id) === push) running.delete(request_id);
+    if (running.size === 0) idle.resolve();
   }
 
   return {
     start(attempt) {
-      const push: UnderWay = { attempt, lease: attempt.lease, stop: new AbortController() };
-      if (underWay.size === 0) idle = Promise.withResolvers<void>();
-      underWay.set(attempt.request_id, push);
-      run(push)
-        .catch((error: unknown) => {
-          const level = error instanceof StoreUnavailable ? 'warn' : 'error';
-          log[level](
-            { err: error, request_id: attempt.request_id },
-            'what became of a push could not be stored',
-          );
-        })
+      const push: Running = { attempt, lease: attempt.lease, stop: new AbortController() };
+      if (running.size === 0) idle = Promise.withResolvers<void>();
+      running.set(attempt.request_id, push);
+      runPush(deps, push)
+        .catch((error: unknown) => logFailure(deps.log, attempt, error))
         .finally(() => finish(push));
     },
 
     adopt(request_id, agent_id, lease) {
-      const push = underWay.get(request_id);
+      const push = running.get(request_id);
       if (!push || push.attempt.agent_id !== agent_id || push.lease === null) return false;
       push.lease = lease;
       return true;
     },
 
-    count: () => underWay.size,
+    count: () => running.size,
 
-    async keep() {
+    async renewLeases() {
       const held = [];
-      for (const { attempt, lease } of underWay.values()) {
+      for (const { attempt, lease } of running.values()) {
         if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
       }
       if (held.length > 0) await store.renewLeases(held);
     },
 
     async drain(graceMs) {
-      if (underWay.size === 0) return;
-      const patience = new AbortController();
-      await Promise.race([idle.promise, clock.sleep(graceMs, patience.signal)]);
-      patience.abort('over');
-      for (const { stop } of underWay.values()) stop.abort('draining');
-      if (underWay.size > 0) await idle.promise;
+      if (running.size === 0) return;
+      const over = new AbortController();
+      await Promise.race([idle.promise, clock.sleep(graceMs, over.signal)]);
+      over.abort('over');
+      for (const { stop } of running.values()) stop.abort('draining');
+      if (running.size > 0) await idle.promise;
     },
   };
 }
 
-/** Commits what became of an attempt. Each step judges anew whether it still matters. */
-async function recordOutcome(deps: Deps, push: UnderWay, outcome: PushOutcome): Promise<void> {
-  const { store, transitions, random } = deps;
+function logFailure(log: Log, { request_id }: Attempt, error: unknown): void {
+  const level = error instanceof StoreUnavailable ? 'warn' : 'error';
+  log[level]({ err: error, request_id }, 'the outcome of a push could not be stored');
+}
+
+async function runPush(deps: Deps, push: Running): Promise<void> {
+  const { attempt, stop } = push;
+  const input = (await attempt.input)?.value;
+  if (!input) return;
+  const outcome = await sendPush(deps, push, input);
+  if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
+  // The next agent of a task that was not taken is picked only after the index knows which agent did not take it.
+  const noted = notePushContact(deps, attempt, outcome);
+  if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
+  // The task's outcome matters more than the agent's statistics: it is stored even where those cannot be.
+  for (const done of await Promise.allSettled([recordOutcome(deps, push, outcome), noted])) {
+    if (done.status === 'rejected') throw done.reason;
+  }
+}
+
+/** Sends the push; gives its lease back when there is no response in time. */
+async function sendPush(deps: Deps, push: Running, input: TaskInput): Promise<PushOutcome> {
+  const { attempt, stop } = push;
+  const state = attempt.written.value;
+  const nowMs = deps.store.nowMs();
+  const remainingMs = Math.max(0, state.deadlineMs - nowMs);
+  const answered = new AbortController();
+  void deps.clock
+    .sleep(Math.min(PUSH_OPEN_MAX_MS, remainingMs), answered.signal)
+    .then(() => (answered.signal.aborted ? undefined : giveBackLease(deps, push)));
+  const task = describeTask(input, state);
+  const { endpoint } = attempt;
+  const outcome = await deps.pusher.push(
+    { endpoint, task, remainingSeconds: remainingMs / 1_000, nowMs },
+    stop.signal,
+  );
+  answered.abort('over');
+  return outcome;
+}
+
+/** The task is due at once: the next look finds its deadline over, or pushes again. */
+async function giveBackLease({ store, commits }: Deps, push: Running): Promise<void> {
+  const { lease, attempt } = push;
+  if (lease === null) return;
+  push.lease = null;
+  const due = [{ ref: taskRef(attempt.request_id), atMs: store.nowMs(), lease }];
+  await commits.reschedule(due).catch(() => undefined);
+}
+
+async function notePushContact(
+  { store, agents }: Deps,
+  { agent_id, written }: Attempt,
+  outcome: PushOutcome,
+): Promise<void> {
+  const { status } = outcome;
+  if (outcome.kind === 'acknowledged') {
+    await agents.noteContactIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
+    return;
+  }
+  const agentStatus = await agents.findIfRegistered(agent_id);
+  // The failure of an attempt older than the registration says nothing about the agent as it is registered now.
+  if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
+  await store.touch(agent_id, { by: 'push', taken: false, status, error: outcome.error });
+  if (!agentStatus) return;
+  const { left: answered410, offlineMs } = agentStatus.record;
+  if (outcome.kind === 'untaken' && outcome.leave && !answered410) {
+    const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
+    await agents.changeRecord(agent_id, (record) => ({ ...record, ...offline }));
+  }
+}
+
+/** Commits the outcome of an attempt. The step itself decides whether it still matters. */
+async function recordOutcome(deps: Deps, push: Running, outcome: PushOutcome): Promise<void> {
+  const { store, commits } = deps;
   const { request_id, agent_id, written } = push.attempt;
-  const state = written.value;
-  const attempt = state.delivery?.attempts ?? 0;
+  const attempt = written.value.delivery?.attempts ?? 0;
   const nowMs = store.nowMs();
   switch (outcome.kind) {
-    case 'acknowledged': {
-      const trigger = { type: 'acknowledge', agent_id, attempt } as const;
-      const done = await transitions.advance(request_id, () => trigger, {}, written);
-      // The agent registered anew meanwhile and does not have it: what answered came down before that.
-      const disowned = done.kind === 'unchanged' && done.state.delivery?.acknowledged === false;
-      const { lease } = push;
-      if (!disowned || lease === null) return;
-      // Given back before it is due: whoever looks next must not take this push for one that is still under way.
-      push.lease = null;
-      await store.commit({ writes: [], due: [{ ref: taskRef(request_id), atMs: nowMs, lease }] });
+    case 'acknowledged':
+      await recordAcknowledged(deps, push, attempt, nowMs);
       return;
-    }
     case 'untaken': {
-      const nextMs = nowMs + retryAfterMs(attempt, random(), outcome.retryAfterMs);
+      const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
-      // Who answered busy or left is passed over at once; the look decides whether somebody else is there.
-      const dueAt = outcome.busy || outcome.leave ? { dueAt: nowMs } : {};
-      await transitions.advance(
-        request_id,
-        () => ({ type: 'untaken', agent_id, attempt, nextMs, busyUntilMs }),
-        dueAt,
-      );
+      // After "busy" or 410 the task is looked at again at once: another agent may be free.
+      const options = outcome.busy || outcome.leave ? { dueAt: nowMs } : {};
+      const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs } as const;
+      await commits.advanceTask(request_id, trigger, options);
       return;
     }
     case 'unknown': {
       if (push.lease === null) return;
-      const nextMs = Math.min(
-        state.deadlineMs,
-        nowMs + retryAfterMs(attempt, random(), outcome.retryAfterMs),
-      );
-      const due = [{ ref: taskRef(request_id), atMs: nextMs, lease: push.lease }];
-      await store.commit({ writes: [], due });
+      const retryMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
+      const atMs = Math.min(written.value.deadlineMs, retryMs);
+      await commits.reschedule([{ ref: taskRef(request_id), atMs, lease: push.lease }]);
       return;
     }
   }
+}
+
+async function recordAcknowledged(
+  { commits }: Deps,
+  push: Running,
+  attempt: number,
+  nowMs: number,
+): Promise<void> {
+  const { request_id, agent_id, written } = push.attempt;
+  const trigger = { type: 'acknowledge', agent_id, attempt } as const;
+  const result = await commits.advanceTask(request_id, trigger, {}, written);
+  // The agent has registered again since and does not have the task: its earlier process answered.
+  const isDisowned = result.kind === 'unchanged' && result.state.delivery?.acknowledged === false;
+  const { lease } = push;
+  if (!isDisowned || lease === null) return;
+  // Given back before the entry is due, so that the next look does not take this push for one under way.
+  push.lease = null;
+  await commits.reschedule([{ ref: taskRef(request_id), atMs: nowMs, lease }]);
 }

@@ -1,78 +1,66 @@
 /**
- * An agent's presence: every call of an agent is contact, and contact brings an offline agent back. Contact itself is
- * not a commit; coming back is.
+ * The agents that are registered now: finding them, recording their contacts, changing their records. Every call of an
+ * agent is a contact, and a contact brings an offline agent back. The contact itself is not a commit; coming back is.
  */
 import { type AgentFields, type AgentRecord, completeAgent } from '../domain/agent.ts';
 import { GatewayError } from '../ports/gateway.ts';
-import type { AgentStatus, Store, Touch } from '../ports/store.ts';
-import { agentRef, type Transitions } from './commit-step.ts';
+import { type AgentStatus, agentRef, type Store, type Touch } from '../ports/store.ts';
+import type { TaskCommits } from './commit-step.ts';
 
 export type RegisteredAgents = {
-  /** An agent that is registered now; refuses with `agent_not_found`. */
-  find(agent_id: string): Promise<AgentStatus>;
-  /** The same, or undefined. */
+  /** The agent; undefined when it is not registered now. */
   findIfRegistered(agent_id: string): Promise<AgentStatus | undefined>;
-  /** Notes a call of a registered agent and revives it if it was offline. Returns the agent as it stands then. */
+  /** Records a call of an agent, and brings it back if it was offline. Throws `agent_not_found`. */
   noteContact(agent_id: string, touch: Touch): Promise<AgentStatus>;
-  /** The same, or undefined for an agent that is not registered. */
+  /** The same; undefined for an agent that is not registered. */
   noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentStatus | undefined>;
-  /** Brings an offline agent back; one that answered 410 comes back by a heartbeat alone (or by registering). */
-  revive(agentStatus: AgentStatus, by: Touch['by']): Promise<AgentStatus>;
-  /** Changes a registered agent's record; the sweeper looks at it next. A change to nothing commits nothing. */
-  change(
+  /**
+   * Changes an agent's record; the sweeper looks at the agent next. A change that makes no difference commits nothing.
+   * Throws `agent_not_found`.
+   */
+  changeRecord(
     agent_id: string,
     change: (record: AgentRecord, agentStatus: AgentStatus) => AgentFields,
   ): Promise<AgentStatus>;
 };
 
-/** Creates the agents' presence over a store. */
-export function createRegisteredAgents(deps: { store: Store; transitions: Transitions }): RegisteredAgents {
-  const { store, transitions } = deps;
+type Deps = { readonly store: Store; readonly commits: TaskCommits };
 
-  async function findIfRegistered(agent_id: string): Promise<AgentStatus | undefined> {
-    return registered(await store.getAgentStatus(agent_id));
-  }
+/** Creates it over a store. */
+export function createRegisteredAgents({ store, commits }: Deps): RegisteredAgents {
+  const findIfRegistered: RegisteredAgents['findIfRegistered'] = async (agent_id) =>
+    onlyRegistered(await store.getAgentStatus(agent_id));
 
-  /** An unregistered agent's record may be touched as well: nothing looks at its contact any more. */
-  async function noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentStatus | undefined> {
-    const agentStatus = registered(await store.touch(agent_id, touch));
-    return agentStatus && (await revive(agentStatus, touch.by));
-  }
-
-  async function find(agent_id: string): Promise<AgentStatus> {
-    const agentStatus = await findIfRegistered(agent_id);
-    if (!agentStatus) throw agentNotFound();
-    return agentStatus;
-  }
-
-  async function change(
-    agent_id: string,
-    decide: (record: AgentRecord, agentStatus: AgentStatus) => AgentFields,
-  ): Promise<AgentStatus> {
-    return await transitions.retry(async (notAfterMs) => {
-      const agentStatus = await find(agent_id);
-      const record = completeAgent(decide(agentStatus.record, agentStatus));
+  const changeRecord: RegisteredAgents['changeRecord'] = (agent_id, change) =>
+    commits.retryCommit(async (notAfterMs) => {
+      const agentStatus = await findIfRegistered(agent_id);
+      if (!agentStatus) throw agentNotFound();
+      const record = completeAgent(change(agentStatus.record, agentStatus));
       if (isSameRecord(record, agentStatus.record)) return agentStatus;
-      const outcome = await store.commit({
+      const result = await store.commit({
         writes: [{ kind: 'agent', id: agent_id, expect: agentStatus.revision, value: record }],
         due: [{ ref: agentRef(agent_id), atMs: store.nowMs() }],
         notAfterMs,
       });
-      return outcome.ok ? { ...agentStatus, record, revision: outcome.revision } : undefined;
+      return result.ok ? { ...agentStatus, record, revision: result.revision } : undefined;
     });
+
+  /** After a 410 only a heartbeat or a registration brings the agent back. */
+  async function bringBack(agentStatus: AgentStatus, by: Touch['by']): Promise<AgentStatus> {
+    const { agent_id, offlineMs, left: answered410 } = agentStatus.record;
+    if (offlineMs === null || (answered410 && by !== 'beat')) return agentStatus;
+    return await changeRecord(agent_id, (record) => ({ ...record, offlineMs: null, left: false }));
   }
 
-  async function revive(agentStatus: AgentStatus, by: Touch['by']): Promise<AgentStatus> {
-    const { agent_id, offlineMs, left } = agentStatus.record;
-    if (offlineMs === null || (left && by !== 'beat')) return agentStatus;
-    return await change(agent_id, (record) => ({ ...record, offlineMs: null, left: false }));
-  }
+  /** The record of an unregistered agent may be touched too: its contact has no consequence any more. */
+  const noteContactIfRegistered: RegisteredAgents['noteContactIfRegistered'] = async (agent_id, touch) => {
+    const agentStatus = onlyRegistered(await store.touch(agent_id, touch));
+    return agentStatus && (await bringBack(agentStatus, touch.by));
+  };
 
   return {
     findIfRegistered,
-    find,
-    change,
-    revive,
+    changeRecord,
     noteContactIfRegistered,
     async noteContact(agent_id, touch) {
       const agentStatus = await noteContactIfRegistered(agent_id, touch);
@@ -82,7 +70,7 @@ export function createRegisteredAgents(deps: { store: Store; transitions: Transi
   };
 }
 
-/** The refusal for an agent that is not registered (§4.6, §7). */
+/** The error for an agent that is not registered. */
 export function agentNotFound(): GatewayError {
   return new GatewayError(
     'agent_not_found',
@@ -90,7 +78,7 @@ export function agentNotFound(): GatewayError {
   );
 }
 
-function registered(agentStatus: AgentStatus | undefined): AgentStatus | undefined {
+function onlyRegistered(agentStatus: AgentStatus | undefined): AgentStatus | undefined {
   return agentStatus?.record.unregisteredMs === null ? agentStatus : undefined;
 }
 

@@ -1,39 +1,48 @@
-/** The agent's result call (§4.7). */
+/** The agent's result report: `reportResult`. */
 import type { Trigger } from '../domain/step.ts';
 import type { JsonObject } from '../domain/task.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
-import type { Transitions } from './commit-step.ts';
+import type { TaskCommits } from './commit-step.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 import { taskNotFound } from './tasks.ts';
 
-type Deps = { readonly store: Store; readonly transitions: Transitions; readonly contacts: RegisteredAgents };
+type Deps = { readonly store: Store; readonly commits: TaskCommits; readonly agents: RegisteredAgents };
 
-/** Creates the report operation. Late and repeated reports are answered 200 with `accepted: false`. */
-export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
+/** Creates the report operation. Late and repeated reports return `accepted: false`. */
+export function createReports({ store, commits, agents }: Deps): Pick<Gateway, 'reportResult'> {
   return {
     async reportResult(report) {
       const { request_id, agent_id } = report;
-      const [agentStatus, known] = await Promise.all([
-        deps.contacts.noteContactIfRegistered(agent_id, { by: 'call' }),
-        deps.store.get('task', request_id),
+      const [agentStatus, lastRead] = await Promise.all([
+        agents.noteContactIfRegistered(agent_id, { by: 'call' }),
+        store.get('task', request_id),
       ]);
-      const done = await deps.transitions.advance(request_id, () => toTrigger(report), {}, known);
-      if (done.kind === 'absent') throw taskNotFound();
-      if (done.kind !== 'refused') return { ok: true, request_id, status: done.state.status, accepted: true };
-      if (done.refusal === 'task_terminal') {
-        return { ok: true, request_id, status: done.state.status, accepted: false };
+      const result = await commits.advanceTask(request_id, toTrigger(report), {}, lastRead);
+      switch (result.kind) {
+        case 'absent':
+          throw taskNotFound();
+        case 'committed':
+          return { ok: true, request_id, status: result.written.value.status, accepted: true };
+        case 'unchanged':
+          return { ok: true, request_id, status: result.state.status, accepted: true };
+        case 'refused':
+          if (result.refusal === 'task_terminal')
+            return { ok: true, request_id, status: result.state.status, accepted: false };
+          throw agentStatus ? agentMismatch() : agentNotFound();
       }
-      if (!agentStatus) throw agentNotFound();
-      throw new GatewayError(
-        'agent_mismatch',
-        'The task is not assigned to this agent. Report only tasks that were delivered to it, under its own agent_id.',
-      );
     },
   };
 }
 
-/** Properties of the body are taken one by one; `result` passes through untouched. */
+function agentMismatch(): GatewayError {
+  return new GatewayError(
+    'agent_mismatch',
+    'The task is not assigned to this agent. Report only tasks that were delivered to it, under its own agent_id.',
+  );
+}
+
+/** Takes the properties of the body one by one; `result` passes through untouched. */
 function toTrigger(report: Report): Trigger {
   const { agent_id } = report;
   switch (report.status) {

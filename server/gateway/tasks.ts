@@ -1,4 +1,4 @@
-/** The client's side of a task: submit, get, cancel (§4.1, §4.3, §4.4). */
+/** The client's operations on tasks: submit, get, cancel. */
 import { createHash } from 'node:crypto';
 import {
   createTaskState,
@@ -10,14 +10,14 @@ import {
 } from '../domain/task.ts';
 import type { Clock, Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
-import { type Batch, type Store, StoreUnavailable, type Write } from '../ports/store.ts';
-import { commitDeadlineMs, type Transitions, taskRef } from './commit-step.ts';
+import { type Batch, type Store, StoreUnavailable, taskRef, type Write } from '../ports/store.ts';
+import { commitDeadlineMs, type TaskCommits } from './commit-step.ts';
 
 export type TaskLimits = {
   /** Longest time a task may stay open, whatever its `timeout` says. */
   readonly timeoutMaxMs: number;
   readonly openTasksMax: number;
-  /** How long an idempotency key answers repeats, from its first use. */
+  /** How long an idempotency key is kept, from its first use. */
   readonly keepKeysMs: number;
 };
 
@@ -25,13 +25,13 @@ type Deps = {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly transitions: Transitions;
+  readonly commits: TaskCommits;
   readonly limits: TaskLimits;
 };
 
 /** Creates the client's operations on tasks. */
 export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' | 'cancelTask'> {
-  const { store, transitions } = deps;
+  const { store, commits } = deps;
   return {
     submitTask: (submission, idempotencyKey) =>
       idempotencyKey === undefined
@@ -41,16 +41,16 @@ export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' 
     async getTask(request_id, waitMs, signal) {
       const task = await readTask(store, request_id);
       if (!task) throw taskNotFound();
-      return waitMs > 0 && !isTerminal(task) ? await awaitTerminal(deps, task, waitMs, signal) : task;
+      return waitMs > 0 && !isSettled(task) ? await awaitTerminal(deps, task, waitMs, signal) : task;
     },
 
     async cancelTask(request_id) {
-      const done = await transitions.advance(request_id, () => ({ type: 'cancel' }));
-      if (done.kind === 'absent') throw taskNotFound();
-      if (done.kind === 'refused') {
+      const result = await commits.advanceTask(request_id, { type: 'cancel' });
+      if (result.kind === 'absent') throw taskNotFound();
+      if (result.kind === 'refused') {
         throw new GatewayError(
           'task_terminal',
-          `The task has already ended as ${done.state.status}; only a pending or running task can be cancelled.`,
+          `The task has already ended as ${result.state.status}; only a pending or running task can be cancelled.`,
         );
       }
       return { ok: true, request_id };
@@ -58,7 +58,7 @@ export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' 
   };
 }
 
-/** The refusal for a `request_id` nobody knows (§7). */
+/** The error for an unknown `request_id`. */
 export function taskNotFound(): GatewayError {
   return new GatewayError(
     'task_not_found',
@@ -66,25 +66,21 @@ export function taskNotFound(): GatewayError {
   );
 }
 
-/** Reads a task whole; undefined when it is not kept. Half a task is damage, and no answer: not "never submitted". */
+/** Reads input and state of a task; undefined when it is not kept. One without the other is damage, and throws. */
 export async function readTask(store: Store, request_id: string): Promise<TaskInfo | undefined> {
   const readHalves = () => Promise.all([store.get('input', request_id), store.get('task', request_id)]);
   let [input, state] = await readHalves();
-  // Both come and go together, but are read one after the other: a change in between shows only once.
+  // Both are written and removed together, but read separately: only one of them shows a change in between.
   if (!input !== !state) [input, state] = await readHalves();
   if (input && state) return describeTask(input.value, state.value);
   if (!input && !state) return undefined;
-  const [there, missing] = input ? ['input', 'state'] : ['state', 'input'];
+  const [present, missing] = input ? ['input', 'state'] : ['state', 'input'];
   throw new StoreUnavailable(
-    `The store is damaged: it has the ${there} of task ${request_id} and not its ${missing}.`,
+    `The store is damaged: it has the ${present} of task ${request_id} but not its ${missing}.`,
   );
 }
 
-function isTerminal(task: TaskInfo): boolean {
-  return task.status === 'success' || task.status === 'failed';
-}
-
-/** Looks again whenever the task changes, until it has ended, the wait is over or the caller leaves. */
+/** Looks again whenever the task changes, until it is terminal, the wait is over or the caller leaves. */
 async function awaitTerminal(
   deps: Deps,
   first: TaskInfo,
@@ -95,7 +91,7 @@ async function awaitTerminal(
   const either = AbortSignal.any([signal, over.signal]);
   void deps.clock.sleep(waitMs, either).then(() => over.abort('over'));
   try {
-    for await (const _hint of deps.store.watch(taskRef(first.request_id), either)) {
+    for await (const _ of deps.store.watch(taskRef(first.request_id), either)) {
       const state = await deps.store.get('task', first.request_id);
       if (!state || isSettled(state.value)) break;
     }
@@ -105,31 +101,31 @@ async function awaitTerminal(
   return (await readTask(deps.store, first.request_id)) ?? first;
 }
 
-/** Accepts a submission: input, state and due entry in one commit. The answer is the fresh snapshot of §2.1. */
+/** Accepts a submission: input, state and due entry in one commit. Returns the task as it was submitted: pending. */
 async function submitOnce(deps: Deps, submission: Submission): Promise<TaskInfo> {
   const input = acceptInput(deps, submission);
-  const outcome = await deps.store.commit({
+  const result = await deps.store.commit({
     ...submitBatch(deps, input, submission, []),
     notAfterMs: commitDeadlineMs(deps.store),
   });
-  if (!outcome.ok) throw tooManyOpen(deps.limits.openTasksMax);
+  if (!result.ok) throw tooManyOpen(deps.limits.openTasksMax);
   return describeFreshTask(input);
 }
 
-/** A repeat under the same key is answered with the first answer again; another content under it is refused. */
+/** A repeat under the same key returns the first response again; a different submission under it is refused. */
 async function submitUnderKey(deps: Deps, submission: Submission, key: string): Promise<TaskInfo> {
   const { store, limits } = deps;
   const fingerprint = fingerprintOf(submission);
-  return await deps.transitions.retry(async (notAfterMs) => {
-    const known = await store.get('key', key);
-    if (known && known.value.fingerprint !== fingerprint) {
+  return await deps.commits.retryCommit(async (notAfterMs) => {
+    const first = await store.get('key', key);
+    if (first && first.value.fingerprint !== fingerprint) {
       throw new GatewayError(
         'idempotency_conflict',
         'This Idempotency-Key was used for another submission. Use a new key, or repeat the first submission unchanged.',
       );
     }
-    // The repeat has the first one's content, so the first answer needs nothing else, also when the task is kept no more.
-    if (known) return describeFreshTask(nameInput(submission, known.value));
+    // The repeat has the first one's content, so this works also when the task itself is kept no more.
+    if (first) return describeFreshTask(nameInput(submission, first.value));
     const input = acceptInput(deps, submission);
     const { request_id, create_time } = input;
     const write: Write = {
@@ -139,9 +135,9 @@ async function submitUnderKey(deps: Deps, submission: Submission, key: string): 
       value: { request_id, fingerprint, create_time },
       keepMs: limits.keepKeysMs,
     };
-    const outcome = await store.commit({ ...submitBatch(deps, input, submission, [write]), notAfterMs });
-    if (outcome.ok) return describeFreshTask(input);
-    if (outcome.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
+    const result = await store.commit({ ...submitBatch(deps, input, submission, [write]), notAfterMs });
+    if (result.ok) return describeFreshTask(input);
+    if (result.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
     return undefined;
   });
 }
@@ -151,7 +147,7 @@ function acceptInput(deps: Deps, submission: Submission): TaskInput {
   return nameInput(submission, names);
 }
 
-/** What was submitted, with the name and time it was given: the wire's order of fields (§2.1). */
+/** The submitted fields with their id and time, in the wire's order of fields. */
 function nameInput(
   submission: Submission,
   { request_id, create_time }: { readonly request_id: string; readonly create_time: number },
@@ -187,7 +183,7 @@ function tooManyOpen(openTasksMax: number): GatewayError {
   );
 }
 
-/** The accepted fields as canonical JSON, hashed: what two submissions under one key must agree in. */
+/** A hash of the accepted fields as canonical JSON. Two submissions under one key must have the same. */
 function fingerprintOf(submission: Submission): string {
   return createHash('sha256')
     .update(JSON.stringify(sortKeys(submission)))
@@ -195,8 +191,8 @@ function fingerprintOf(submission: Submission): string {
 }
 
 /**
- * An object becomes its sorted entries under one empty key, so that no array looks like it and no key of the
- * payload (`__proto__` for one) means anything. Depth is bounded by the limit on bodies, so recursion is safe.
+ * Turns an object into its sorted entries under one empty key. So no array looks like an object, and no key of the
+ * payload, such as `__proto__`, has an effect. The limit on bodies bounds the depth, so recursion is safe.
  */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);

@@ -1,20 +1,20 @@
-/** Waiting, and the other things a deterministic test must own: ids and chance. Wall time is the store's alone. */
+/** What a deterministic test must control: waiting, ids and random numbers. Wall time comes from the store alone. */
 
-/** Waits. The real one lives in `system/`; tests move a fake one. */
+/** Waiting and measuring. The real one lives in `system/`; tests advance a fake one. */
 export type Clock = {
-  /** Resolves after the time, or at once when the signal fires; never rejects. */
+  /** Resolves after the time, or at once when the signal fires. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Monotonic milliseconds, for measuring how long something took. */
+  /** Monotonic milliseconds, for measuring durations. */
   monotonicMs(): number;
 };
 
-/** Fresh names. */
+/** Creates ids. */
 export type Ids = {
-  /** A UUIDv7 (§2.1 request_id). */
+  /** A UUIDv7, for `request_id`. */
   newRequestId(): string;
   /** An opaque id for one registration of an agent. */
   newRegistration(): string;
 };
 
-/** A number in [0, 1), for jitter. */
+/** Returns a number in [0, 1), for jitter. */
 export type Random = () => number;

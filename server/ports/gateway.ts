@@ -1,13 +1,13 @@
 /**
- * What the gateway offers to those who speak for clients and agents: one function per operation of the contract,
- * under the operation's own name. Whoever calls has already checked secrets, shapes and limits of single fields.
- * Every function may throw `GatewayError` (a "no" with a code), `StoreUnavailable` (a 503) and nothing else on purpose.
+ * The gateway's interface for HTTP: one function for each operation of the contract, under the operation's name. The
+ * caller has already checked secrets, shapes and the limits of single fields. Every function may throw `GatewayError`
+ * (a refusal with a code) or `StoreUnavailable` (a 503); anything else is a defect.
  */
 import type { AgentState } from '../domain/agent.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
 import type { Cursor } from './store.ts';
 
-/** What a client hands in (§4.1), defaults filled in, `auth` left out. */
+/** What a client submits, with defaults filled in and without `auth`. */
 export type Submission = {
   readonly task_type: string;
   readonly task_tags: readonly string[];
@@ -15,11 +15,11 @@ export type Submission = {
   readonly cli_session_id: string;
   /** Seconds. */
   readonly timeout: number;
-  /** Seconds from `create_time` the task may wait for an agent; absent: it does not wait. */
+  /** Seconds from `create_time` for which the task may wait for an agent; absent: it does not wait. */
   readonly queue_timeout?: number;
 };
 
-/** An agent's registration (§4.5). */
+/** An agent's registration. */
 export type Registration = {
   readonly agent_id: string;
   readonly endpoint: string;
@@ -27,11 +27,11 @@ export type Registration = {
   readonly max_concurrent: number;
   readonly current_load: number;
   readonly request_ids?: readonly string[];
-  /** Seconds of silence after which its running tasks fail. */
+  /** Seconds without contact after which its running tasks fail. */
   readonly lost_after?: number;
 };
 
-export type RegisterAnswer = {
+export type RegisterResponse = {
   readonly ok: true;
   readonly agent_id: string;
   readonly state: AgentState;
@@ -40,7 +40,7 @@ export type RegisterAnswer = {
   readonly cancelled_request_ids: readonly string[];
 };
 
-/** A heartbeat (§4.6). The optional fields are left out by the caller when the beat carried no right secret. */
+/** A heartbeat. The caller leaves the optional fields out when the request carried no right secret. */
 export type Heartbeat = {
   readonly agent_id: string;
   readonly current_load?: number;
@@ -48,7 +48,7 @@ export type Heartbeat = {
   readonly draining?: boolean;
 };
 
-export type HeartbeatAnswer = {
+export type HeartbeatResponse = {
   readonly ok: true;
   readonly agent_id: string;
   readonly state: AgentState;
@@ -62,7 +62,7 @@ export type Claim = {
   readonly request_ids?: readonly string[];
 };
 
-/** An agent's result report (§4.7). */
+/** An agent's result report. */
 export type Report = {
   readonly request_id: string;
   readonly agent_id: string;
@@ -72,15 +72,15 @@ export type Report = {
   readonly error_info?: string | null;
 };
 
-export type ReportAnswer = {
+export type ReportResponse = {
   readonly ok: true;
   readonly request_id: string;
   readonly status: TaskStatus;
-  /** False when the task had ended before: nothing changed. */
+  /** False when the task had settled before: nothing changed. */
   readonly accepted: boolean;
 };
 
-/** An agent as the administrator sees it (§4.9). */
+/** An agent as the administrator sees it. */
 export type AgentListing = {
   readonly agent_id: string;
   readonly endpoint: string;
@@ -108,7 +108,7 @@ export type TaskQuery = {
   readonly limit: number;
 };
 
-/** The event of §6: exactly its five fields. */
+/** A `task_done` event: exactly its five fields. */
 export type TaskDone = {
   readonly event: 'task_done';
   readonly request_id: string;
@@ -121,18 +121,18 @@ export type StreamItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly event: TaskDone };
 
-/** Every call takes the signal of its connection: a long wait ends when the caller leaves or the gateway drains. */
+/** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = {
   submitTask(submission: Submission, idempotencyKey?: string): Promise<TaskInfo>;
-  /** With `waitMs` it answers when the task is terminal or the wait is over. */
+  /** With `waitMs` it resolves when the task is terminal or the wait is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal): Promise<TaskInfo>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
-  /** Replays, then follows. Throws `FeedTrimmed` when the reader was too slow. */
+  /** Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. */
   subscribeEvents(session: string, after: Cursor | null, signal: AbortSignal): AsyncIterable<StreamItem>;
-  registerAgent(registration: Registration): Promise<RegisterAnswer>;
-  heartbeatAgent(beat: Heartbeat): Promise<HeartbeatAnswer>;
+  registerAgent(registration: Registration): Promise<RegisterResponse>;
+  heartbeatAgent(beat: Heartbeat): Promise<HeartbeatResponse>;
   claimTask(claim: Claim, signal: AbortSignal): Promise<TaskInfo | null>;
-  reportResult(report: Report): Promise<ReportAnswer>;
+  reportResult(report: Report): Promise<ReportResponse>;
   unregisterAgent(agent_id: string): Promise<{ readonly ok: true; readonly agent_id: string }>;
   listAgents(): Promise<{ readonly agents: readonly AgentListing[]; readonly total: number }>;
   listTasks(
@@ -142,7 +142,7 @@ export type Gateway = {
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
 };
 
-/** The codes with which the gateway itself says no. Which status each becomes is known to http alone. */
+/** The codes of the gateway's own refusals. Only http knows which status each becomes. */
 export type GatewayCode =
   | 'task_not_found'
   | 'agent_not_found'
@@ -152,7 +152,7 @@ export type GatewayCode =
   | 'validation_failed'
   | 'busy';
 
-/** A "no" of the gateway: a stable code and one sentence a person can act on. */
+/** A refusal of the gateway: a stable code and one sentence a person can act on. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: GatewayCode;

@@ -1,7 +1,7 @@
-/** The little the gateway says while it works. The real one is pino's; secrets are redacted there. */
+/** What the gateway writes to its log. The real one is pino, behind a redactor that removes secrets. */
 export type Log = {
-  debug(facts: object, message: string): void;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 };

@@ -1,11 +1,11 @@
 /**
- * The port through which an assignment travels to an agent (`pushTask` of the agent's contract).
- * A push never throws and never settles a task: it only tells what became of the attempt.
+ * The port through which an assignment reaches an agent (`pushTask` of the agent's contract). A push never throws and
+ * never settles a task: it only returns what became of the attempt.
  */
 import type { TaskInfo } from '../domain/task.ts';
 
 export type Push = {
-  /** The agent's registered URL, used exactly as it was given. */
+  /** The agent's registered URL, used exactly as registered. */
   readonly endpoint: string;
   readonly task: TaskInfo;
   /** Seconds until the task's deadline, sent as `task-remaining`. */
@@ -17,9 +17,9 @@ export type Push = {
 /**
  * What became of a push.
  * - acknowledged: a 2xx status line, or 409 ("I have it").
- * - untaken: it is known that the agent did not take the task. `busy` (429, 503) may go to another agent at once;
- *   `leave` (410) says the agent is offline until it registers or beats.
- * - unknown: everything else; the agent may have the task.
+ * - untaken: the agent certainly did not take the task. After `busy` (429, 503) the task may go to another agent at
+ *   once; `leave` (410) means that the agent is offline until it registers or sends a heartbeat.
+ * - unknown: everything else. The agent may have the task.
  */
 export type PushOutcome =
   | { readonly kind: 'acknowledged'; readonly status: number }
@@ -39,8 +39,8 @@ export type PushOutcome =
     };
 
 export type Pusher = {
-  /** Sends one attempt. The signal abandons it: the outcome is then unknown, or untaken if nothing had been written. */
+  /** Sends one attempt. When the signal fires: unknown, or untaken if nothing had been written. */
   push(push: Push, signal: AbortSignal): Promise<PushOutcome>;
-  /** Closes every connection. Twice is fine. */
+  /** Closes every connection. Idempotent. */
   close(): Promise<void>;
 };

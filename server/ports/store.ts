@@ -1,36 +1,50 @@
 /**
- * The store port: what the gateway asks of a store. Two engines keep it, one conformance suite judges both.
+ * The store port: what the gateway needs of a store. Two engines implement it; one conformance suite tests both.
  *
- * Promises an engine makes
- * 1. A commit is all or nothing. Conflict is an answer; an outage is `StoreUnavailable`, its outcome unknown.
- * 2. `commit()` resolves when it is durable, and nobody is shown what is not: `get`, `list`, `standing`, `touch`, `feed`
- *    and `watch` hold a value back until the last commit that touched it is durable. `changes` does not: it only ranks.
- * 3. What one call was answered, every later call on any replica sees.
- * 4. A revision is the id of the commit that wrote the value and is never reused.
- * 5. For each tag the engine keeps the agents that may take one more. A grant holds only while the agent's
- *    registration is the one that was matched and it holds fewer slots than its limit.
- * 6. What is due is taken with a lease; a commit that names a lease fails if the entry was re-timed since.
- * 7. What was submitted is written once and apart; open tasks in memory are the small state only.
+ * What every engine promises
+ * 1. A commit is all or nothing. A conflict is a result. An outage throws `StoreUnavailable`; whether the commit was
+ *    applied is then unknown.
+ * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
+ *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is durable.
+ *    `readAgentChanges` does not wait: its data only ranks agents.
+ * 3. What one call has returned, every later call on any replica sees.
+ * 4. A revision is the id of the commit that wrote the value, and is never reused.
+ * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent has the
+ *    registration that was matched and holds fewer slots than its limit.
+ * 6. Due entries are taken with a lease. A commit that names a lease fails if the entry was re-timed since.
+ * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
  * 8. `nowMs()` is the only wall clock.
- * 9. Retention follows that clock, in bounded turns, never by scanning all.
+ * 9. Retention follows that clock, in bounded turns, and never scans everything.
+ *
+ * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.
  */
 import type { AgentRecord, Contact } from '../domain/agent.ts';
 import type { TaskInput, TaskState } from '../domain/task.ts';
 
 /** The id of the commit that wrote a value. Compared for equality, never ordered. */
 export type Revision = string;
-/** A position in a session's feed, `<ms>-<n>`, rising within the session and never issued twice. */
+/** A position in a session's feed, `<ms>-<n>`. It rises within the session and is never issued twice. */
 export type Cursor = string;
-/** Names what a due entry or a watcher is about. */
+/** Names the task or agent that a due entry or a watcher is about. */
 export type Ref = `task:${string}` | `agent:${string}`;
-/** Proof that a due entry was handed to this replica. */
+/** Proof that a due entry was handed to this dispatcher. */
 export type Lease = string;
 
-/** What was first sent under an idempotency key. */
+/** The ref of a task. */
+export function taskRef(request_id: string): Ref {
+  return `task:${request_id}`;
+}
+
+/** The ref of an agent. */
+export function agentRef(agent_id: string): Ref {
+  return `agent:${agent_id}`;
+}
+
+/** The first submission under an idempotency key. */
 export type KeyRecord = {
   readonly request_id: string;
   readonly fingerprint: string;
-  /** Epoch seconds, as first answered. */
+  /** Epoch seconds, as in the first response. */
   readonly create_time: number;
 };
 
@@ -45,19 +59,19 @@ export type Kinds = {
 /** A value with the revision it was read at. */
 export type Stored<T> = { readonly value: T; readonly revision: Revision };
 
-/** One write: the revision the value must still have, and the value, or null to remove it. */
+/** One write: the revision that the stored value must still have, and the new value; null removes it. */
 export type Write = {
   [K in keyof Kinds]: {
     readonly kind: K;
     readonly id: string;
     readonly expect: Revision | 'absent' | 'any';
     readonly value: Kinds[K] | null;
-    /** For keys: how long the value is kept, from the commit, by the store's clock. */
+    /** For keys: how long the value is kept, counted from the commit by the store's clock. */
     readonly keepMs?: number;
   };
 }[keyof Kinds];
 
-/** A slot of an agent, held by (agent, request_id): granting or releasing twice is harmless. */
+/** Takes or releases an agent's slot for a task. Both are idempotent: a slot is held by (agent_id, request_id). */
 export type SlotChange =
   | {
       readonly op: 'grant';
@@ -67,7 +81,7 @@ export type SlotChange =
     }
   | { readonly op: 'release'; readonly agent_id: string; readonly request_id: string };
 
-/** Joining needs the task's tags and its age (oldest waiters come first); leaving twice is harmless. */
+/** Joins or leaves the waiting tasks. The oldest task is offered first; leaving is idempotent. */
 export type WaitChange = {
   readonly op: 'join' | 'leave';
   readonly request_id: string;
@@ -76,9 +90,9 @@ export type WaitChange = {
 };
 
 /**
- * Re-times a due entry; null removes it, and either ends its lease. `held` leaves it with the lease's holder, hidden
- * for another 1.5 s: the push that this commit allows runs under it. A named lease must still be the entry's.
- * `unlessHeld` leaves the entry as it is while its lease hides it: somebody looks at it already.
+ * Re-times a due entry; null removes it. Both end its lease. `held` keeps the entry with the lease's holder and hides it
+ * for another 1.5 s: the push that this commit allows runs under that lease. A named lease must still be the entry's.
+ * `unlessHeld` leaves the entry alone while a lease hides it: its holder looks at it already.
  */
 export type DueChange =
   | { readonly ref: Ref; readonly atMs: number; readonly unlessHeld: true; readonly lease?: never }
@@ -90,81 +104,84 @@ export type DueChange =
     }
   | { readonly ref: Ref; readonly atMs: 'held'; readonly lease: Lease; readonly unlessHeld?: never };
 
-/** The writes of one transition: applied together or not at all. */
+/** The writes of one commit: applied together or not at all. */
 export type Batch = {
   readonly writes: readonly Write[];
   readonly slots?: readonly SlotChange[];
-  /** Refused, naming an agent, while an agent with one of these tags could take one more: with abandon and wait. */
+  /** Conflict `free_agent` while an agent with one of these tags has a free slot. Used to abandon and to wait. */
   readonly noneFree?: readonly string[];
   /**
-   * Whenever an agent comes to have more room (release, register, limit raised) and a waiter shares a tag with it, the
-   * agent becomes due at once. The task's state says `waiting` too, so that a start can rebuild the waiters.
+   * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting task, the agent
+   * becomes due at once. The task's state has `waiting` too, so that a start can rebuild the waiting tasks.
    */
   readonly wait?: WaitChange;
   readonly due?: readonly DueChange[];
-  /** A `task_done` for the session's feed; its cursor is assigned in this commit. */
+  /** A `task_done` for the session's feed. This commit assigns its cursor. */
   readonly event?: { readonly session: string; readonly request_id: string };
-  /** A task that ended without its agent's report, to be told to that agent for ten minutes. */
+  /** A task that settled without its agent's report. It is listed for that agent for ten minutes. */
   readonly unreported?: { readonly agent_id: string; readonly request_id: string };
-  /** Refused as `full` when this commit would lead to more open tasks, or more agents, than this. */
+  /** Conflict `full` when this commit would lead to more open tasks, or more agents, than this. */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
-  /** Store time after which the commit must not be applied: its caller was told 503 by then. */
+  /** Store time after which the commit must not be applied: its caller has a 503 by then. */
   readonly notAfterMs?: number;
 };
 
-/** What became of a commit. Conflict is an answer: read again, decide again. */
-export type CommitResult =
-  | { readonly ok: true; readonly revision: Revision }
+/** What became of a commit. A conflict is a result, not an error: read again, decide again. */
+export type CommitResult = { readonly ok: true; readonly revision: Revision } | CommitConflict;
+
+/** Why a batch was not applied. */
+export type CommitConflict =
   | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'full' }
   | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
 
-/** An agent as it stands: its record and what the engine counts for it. */
+/** An agent's record and what the engine counts for it. */
 export type AgentStatus = {
   readonly record: AgentRecord;
   readonly revision: Revision;
-  /** Slots it holds: its tracked tasks. */
+  /** How many slots it holds: its running tasks. */
   readonly slots: number;
   /** Store time of its last grant, 0 before the first; not durable. */
   readonly lastGrantMs: number;
   readonly contact: Contact;
 };
 
-/** Agents that changed since a cursor; with `reset` the list is complete and replaces every earlier one. */
+/** Agents that changed since a cursor. With `reset` the list is complete and replaces every earlier one. */
 export type AgentChanges = {
   readonly reset: boolean;
   readonly changed: readonly AgentStatus[];
+  /** Ids of agents whose record was removed. */
   readonly removed: readonly string[];
   readonly cursor: string;
 };
 
-/** The listings: what is asked and what an item is. */
+/** The listings: what each is asked for and what its items are. */
 export type Lists = {
   /** The tasks that hold a slot of an agent, oldest grant first. */
   readonly slots: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
   /** Waiting tasks that share a tag, oldest first, each once. */
   readonly waiting: { ask: { readonly tags: readonly string[] }; item: { readonly request_id: string } };
-  /** All agents by id, the unregistered ones that still have a record included. */
+  /** All agents by id, including unregistered ones that still have a record. */
   readonly agents: { ask: Record<never, never>; item: AgentStatus };
-  /** Tasks, newest first by (createdMs, request_id). `place` continues a listing after this item. */
+  /** Tasks, newest first by (createdMs, request_id). `position` continues the listing after this item. */
   readonly tasks: {
     ask: { readonly session?: string; readonly agent_id?: string };
     item: { readonly request_id: string; readonly position: string };
   };
-  /** Tasks of an agent that ended without its report, in the last ten minutes, newest first. */
+  /** An agent's tasks that settled without its report in the last ten minutes, newest first. */
   readonly unreported: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
 };
 
-/** `next` continues the listing as `after`; null: there is no more. */
+/** One page of a listing. Passing `next` as `after` continues it; null: this is the last page. */
 export type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
-/** What a feed yields: first, perhaps, word that stored events were trimmed away before the reader got them. */
+/** An item of a feed. A first item with `gap` means that stored events were trimmed before the reader got them. */
 export type FeedItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly request_id: string };
 
 /**
- * What touches an agent's contact. A push that was not acknowledged is no contact, only a statistic; a registration
- * forgets the last push, because it says where the next one goes.
+ * A contact of an agent. A push that was not acknowledged is a statistic, not a contact. A registration clears the last
+ * push, because it names the endpoint of the next one.
  */
 export type Touch =
   | { readonly by: 'beat' | 'call' | 'register' }
@@ -175,22 +192,22 @@ export type Touch =
       readonly error: string | null;
     };
 
-/** How long ended things are kept. */
+/** How long settled tasks and their events are kept. */
 export type Retention = {
-  /** A task and its event, from its end. */
+  /** A task and its event, counted from when the task settled. */
   readonly keepTasksMs: number;
-  /** Events of one session; beyond that the oldest go. */
+  /** Events of one session; beyond that the oldest are trimmed. */
   readonly sessionEventsMax: number;
 };
 
 /** The port. Every method but `nowMs` and `close` may throw `StoreUnavailable`. */
 export type Store = {
-  /** Milliseconds since the Unix epoch by the store's clock; never falls while the process lives. */
+  /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
   nowMs(): number;
   get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
-  /** Agents that changed (record, slots, load or contact statistics) since a cursor; null asks for all. */
+  /** Agents that changed (record, slots, load or contact statistics) since a cursor; null returns all. */
   readAgentChanges(after: string | null): Promise<AgentChanges>;
   list<Q extends keyof Lists>(
     query: Q,
@@ -198,39 +215,40 @@ export type Store = {
     page: { readonly after?: string; readonly limit: number },
   ): Promise<Page<Lists[Q]['item']>>;
   commit(batch: Batch): Promise<CommitResult>;
-  /** Takes what is due, hidden from everybody else for 1.5 s. Calling it is what "sweeping" means. */
+  /** Takes due entries and hides them from every other dispatcher for 1.5 s. Calling it counts as sweeping. */
   takeDue(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
-  /** Hides entries this replica holds for another 1.5 s. A ref whose lease is not the named one is left alone. */
+  /** Hides entries for another 1.5 s. An entry whose lease is not the named one is left alone. */
   renewLeases(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
   /**
-   * Notes a contact, not durable and to a quarter of a second, and tells how the agent stands then; undefined when it has
-   * no record.
+   * Records a contact and returns the agent's status after it; undefined when it has no record. Not durable, and
+   * exact to a quarter of a second.
    */
   touch(agent_id: string, touch: Touch): Promise<AgentStatus | undefined>;
   /**
-   * A session's stored events after a cursor, then live ones: no gap, no repeat. A cursor that is not stored in this
-   * session gets everything. Ends when the signal fires; throws `FeedTrimmed` when the reader's place is trimmed away.
+   * Yields a session's stored events after a cursor, then live ones, with no gap and no repeat. A cursor that is not
+   * stored in this session yields everything. Ends when the signal fires. Throws `FeedTrimmed` when the events the
+   * reader needs next were trimmed.
    */
   feed(session: string, after: Cursor | null, signal: AbortSignal): AsyncIterable<FeedItem>;
   /**
-   * Hints that something changed: look, don't trust. The first comes at once, then after every change and once after
-   * any deafness. Never rests on a change that is not durable. Ends when the signal fires.
+   * Yields when something may have changed; the caller must look for itself. The first yield comes at once, then one
+   * after every durable change, and one after notifications may have been lost. Ends when the signal fires.
    */
   watch(topic: Ref | 'due', signal: AbortSignal): AsyncIterable<void>;
-  /** Removes at most `limit` things that are past their retention; says how many went. */
+  /** Removes at most `limit` things that are past their retention; returns how many. */
   trim(retention: Retention, limit: number): Promise<number>;
   /** Whether commits can succeed now, and if not why. */
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
-  /** Lets what is under way finish, then lets go of everything. Twice is fine. */
+  /** Lets work under way finish, then releases everything. Idempotent. */
   close(): Promise<void>;
 };
 
-/** The store cannot answer. Whether a commit was applied is unknown. */
+/** The store cannot reply. Whether a commit was applied is unknown. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** A feed's reader was so slow that its place was trimmed away; it may read again from its cursor. */
+/** A feed's reader fell so far behind that its next events were trimmed. It may read again from its cursor. */
 export class FeedTrimmed extends Error {
   override readonly name = 'FeedTrimmed';
 }

@@ -11,7 +11,7 @@ import { createTaskState, dueMs } from '../../server/domain/task.ts';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
-import { batchFor } from '../../server/gateway/commit-step.ts';
+import { batchFor } from '../../server/gateway/task-batch.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../harness/silent-log.ts';

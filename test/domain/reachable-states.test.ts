@@ -8,7 +8,7 @@
 import { describe, expect, test } from 'vitest';
 import { step, type Trigger } from '../../server/domain/step.ts';
 import { createTaskState, isSettled, mayBeTaken, type TaskState } from '../../server/domain/task.ts';
-import { batchFor } from '../../server/gateway/commit-step.ts';
+import { batchFor } from '../../server/gateway/task-batch.ts';
 import { tellFigure } from '../bench/figure.ts';
 
 const STEPS = 8;
@@ -215,7 +215,7 @@ describe('whatever two tasks and two agents can come to', () => {
     tellFigure('reach:states', states, 'states');
     tellFigure('reach:steps', steps, 'steps');
     expect(frontier).toBeGreaterThan(0);
-  });
+  }, 120_000);
 
   for (const [fault, { rule, decide }] of Object.entries(WRONG)) {
     const title = `would not pass if ${fault}`;

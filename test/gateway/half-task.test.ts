@@ -21,7 +21,7 @@ describe.each(STORES)('half a task in %s', (_name, openStore) => {
     const reading = readTask(store, 't1');
     await expect(reading).rejects.toThrow(StoreUnavailable);
     await expect(reading).rejects.toThrow(
-      /damaged: it has the (input|state) of task t1 and not its (state|input)/,
+      /damaged: it has the (input|state) of task t1 but not its (state|input)/,
     );
     await store.close();
   });

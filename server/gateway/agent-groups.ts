@@ -1,0 +1,105 @@
+/**
+ * Agents grouped by equal tag sets. Each group keeps its free agents in ranking order, and each tag knows its groups. So
+ * a match looks at the groups that share a tag, not at the agents: its cost grows with the number of distinct tag sets.
+ */
+import BTreeModule from 'sorted-btree';
+import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
+
+const BTree = BTreeModule.default;
+
+/** The free agents of one group, best first. */
+export type FreeAgents = InstanceType<typeof BTree<Candidate, true>>;
+
+export type AgentGroups = {
+  get(agent_id: string): Candidate | undefined;
+  put(candidate: Candidate): void;
+  remove(agent_id: string): void;
+  clear(): void;
+  /** The free agents of each group that shares a tag, with the number of tags it shares. */
+  share(tags: readonly string[]): Iterable<readonly [FreeAgents, number]>;
+};
+
+type Group = {
+  readonly key: string;
+  readonly tags: readonly string[];
+  readonly free: FreeAgents;
+  size: number;
+};
+type Entry = { readonly candidate: Candidate; readonly group: Group };
+
+/** Creates it without agents. */
+export function createAgentGroups(): AgentGroups {
+  const entries = new Map<string, Entry>();
+  const groups = new Map<string, Group>();
+  const groupsByTag = new Map<string, Set<Group>>();
+
+  function findGroup(agentTags: readonly string[]): Group {
+    const tags = [...new Set(agentTags)].sort();
+    const key = JSON.stringify(tags);
+    const existing = groups.get(key);
+    if (existing) return existing;
+    const free = new BTree<Candidate, true>(undefined, compareCandidates);
+    const group: Group = { key, tags, free, size: 0 };
+    groups.set(key, group);
+    for (const tag of tags) {
+      const sharing = groupsByTag.get(tag) ?? new Set();
+      groupsByTag.set(tag, sharing.add(group));
+    }
+    return group;
+  }
+
+  function removeGroup(group: Group): void {
+    groups.delete(group.key);
+    for (const tag of group.tags) {
+      const sharing = groupsByTag.get(tag);
+      sharing?.delete(group);
+      if (sharing?.size === 0) groupsByTag.delete(tag);
+    }
+  }
+
+  function remove(agent_id: string): void {
+    const entry = entries.get(agent_id);
+    if (!entry) return;
+    entries.delete(agent_id);
+    if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
+    entry.group.size -= 1;
+    if (entry.group.size === 0) removeGroup(entry.group);
+  }
+
+  return {
+    get: (agent_id) => entries.get(agent_id)?.candidate,
+    remove,
+    put(candidate) {
+      const { agent_id, agent_tags } = candidate.record;
+      remove(agent_id);
+      const group = findGroup(agent_tags);
+      group.size += 1;
+      entries.set(agent_id, { candidate, group });
+      if (isFree(candidate)) group.free.set(candidate, true);
+    },
+    clear() {
+      entries.clear();
+      groups.clear();
+      groupsByTag.clear();
+    },
+    share(tags) {
+      const shared = new Map<FreeAgents, number>();
+      for (const tag of new Set(tags)) {
+        for (const { free } of groupsByTag.get(tag) ?? []) shared.set(free, (shared.get(free) ?? 0) + 1);
+      }
+      return shared;
+    },
+  };
+}
+
+/** The best free agent of a group that is not excluded. */
+export function firstFree(
+  free: FreeAgents,
+  excluded: ReadonlySet<string> | undefined,
+): Candidate | undefined {
+  if (!excluded || excluded.size === 0) return free.minKey();
+  for (const candidate of free.keys()) {
+    if (!excluded.has(candidate.record.agent_id)) return candidate;
+  }
+  return undefined;
+}
