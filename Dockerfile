@@ -1,4 +1,4 @@
-# The gateway in a container. It runs the sources as they are; the only step is installing what they need.
+# The gateway in a container. It runs the sources as they are; the only build step installs the dependencies.
 #
 #   docker build -t task-gateway .
 #   docker run -p 8080:8080 -v task-gateway:/data -e GATEWAY_AUTH=… -e ADMIN_AUTH=… task-gateway
@@ -17,7 +17,7 @@ USER node
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 STORE=sqlite:/data/gateway.db
 VOLUME /data
 EXPOSE 8080
-# Alive, not ready: a gateway whose store is away must not be ended for it.
+# Liveness, not readiness: an outage of the store is no reason to restart the gateway.
 HEALTHCHECK --interval=5s --timeout=2s --start-period=15s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--import", "./server/node-version.js", "server/main.ts"]

@@ -1,9 +1,11 @@
 /**
- * Puts a running gateway together from its settings: store, pusher, gateway, duties, server; and takes it apart again
- * in the order that loses nothing. Sees everything, decides nothing.
+ * Composes a running gateway from its configuration: store, pusher, gateway, HTTP server and background
+ * duties; and stops them in an order in which no accepted work is lost. This is the only file that knows all
+ * the parts.
  */
 import type { AddressInfo } from 'node:net';
 import type { Config } from './config/config.ts';
+import { FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import { openRedisStore } from './engines/redis/open.ts';
@@ -19,27 +21,22 @@ import { createIds, random } from './system/ids.ts';
 export type RunningGateway = {
   readonly address: AddressInfo;
   /**
-   * Readiness says 503, nobody new is let in, long polls are answered, streams end with a time to come back, pushes
-   * under way get two seconds, what is committed is written. Within the configured time; twice is fine.
+   * Shuts down within the configured time: `/readyz` responds 503, new connections are refused, long polls
+   * get their response, event streams end with a time to reconnect, pushes in progress get the grace period,
+   * and everything committed is written. Idempotent.
    */
   stop(): Promise<void>;
 };
 
-/** Longest time a task may stay open, whatever its `timeout` says. */
-const TIMEOUT_MAX_MS = 7 * 24 * 3_600_000;
-/** An idempotency key answers repeats for so long. */
-const KEEP_KEYS_MS = 24 * 3_600_000;
-/** Pushes under way at once. */
-const PUSHES_MAX = 5_000;
-/** Of a shutdown's time, the share that callers and pushes get to finish by themselves. */
+/** The share of a shutdown's time that requests and pushes in progress get to finish. */
 const GRACE_SHARE = 0.4;
 
-/** Opens the store and starts everything over it; rejects with one sentence when it cannot. */
+/** Opens the store and starts everything on it. Rejects with an error whose message is for people. */
 export async function composeGateway(config: Config, log: Log): Promise<RunningGateway> {
   const clock = createClock();
   const store = await openStore(config, clock, log);
   try {
-    return await startOver(store, clock, config, log);
+    return await startOnStore(store, clock, config, log);
   } catch (error) {
     await store.close();
     throw error;
@@ -61,7 +58,7 @@ async function openStore(
   }
 }
 
-async function startOver(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
+async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
   const pusher = createPusher({ clock, ...config.push });
   const { gateway, duties } = createGateway({
     store,
@@ -71,11 +68,9 @@ async function startOver(store: Store, clock: Clock, config: Config, log: Log): 
     pusher,
     log,
     limits: {
-      timeoutMaxMs: TIMEOUT_MAX_MS,
+      ...FIXED_LIMITS,
       openTasksMax: config.openTasksMax,
-      keepKeysMs: KEEP_KEYS_MS,
       agentsMax: config.agentsMax,
-      pushesMax: PUSHES_MAX,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
   });
@@ -90,7 +85,7 @@ async function startOver(store: Store, clock: Clock, config: Config, log: Log): 
       connectionsMax: config.connectionsMax,
     },
     settings: {
-      isAgentAuthRequired: config.agentAuthRequired,
+      isAgentAuthRequired: config.isAgentAuthRequired,
       corsOrigins: config.corsOrigins,
       pingIntervalMs: config.pingIntervalMs,
     },
@@ -99,12 +94,12 @@ async function startOver(store: Store, clock: Clock, config: Config, log: Log): 
     log,
   });
   const address = await http.listen({ host: config.host, port: config.port });
-  const running = startDuties({ duties, store, clock, log });
+  const runningDuties = startDuties({ duties, store, clock, log });
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;
     const drained = http.drain(graceMs);
-    await running.stop();
+    await runningDuties.stop();
     await Promise.all([drained, duties.drainPushes(graceMs)]);
     await pusher.close();
     await store.close();

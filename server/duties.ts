@@ -1,21 +1,29 @@
 /**
- * Drives the gateway's background duties on the real clock: takes what is due when the store hints or a quarter of a
- * second has passed, renews leases every 0.4 s, trims what is past its retention. An outage of the store is logged
- * once and waited out; nothing here ends but by `stop()`.
+ * Runs the gateway's background duties on the real clock, in five loops that end only by `stop()`:
+ *
+ *   watch      wakes the dispatch loop at each notification of the store
+ *   wake       wakes it every 250 ms too, with or without a notification
+ *   dispatch   takes due entries until there are none, then waits to be woken
+ *   renew      renews the leases of pushes in progress
+ *   trim       removes what is past its retention, every second
+ *
+ * An error pauses its loop for 250 ms. An outage of the store is logged once when it begins and once when it
+ * is over; any other error is a defect and is logged each time.
  */
+import { yieldToEventLoop } from './async/waiting.ts';
 import type { Duties } from './gateway/gateway.ts';
 import type { Clock } from './ports/clock.ts';
+import { STORE_LIMITS } from './ports/limits.ts';
 import type { Log } from './ports/log.ts';
 import { type Store, StoreUnavailable } from './ports/store.ts';
 
-/** Without a hint, what is due is looked for this often; also what other replicas count as sweeping. */
-const LOOK_EVERY_MS = 250;
-const KEEP_EVERY_MS = 400;
+/** Also the longest pause between two sweeps of a replica that has nothing to do. */
+const WAKE_EVERY_MS = 250;
 const TRIM_EVERY_MS = 1_000;
-const OUTAGE_PAUSE_MS = 250;
+const PAUSE_AFTER_ERROR_MS = 250;
 
 export type RunningDuties = {
-  /** Ends all loops and waits for the turn under way. Twice is fine. */
+  /** Stops all loops; resolves when the work in progress is finished. Idempotent. */
   stop(): Promise<void>;
 };
 
@@ -24,67 +32,67 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
   const { duties, store, clock, log } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
-  let hint = Promise.withResolvers<void>();
+  let woken = Promise.withResolvers<void>();
+  let inOutage = false;
 
-  async function listen(): Promise<void> {
+  async function watchStore(): Promise<void> {
     while (!signal.aborted) {
-      await untilOutage('watching for what is due', async () => {
-        for await (const _hint of store.watch('due', signal)) hint.resolve();
+      await runOrPause('watching for due entries', async () => {
+        for await (const _notification of store.watch('due', signal)) woken.resolve();
       });
     }
   }
 
   async function dispatch(): Promise<void> {
     while (!signal.aborted) {
-      hint = Promise.withResolvers<void>();
-      const taken = (await untilOutage('taking what is due', () => duties.turn())) ?? 0;
+      // Renewed before the work: a notification that arrives during the work is not lost.
+      woken = Promise.withResolvers<void>();
+      const taken = (await runOrPause('taking due entries', () => duties.turn())) ?? 0;
       if (taken > 0) continue;
-      await hint.promise;
+      await woken.promise;
     }
   }
 
-  async function repeat(name: string, everyMs: number, duty: () => Promise<unknown>): Promise<void> {
+  async function repeat(name: string, everyMs: number, work: () => Promise<unknown>): Promise<void> {
     while (!signal.aborted) {
       await clock.sleep(everyMs, signal);
-      if (!signal.aborted) await untilOutage(name, duty);
+      if (!signal.aborted) await runOrPause(name, work);
     }
   }
 
-  let inOutage = false;
-
-  /** An outage is told once when it begins and once when it is over; anything else is a fault of ours and told in full. */
-  async function untilOutage<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
+  /** Returns what the work returns; after an error logs it, pauses and returns undefined. */
+  async function runOrPause<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
-      const done = await work();
-      if (inOutage) log.info({}, 'the store answers again');
+      const result = await work();
+      if (inOutage) log.info({}, 'the store is available again');
       inOutage = false;
-      return done;
+      return result;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) log.error({ err: error }, `${name} failed`);
       else if (!inOutage) log.error({ err: error }, `${name}: the store is not available`);
       inOutage ||= error instanceof StoreUnavailable;
-      await clock.sleep(OUTAGE_PAUSE_MS, signal);
+      await clock.sleep(PAUSE_AFTER_ERROR_MS, signal);
       return undefined;
     }
   }
 
   const loops = [
-    listen(),
+    watchStore(),
     dispatch(),
-    repeat('looking for what is due', LOOK_EVERY_MS, async () => hint.resolve()),
-    repeat('renewing leases', KEEP_EVERY_MS, () => duties.renewLeases()),
+    repeat('waking the dispatch loop', WAKE_EVERY_MS, async () => woken.resolve()),
+    repeat('renewing leases', STORE_LIMITS.renewLeaseEveryMs, () => duties.renewLeases()),
     repeat('trimming', TRIM_EVERY_MS, () => trimAll(duties, signal)),
   ];
   return {
     async stop() {
       stopping.abort('stopping');
-      hint.resolve();
+      woken.resolve();
       await Promise.all(loops);
     },
   };
 }
 
-/** Bounded turns until nothing is past its time; other work gets its turn in between. */
+/** Trims in bounded steps until nothing is past its retention, and lets other work run between the steps. */
 async function trimAll(duties: Duties, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && (await duties.trim()) > 0) await new Promise((resolve) => setImmediate(resolve));
+  while (!signal.aborted && (await duties.trim()) > 0) await yieldToEventLoop();
 }

@@ -1,23 +1,24 @@
-/** What is said when the gateway is up: where it is, where its document is, and a line to paste. */
+/** The message of a gateway that has started: its URL, its document, and a command to submit a first task. */
 import type { AddressInfo } from 'node:net';
-import { type Config, DEFAULT_GATEWAY_AUTH } from './config/config.ts';
+import type { Config } from './config/config.ts';
+import { DEFAULT_GATEWAY_AUTH } from './config/settings.ts';
 import { describeAddress } from './engines/redis/address.ts';
 
-export type StartMessage = {
-  /** For a terminal; with the random admin secret, if there is one. */
-  readonly forPeople: string;
-  /** For the log, without any secret. */
-  readonly facts: { readonly url: string; readonly openapi: string; readonly curl: string };
-  /** One JSON line with the random admin secret; null when it was configured. */
-  readonly adminSecret: string | null;
+export type StartupMessage = {
+  /** For a terminal. Contains the administrator's secret when it was generated for this run. */
+  readonly terminalText: string;
+  /** For the log. Contains no secret. */
+  readonly logFields: { readonly url: string; readonly openapi: string; readonly curl: string };
+  /** One line of JSON with the generated secret of the administrator; null when the secret was configured. */
+  readonly adminSecretLine: string | null;
 };
 
-/** Describes a gateway that listens. The curl line works as it is in the shell that started it. */
-export function describeStart(config: Config, address: AddressInfo): StartMessage {
+/** Builds the message. The curl command works unchanged in the shell that started the gateway. */
+export function buildStartupMessage(config: Config, address: AddressInfo): StartupMessage {
   const url = `http://${describeHost(config.host, address)}:${address.port}`;
   const openapi = `${url}/openapi.json`;
-  const curl = describeSubmit(url, config.gatewayAuth[0] === DEFAULT_GATEWAY_AUTH);
-  const secret = config.adminAuthIsRandom ? (config.adminAuth[0] ?? null) : null;
+  const curl = buildSubmitCommand(url, config.gatewayAuth[0] === DEFAULT_GATEWAY_AUTH);
+  const secret = config.isAdminAuthRandom ? (config.adminAuth[0] ?? null) : null;
   const lines = [
     '',
     `  Task Gateway   ${url}`,
@@ -32,17 +33,17 @@ export function describeStart(config: Config, address: AddressInfo): StartMessag
     '  Ctrl-C ends the gateway.',
     '',
   ];
-  const adminSecret =
+  const adminSecretLine =
     secret === null
       ? null
       : JSON.stringify({ level: 'info', msg: 'ADMIN_AUTH for this run', admin_auth: secret });
-  return { forPeople: `${lines.join('\n')}\n`, facts: { url, openapi, curl }, adminSecret };
+  return { terminalText: `${lines.join('\n')}\n`, logFields: { url, openapi, curl }, adminSecretLine };
 }
 
 function describeStore(store: Config['store']): string {
   switch (store.kind) {
     case 'memory':
-      return 'memory: (forgotten at the end)';
+      return 'memory: (tasks are lost when the gateway stops)';
     case 'sqlite':
       return `sqlite:${store.file}`;
     case 'redis':
@@ -50,14 +51,14 @@ function describeStore(store: Config['store']): string {
   }
 }
 
-/** A gateway that listens everywhere is reached at this machine's own name for itself. */
+/** The host for a URL on this machine: the loopback address when the gateway listens on all addresses. */
 function describeHost(host: string, { family }: AddressInfo): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return family === 'IPv6' && host.includes(':') ? `[${host}]` : host;
 }
 
-function describeSubmit(url: string, isDefaultSecret: boolean): string {
+function buildSubmitCommand(url: string, isDefaultSecret: boolean): string {
   const task = '"task_type":"hello","task_tags":["demo"],"payload":{"text":"你好"}';
   const body = isDefaultSecret
     ? `'{"auth":"${DEFAULT_GATEWAY_AUTH}",${task}}'`

@@ -1,24 +1,33 @@
-/** Variables that look like a setting and are none: most likely a slip, and silently without effect. */
+/** Finds variables whose name is almost that of a setting: most likely a typing error without effect. */
 
-/** A warning for each such name. */
-export function suggestSettings(names: readonly string[], known: readonly string[]): readonly string[] {
+/**
+ * Returns a warning with a suggestion for each such name.
+ *
+ * @param names the variables of the environment
+ * @param settings the variables that the gateway reads
+ */
+export function findTypos(names: readonly string[], settings: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
-    if (known.includes(name)) return [];
-    const near = known.find((one) => isNear(name.toUpperCase(), one));
-    return near === undefined ? [] : [`${name}: is no setting and has no effect; did you mean ${near}?`];
+    if (settings.includes(name)) return [];
+    const similar = settings.find((setting) => isSimilar(name.toUpperCase(), setting));
+    return similar === undefined
+      ? []
+      : [`${name}: is not a setting and has no effect; did you mean ${similar}?`];
   });
 }
 
-/** One slip in a short name, two in a long one, or the name without its last word. */
-function isNear(name: string, setting: string): boolean {
-  const slips = setting.length < 8 ? 1 : 2;
+/**
+ * Whether a name has one typing error (two in a long name), or lacks the last word or words of the setting.
+ */
+function isSimilar(name: string, setting: string): boolean {
+  const errorsMax = setting.length < 8 ? 1 : 2;
   if (name.includes('_') && setting.startsWith(`${name}_`)) return true;
-  return Math.abs(name.length - setting.length) <= slips && countSlips(name, setting) <= slips;
+  return Math.abs(name.length - setting.length) <= errorsMax && editDistance(name, setting) <= errorsMax;
 }
 
-/** Levenshtein's distance. */
-function countSlips(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, place) => place);
+/** The Levenshtein distance. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i += 1) {
     const next = [i];
     for (let j = 1; j <= right.length; j += 1) {

@@ -1,15 +1,16 @@
 /**
- * Which addresses a push may go to. Private and loopback addresses are allowed, for agents live there; what no agent
- * can be, or what hands credentials to whoever asks from inside, never is, and no setting changes that.
- * The address judged is the one that is really connected to, so a name that resolves anew cannot get around it.
+ * Which addresses a push may go to. Private and loopback addresses are allowed, because agents run there.
+ * Addresses at which no agent can listen, and addresses that give credentials to any caller inside the
+ * network, are always forbidden; no setting allows them. The address that is validated is the one the socket
+ * connects to, so a host name that resolves to another address later cannot bypass the rules.
  */
 import { isIP } from 'node:net';
-import { embeddedAddresses, holds, listNetworks, unmapAddress } from './networks.ts';
+import { buildNetworkList, containsAddress, extractIpv4Addresses, unmapAddress } from './networks.ts';
 
-/** Says why an address is forbidden, in a few words; null when a push may go there. */
-export type AddressJudge = (address: string) => string | null;
+/** Returns why an address is forbidden, in a few words, or null when a push may go there. */
+export type ValidateAddress = (address: string) => string | null;
 
-/** Never reached, the first reason that fits is told. No allow list lifts these. */
+/** Always forbidden, whatever the allow list says. The first reason that matches is the one returned. */
 const FORBIDDEN: readonly { readonly reason: string; readonly networks: readonly string[] }[] = [
   {
     reason: 'cloud metadata',
@@ -35,24 +36,29 @@ const FORBIDDEN: readonly { readonly reason: string; readonly networks: readonly
   { reason: 'reserved', networks: ['240.0.0.0/4'] },
 ];
 
-const forbiddenLists = FORBIDDEN.map(({ reason, networks }) => ({ reason, list: listNetworks(networks) }));
+const forbiddenLists = FORBIDDEN.map(({ reason, networks }) => ({
+  reason,
+  list: buildNetworkList(networks),
+}));
 
 /**
- * Creates the judge. An address must pass in each form it can be read in. `deny` goes before `allow`; an `allow` list
- * that is not empty admits nothing outside it. Throws when a network cannot be read.
+ * Creates the validation for two lists of addresses and networks. An IPv6 address that carries an IPv4
+ * address is validated as both. `deny` is checked before `allow`; a non-empty `allow` list forbids every
+ * address outside it. Throws when an entry of a list cannot be parsed.
  */
-export function createAddressJudge(lists: {
+export function createAddressValidation(lists: {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
-}): AddressJudge {
-  const allow = lists.allow.length > 0 ? listNetworks(lists.allow) : null;
-  const deny = listNetworks(lists.deny);
+}): ValidateAddress {
+  const allow = lists.allow.length > 0 ? buildNetworkList(lists.allow) : null;
+  const deny = buildNetworkList(lists.deny);
   return (text) => {
     const address = unmapAddress(text);
     if (isIP(address) === 0) return 'not an address';
-    const forms = [address, ...embeddedAddresses(address)];
-    for (const { reason, list } of forbiddenLists) if (forms.some((form) => holds(list, form))) return reason;
-    if (forms.some((form) => holds(deny, form))) return 'denied by setting';
-    return allow === null || holds(allow, address) ? null : 'not allowed by setting';
+    const forms = [address, ...extractIpv4Addresses(address)];
+    for (const { reason, list } of forbiddenLists)
+      if (forms.some((form) => containsAddress(list, form))) return reason;
+    if (forms.some((form) => containsAddress(deny, form))) return 'denied by setting';
+    return allow === null || containsAddress(allow, address) ? null : 'not allowed by setting';
   };
 }

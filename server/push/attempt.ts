@@ -1,56 +1,68 @@
 /**
- * One attempt from the dispatch to its end. Whether anything was written is decided by one fact: undici calls
- * `onRequestStart` right before the first byte goes to a connected socket, and never for a request it could not begin.
- * The attempt settles with the status line; what follows is read only so far that the connection can serve again.
+ * One push attempt, from its dispatch to its end, as the handler that undici drives:
+ *
+ *   waiting --onRequestStart--> written --status line--> responded --end of the body--> over
+ *      |                           |                         |
+ *      +------------- failure, abort or timeout -------------+--------> over
+ *
+ * undici calls `onRequestStart` right before the first byte goes to a connected socket, and never for a
+ * request that could not begin. So an attempt that fails while waiting was certainly not taken; one that
+ * fails after it was written is unknown. The outcome is final with the status line; the rest of the response
+ * is read only so that the connection can be used again. The outcome is resolved once, and the attempt is
+ * released once.
  */
 import type { Dispatcher } from 'undici';
 import type { PushOutcome } from '../ports/pusher.ts';
 import type { PushLimits } from './limits.ts';
-import { AttemptFailure, describeFailure, readAnswer, unknown, untaken } from './outcome.ts';
+import { AttemptFailure, buildUnknown, buildUntaken, classifyResponse, describeFailure } from './outcome.ts';
 
-/** What is said of an attempt that was given up while the agent could not have seen it. */
+/** The error of an attempt that was abandoned while the agent could not have seen it. */
 export const ABANDONED_EARLY = 'abandoned before anything was written';
-/** Interim answers (1xx) one attempt may send before it counts as cut. */
+const BODY_TOO_LONG = 'the rest of the response is too long';
+/** Interim responses (1xx) that one attempt may send; with more it fails. */
 const INTERIM_MAX = 100;
 
 type AttemptDeps = {
   readonly limits: PushLimits;
+  /** Abandons the attempt. */
   readonly signal: AbortSignal;
-  /** Store time, to the moment. */
+  /** Returns the store's time at the moment of the call. */
   readonly nowMs: () => number;
-  readonly settle: (outcome: PushOutcome) => void;
-  /** Called once, when the attempt holds no connection any more. */
-  readonly leave: () => void;
+  /** Called once, with the outcome. */
+  readonly resolve: (outcome: PushOutcome) => void;
+  /** Called once, when the attempt no longer uses a connection. */
+  readonly release: () => void;
 };
 
-/** One attempt as undici drives it: waiting, written, answered, over. It settles once and leaves once. */
+/** Creates the undici handler of one attempt. */
 export function createAttempt({
   limits,
   signal,
   nowMs,
-  settle,
-  leave,
+  resolve,
+  release,
 }: AttemptDeps): Dispatcher.DispatchHandler {
+  /** Null while the attempt is waiting: nothing has been written. */
   let controller: Dispatcher.DispatchController | null = null;
-  let settled = false;
+  let resolved = false;
   let timer: NodeJS.Timeout | undefined;
   let interim = 0;
   let bodyBytes = 0;
 
-  function end(outcome: PushOutcome): void {
-    if (settled) return;
-    settled = true;
+  function finish(outcome: PushOutcome): void {
+    if (resolved) return;
+    resolved = true;
     signal.removeEventListener('abort', abandon);
-    settle(outcome);
+    resolve(outcome);
   }
 
-  /** Before anything is written the answer is certain at once; the connection under way ends by itself. */
+  /** While waiting, the outcome is certain at once; a connection that is being opened ends by itself. */
   function abandon(): void {
-    if (controller) controller.abort(new AttemptFailure('abandoned before an answer'));
-    else end(untaken(ABANDONED_EARLY));
+    if (controller) controller.abort(new AttemptFailure('abandoned before a response'));
+    else finish(buildUntaken(ABANDONED_EARLY));
   }
 
-  function cutAfter(ms: number, reason: string): void {
+  function abortAfter(ms: number, reason: string): void {
     clearTimeout(timer);
     timer = setTimeout(() => controller?.abort(new AttemptFailure(reason)), ms);
     timer.unref();
@@ -59,37 +71,36 @@ export function createAttempt({
   signal.addEventListener('abort', abandon, { once: true });
   return {
     onRequestStart(started) {
-      // Abandoned meanwhile, or begun a second time: nothing is written.
-      if (settled || controller) return started.abort(new AttemptFailure(ABANDONED_EARLY));
+      // Abandoned in the meantime, or started a second time: nothing is written.
+      if (resolved || controller) return started.abort(new AttemptFailure(ABANDONED_EARLY));
       controller = started;
-      cutAfter(limits.answerWithinMs, `no answer within ${limits.answerWithinMs / 1_000} s`);
+      abortAfter(limits.responseWithinMs, `no response within ${limits.responseWithinMs / 1_000} s`);
     },
     onResponseStart(started, status, headers) {
       if (status < 200) {
         interim += 1;
-        if (interim > INTERIM_MAX) started.abort(new AttemptFailure('too many interim answers'));
+        if (interim > INTERIM_MAX) started.abort(new AttemptFailure('too many interim responses'));
         return;
       }
-      end(readAnswer(status, headers['retry-after'], nowMs()));
-      cutAfter(limits.bodyWithinMs, 'the rest of the answer is late');
+      finish(classifyResponse(status, headers['retry-after'], nowMs()));
+      abortAfter(limits.bodyWithinMs, 'the rest of the response is late');
       if (Number(headers['content-length'] ?? 0) > limits.bodyBytesMax) {
-        started.abort(new AttemptFailure('the rest of the answer is long'));
+        started.abort(new AttemptFailure(BODY_TOO_LONG));
       }
     },
     onResponseData(started, chunk) {
       bodyBytes += chunk.length;
-      if (bodyBytes > limits.bodyBytesMax)
-        started.abort(new AttemptFailure('the rest of the answer is long'));
+      if (bodyBytes > limits.bodyBytesMax) started.abort(new AttemptFailure(BODY_TOO_LONG));
     },
     onResponseEnd() {
       clearTimeout(timer);
-      leave();
+      release();
     },
     onResponseError(_started, error) {
       clearTimeout(timer);
       const text = describeFailure(error, controller !== null);
-      end(controller ? unknown(text) : untaken(text));
-      leave();
+      finish(controller ? buildUnknown(text) : buildUntaken(text));
+      release();
     },
   };
 }

@@ -1,30 +1,29 @@
-/** What bounds a push, in one place. */
+/** The limits of a push, in one place. All have defaults; tests set small ones. */
 
-/** All have defaults; tests make them small. */
 export type PushLimits = {
   /** For lookup, connection and TLS handshake together. */
   readonly connectWithinMs: number;
-  /** From the request's first byte to the status line: an agent may answer when its work is done. */
-  readonly answerWithinMs: number;
-  /** For the rest of the answer. */
+  /** From the request's first byte to the status line: an agent may respond when its work is finished. */
+  readonly responseWithinMs: number;
+  /** For the rest of the response, after its status line. */
   readonly bodyWithinMs: number;
   readonly bodyBytesMax: number;
-  /** An unused connection is kept for so long, unless the agent asks for less. */
+  /** An unused connection is kept for this long, unless the agent asks for less. */
   readonly idleMs: number;
-  /** Attempts under way at once. */
-  readonly openMax: number;
-  readonly openPerOriginMax: number;
-  /** Origins with a connection at once; those without one are forgotten. */
+  /** Attempts in progress at once. */
+  readonly attemptsMax: number;
+  readonly attemptsPerOriginMax: number;
+  /** Origins with a connection at once; an origin without a connection does not count. */
   readonly originsMax: number;
 };
 
-export const LIMITS: PushLimits = {
+export const PUSH_LIMITS: PushLimits = {
   connectWithinMs: 10_000,
-  answerWithinMs: 300_000,
+  responseWithinMs: 300_000,
   bodyWithinMs: 2_000,
   bodyBytesMax: 65_536,
   idleMs: 4_000,
-  openMax: 20_000,
-  openPerOriginMax: 5_000,
+  attemptsMax: 20_000,
+  attemptsPerOriginMax: 5_000,
   originsMax: 20_000,
 };

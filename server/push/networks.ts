@@ -1,6 +1,6 @@
 /**
- * Networks and addresses as text: reading what a setting says, and finding the IPv4 address that hides in an IPv6 one.
- * Pure; `address.ts` judges with it.
+ * Networks and addresses as text: parses the value of a setting, and extracts the IPv4 addresses that an IPv6
+ * address carries. Pure functions; `address.ts` validates addresses with them.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -12,12 +12,12 @@ export type Network = {
   readonly family: 'ipv4' | 'ipv6';
 };
 
-/** Reads `10.0.0.0/8`, `10.1.2.3`, `fd00::/8`, `::1`; undefined when it is none of these. */
+/** Parses `10.0.0.0/8`, `10.1.2.3`, `fd00::/8` or `::1`; returns undefined for any other text. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', bits, ...rest] = text.split('/');
   const family = isIP(address);
   if (family === 0 || rest.length > 0 || address.includes('%')) return undefined;
-  // What is mapped is judged as the IPv4 address it is, so a mapped network would never match.
+  // Mapped addresses are compared as IPv4, so a mapped network would never match.
   if (unmapAddress(address) !== address) return undefined;
   const widthBits = family === 4 ? 32 : 128;
   if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined;
@@ -27,55 +27,60 @@ export function parseNetwork(text: string): Network | undefined {
     : undefined;
 }
 
-/** A list that answers whether an address is in one of the networks. Throws when one cannot be read. */
-export function listNetworks(texts: readonly string[]): BlockList {
+/** Builds a list of networks for `containsAddress`. Throws when an entry cannot be parsed. */
+export function buildNetworkList(texts: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of texts) {
     const network = parseNetwork(text);
-    if (!network) throw new Error(`${text} is no network: write an address or a network such as 10.0.0.0/8`);
+    if (!network) {
+      throw new Error(`${text} is not a network: write an address or a network such as 10.0.0.0/8`);
+    }
     list.addSubnet(network.address, network.prefixBits, network.family);
   }
   return list;
 }
 
-/** Whether the list holds the address. */
-export function holds(list: BlockList, address: string): boolean {
+/** Whether the address is in one of the networks. */
+export function containsAddress(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** The address as it travels: without a zone, and a mapped one (`::ffff:10.0.0.1`) as the IPv4 address it is. */
+/** The address without its zone, and a mapped address (`::ffff:10.0.0.1`) as plain IPv4. */
 export function unmapAddress(text: string): string {
   const address = text.split('%')[0] ?? '';
   if (isIP(address) !== 6) return address;
-  const groups = readGroups(address);
+  const groups = parseGroups(address);
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  return mapped ? writeIpv4(groups[6], groups[7]) : address;
+  return mapped ? formatIpv4(groups[6], groups[7]) : address;
 }
 
-/** The IPv4 addresses a packet to this IPv6 address may end at: NAT64, 6to4, Teredo, ISATAP, compatible, translated. */
-export function embeddedAddresses(address: string): readonly string[] {
+/**
+ * The IPv4 addresses that a packet to this IPv6 address can reach: by NAT64, 6to4, Teredo or ISATAP, or
+ * because the address is IPv4-compatible or IPv4-translated. Empty for any other address.
+ */
+export function extractIpv4Addresses(address: string): readonly string[] {
   if (isIP(address) !== 6) return [];
-  const groups = readGroups(address);
+  const groups = parseGroups(address);
   const [a, b, c, d, e, f, g, h] = groups;
-  const tail = writeIpv4(g, h);
+  const tail = formatIpv4(g, h);
   const leadingZeros = groups.findIndex((group) => group !== 0);
   const found: string[] = [];
   if (leadingZeros === 6) found.push(tail);
   if (leadingZeros === 4 && e === 0xffff && f === 0) found.push(tail);
   if (a === 0x64 && b === 0xff9b && c === 0) found.push(tail);
   if (a === 0x64 && b === 0xff9b && c === 1) {
-    // The prefix chosen locally is 96 or 48 bits long; with 48 the address goes around bits 64 to 71.
+    // The local prefix is 96 or 48 bits long; with 48 bits the IPv4 address skips bits 64 to 71.
     const low = (((e ?? 0) & 0xff) << 8) | ((f ?? 0) >> 8);
-    found.push(d === 0 && e === 0 && f === 0 ? tail : writeIpv4(d, low));
+    found.push(d === 0 && e === 0 && f === 0 ? tail : formatIpv4(d, low));
   }
-  if (a === 0x2002) found.push(writeIpv4(b, c));
-  if (a === 0x2001 && b === 0) found.push(writeIpv4(c, d), writeIpv4(~(g ?? 0), ~(h ?? 0)));
+  if (a === 0x2002) found.push(formatIpv4(b, c));
+  if (a === 0x2001 && b === 0) found.push(formatIpv4(c, d), formatIpv4(~(g ?? 0), ~(h ?? 0)));
   if (f === 0x5efe && (e === 0 || e === 0x200)) found.push(tail);
   return found;
 }
 
 /** The eight groups of an IPv6 address that `isIP` accepts. */
-function readGroups(address: string): readonly number[] {
+function parseGroups(address: string): readonly number[] {
   const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) =>
     [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
   );
@@ -86,6 +91,6 @@ function readGroups(address: string): readonly number[] {
   return [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16));
 }
 
-function writeIpv4(high = 0, low = 0): string {
+function formatIpv4(high = 0, low = 0): string {
   return [(high >> 8) & 0xff, high & 0xff, (low >> 8) & 0xff, low & 0xff].join('.');
 }

@@ -1,19 +1,28 @@
 /**
- * What a push came to, from the answer's status line or from the failure in its stead. The contract's table:
- * acknowledged (2xx, 409), untaken (3xx, 4xx but 408 and 409, 429 and 503 as busy, 410 as leave, nothing written), and
- * unknown for everything else. The texts are for the administrator's listing; they never hold a word of the answer.
+ * Classifies a push by the response's status line, or by the failure that came instead. The contract's table:
+ *
+ *   acknowledged   2xx, 409
+ *   untaken        nothing was written; 3xx; 4xx except 408 and 409 (429 is also `busy`, 410 also `leave`);
+ *                  503, which is also `busy`
+ *   unknown        everything else
+ *
+ * The error texts are for the administrator's listing. They never contain text that the agent sent.
  */
 import { errors } from 'undici';
 import type { PushOutcome } from '../ports/pusher.ts';
-import { ConnectRefusal } from './connector.ts';
 
-/** Nobody is made to wait longer than this on an agent's word. */
+/** A longer `Retry-After` counts as this. */
 const RETRY_AFTER_MAX_MS = 3_600_000;
 
-/** Reads a final status line (200 or above). */
-export function readAnswer(status: number, retryAfter: unknown, nowMs: number): PushOutcome {
+/**
+ * Classifies a response by its final status (200 or above).
+ *
+ * @param retryAfter the value of the `Retry-After` header, whatever the agent sent
+ * @param nowMs the store's time, to which an HTTP date in `Retry-After` is relative
+ */
+export function classifyResponse(status: number, retryAfter: unknown, nowMs: number): PushOutcome {
   if ((status >= 200 && status < 300) || status === 409) return { kind: 'acknowledged', status };
-  const retryAfterMs = readRetryAfterMs(retryAfter, nowMs);
+  const retryAfterMs = parseRetryAfterMs(retryAfter, nowMs);
   const error = describeStatus(status);
   const busy = status === 429 || status === 503;
   const untaken = busy || (status >= 300 && status < 500 && status !== 408);
@@ -22,18 +31,21 @@ export function readAnswer(status: number, retryAfter: unknown, nowMs: number): 
     : { kind: 'unknown', status, error, retryAfterMs };
 }
 
-/** Nothing was written: the agent cannot have the task. */
-export function untaken(error: string): PushOutcome {
+/** Builds the outcome of an attempt of which nothing was written: the agent cannot have the task. */
+export function buildUntaken(error: string): PushOutcome {
   return { kind: 'untaken', status: null, error, busy: false, leave: false, retryAfterMs: null };
 }
 
-/** Something may have been written and no status line came. */
-export function unknown(error: string): PushOutcome {
+/** Builds the outcome of an attempt that may have been written and got no status line. */
+export function buildUnknown(error: string): PushOutcome {
   return { kind: 'unknown', status: null, error, retryAfterMs: null };
 }
 
-/** `Retry-After` as milliseconds from now: whole seconds or an HTTP date, an hour at most; null when it says neither. */
-export function readRetryAfterMs(value: unknown, nowMs: number): number | null {
+/**
+ * Parses `Retry-After` (whole seconds or an HTTP date) into milliseconds from now, an hour at most. Returns
+ * null for any other value.
+ */
+export function parseRetryAfterMs(value: unknown, nowMs: number): number | null {
   const text = (Array.isArray(value) ? String(value[0]) : typeof value === 'string' ? value : '').trim();
   if (/^\d{1,12}$/.test(text)) return Math.min(Number(text) * 1_000, RETRY_AFTER_MAX_MS);
   if (!/^[A-Z][a-z]{2,8},? .{10,30}$/.test(text)) return null;
@@ -43,26 +55,26 @@ export function readRetryAfterMs(value: unknown, nowMs: number): number | null {
 
 function describeStatus(status: number): string {
   if (status >= 300 && status < 400) return `answered ${status}: redirects are not followed`;
-  if (status === 410) return 'answered 410: gone until it registers or beats';
+  if (status === 410) return 'answered 410: offline until it registers or sends a heartbeat';
   if (status === 429 || status === 503) return `answered ${status}: busy`;
   return `answered ${status}`;
 }
 
-/** A failure this house raised; its message is meant for people. */
+/** A failure that the gateway itself raised during an attempt. Its message is written for people. */
 export class AttemptFailure extends Error {
   override readonly name = 'AttemptFailure';
 }
 
-/** What to say of a failure, by the moment it struck: before anything was written, or after. */
+/** Describes a failure in a few words. `written`: whether the request may have reached the agent. */
 export function describeFailure(error: unknown, written: boolean): string {
-  if (error instanceof AttemptFailure || error instanceof ConnectRefusal) return error.message;
-  const code = readCode(error);
+  if (error instanceof AttemptFailure) return error.message;
+  const code = readErrorCode(error);
   const text = FAILURES[code] ?? (isTlsCode(code) ? `TLS: ${code.toLowerCase()}` : undefined);
   if (text !== undefined && !written) return text;
   if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
-    return 'the answer is not proper HTTP/1.1';
+    return 'the response is not valid HTTP/1.1';
   }
-  if (written) return 'the connection was cut before an answer';
+  if (written) return 'the connection was cut before a response';
   return code === '' ? 'no connection' : `no connection: ${code.toLowerCase()}`;
 }
 
@@ -74,9 +86,9 @@ const FAILURES: Readonly<Record<string, string>> = {
   EHOSTDOWN: 'host unreachable',
   ETIMEDOUT: 'no connection in time',
   ENOTFOUND: 'DNS: no such host',
-  EAI_AGAIN: 'DNS: no answer',
+  EAI_AGAIN: 'DNS: no response',
   ENODATA: 'DNS: no address',
-  EMFILE: 'the gateway has no file descriptor left',
+  EMFILE: 'the gateway has no file descriptors left',
   EADDRNOTAVAIL: 'no local port or address to connect from',
   UND_ERR_MAX_ORIGINS_REACHED: 'too many endpoints at once',
   UND_ERR_DESTROYED: 'the gateway is shutting down',
@@ -94,8 +106,8 @@ const FAILURES: Readonly<Record<string, string>> = {
   EPROTO: 'TLS: the handshake failed',
 };
 
-/** Codes are short words of this process' own libraries; anything else is not repeated. */
-function readCode(error: unknown): string {
+/** Error codes come from Node and its libraries. A code of any other form is not repeated. */
+function readErrorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' && /^[A-Z0-9_]{1,60}$/.test(error.code) ? error.code : '';
 }

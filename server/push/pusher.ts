@@ -1,26 +1,29 @@
 /**
- * Sends assignments to agents. One attempt is one request on one connection: never pipelined, never repeated here,
- * never redirected. Nothing is thrown and nothing is left behind: every call settles, and `close()` ends every connection.
+ * Sends assignments to agents. One attempt is one request on one connection: it is never pipelined, never
+ * repeated here, and never follows a redirect. `push()` never throws or rejects: every call resolves with an
+ * outcome, and `close()` ends every connection.
  */
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'undici';
 import type { Clock } from '../ports/clock.ts';
 import type { Push, Pusher } from '../ports/pusher.ts';
-import { createAddressJudge } from './address.ts';
+import { createAddressValidation } from './address.ts';
 import { ABANDONED_EARLY, createAttempt } from './attempt.ts';
 import { createConnector, type Resolve } from './connector.ts';
-import { LIMITS, type PushLimits } from './limits.ts';
-import { untaken } from './outcome.ts';
+import { PUSH_LIMITS, type PushLimits } from './limits.ts';
+import { buildUntaken } from './outcome.ts';
 import { createSigner, type Signer } from './signature.ts';
 
+/** An agent that asks for more with `Keep-Alive: timeout` gets this. */
 const IDLE_MAX_MS = 60_000;
+/** All headers of one response. */
 const HEADER_BYTES_MAX = 16_384;
 
 export type PusherDeps = {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** Signing secrets, the newest first; none: pushes are not signed. */
+  /** Signing secrets, the newest first; without any, pushes are not signed. */
   readonly secrets: readonly string[];
-  /** Addresses and networks; an empty `allow` allows all that may be allowed. */
+  /** Addresses and networks; an empty `allow` allows every address that can be allowed. */
   readonly allow: readonly string[];
   readonly deny: readonly string[];
   readonly limits?: Partial<PushLimits>;
@@ -28,22 +31,20 @@ export type PusherDeps = {
   readonly resolve?: Resolve;
 };
 
-/** Creates the pusher. Throws when a network of `allow` or `deny` cannot be read, and never afterwards. */
+/** Creates the pusher. Throws when an entry of `allow` or `deny` cannot be parsed. */
 export function createPusher(deps: PusherDeps): Pusher {
-  const limits = { ...LIMITS, ...deps.limits };
+  const limits = { ...PUSH_LIMITS, ...deps.limits };
   const sign = createSigner(deps.secrets);
-  const judge = createAddressJudge(deps);
-  const { connectWithinMs } = limits;
   const connector = createConnector({
-    judge,
-    connectWithinMs,
+    validateAddress: createAddressValidation(deps),
+    connectWithinMs: limits.connectWithinMs,
     ...(deps.resolve ? { resolve: deps.resolve } : {}),
   });
   const agent = new Agent({
     connect: connector.connect,
     pipelining: 1,
     allowH2: false,
-    // The attempt's own timer covers these.
+    // Off: the attempt has its own timer.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: limits.idleMs,
@@ -51,26 +52,23 @@ export function createPusher(deps: PusherDeps): Pusher {
     maxHeaderSize: HEADER_BYTES_MAX,
     maxOrigins: limits.originsMax,
   });
-  const open = createOpenCount(limits);
+  const attempts = createAttemptCounter(limits);
   let closing: Promise<void> | null = null;
 
   return {
     push(push, signal) {
-      const target = readTarget(push.endpoint);
-      if (typeof target === 'string') return Promise.resolve(untaken(target));
-      if (closing || signal.aborted) return Promise.resolve(untaken(ABANDONED_EARLY));
-      const request = writeRequest(push, sign);
-      if (typeof request === 'string') return Promise.resolve(untaken(request));
-      const refusal = open.enter(target.origin);
-      if (refusal !== null) return Promise.resolve(untaken(refusal));
-      const leave = () => open.leave(target.origin);
+      const target = parseEndpoint(push.endpoint);
+      if (typeof target === 'string') return Promise.resolve(buildUntaken(target));
+      if (closing || signal.aborted) return Promise.resolve(buildUntaken(ABANDONED_EARLY));
+      const request = buildRequest(push, sign);
+      if (typeof request === 'string') return Promise.resolve(buildUntaken(request));
+      const reached = attempts.acquire(target.origin);
+      if (reached !== null) return Promise.resolve(buildUntaken(reached));
+      const release = () => attempts.release(target.origin);
       return new Promise((resolve) => {
         const startedMs = deps.clock.monotonicMs();
         const nowMs = () => push.nowMs + deps.clock.monotonicMs() - startedMs;
-        agent.dispatch(
-          { ...target, ...request },
-          createAttempt({ limits, signal, nowMs, settle: resolve, leave }),
-        );
+        agent.dispatch({ ...target, ...request }, createAttempt({ limits, signal, nowMs, resolve, release }));
       });
     },
 
@@ -83,33 +81,39 @@ export function createPusher(deps: PusherDeps): Pusher {
 
 type Target = { readonly origin: string; readonly path: string };
 
-/** Where an endpoint is, or why it is nowhere. It was judged at registration; a record may be older than the rules. */
-function readTarget(endpoint: string): Target | string {
+/**
+ * Parses an endpoint, or returns in a few words why it cannot be used. Endpoints are validated at
+ * registration, but a stored agent may be older than the rules.
+ */
+function parseEndpoint(endpoint: string): Target | string {
   const url = URL.parse(endpoint);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    return 'the endpoint is no http(s) URL';
-  if (url.username !== '' || url.password !== '') return 'the endpoint holds credentials';
+    return 'the endpoint is not an http(s) URL';
+  if (url.username !== '' || url.password !== '') return 'the endpoint contains credentials';
   return { origin: url.origin, path: `${url.pathname}${url.search}` };
 }
 
-/** The request of the agent's contract: the whole TaskInfo, named and signed as Standard Webhooks asks. */
-function writeRequest(push: Push, sign: Signer) {
-  const body = writeBody(push.task);
+/**
+ * Builds the request of the agent's contract: the whole TaskInfo, with the headers of Standard Webhooks.
+ * Returns an error text when the task cannot be encoded.
+ */
+function buildRequest(push: Push, sign: Signer) {
+  const body = encodeBody(push.task);
   if (!body) return 'the task cannot be written as JSON';
   const id = push.task.request_id;
   const timestampSeconds = Math.floor(push.nowMs / 1_000);
   const headers = [
     ...['content-type', 'application/json', 'user-agent', 'task-gateway'],
     ...['webhook-id', id, 'webhook-timestamp', String(timestampSeconds)],
-    ...['task-remaining', writeSeconds(push.remainingSeconds), 'traceparent', writeTraceparent()],
+    ...['task-remaining', formatSeconds(push.remainingSeconds), 'traceparent', createTraceparent()],
   ];
   const signature = sign(id, timestampSeconds, body);
   if (signature !== null) headers.push('webhook-signature', signature);
   return { method: 'POST', headers, body } as const;
 }
 
-/** Payloads come from JSON and are bounded, so this succeeds; a push promises not to throw all the same. */
-function writeBody(task: Push['task']): Buffer | undefined {
+/** Payloads come from JSON and are limited in size, so this should succeed; but a push must never throw. */
+function encodeBody(task: Push['task']): Buffer | undefined {
   try {
     return Buffer.from(JSON.stringify(task));
   } catch {
@@ -117,36 +121,40 @@ function writeBody(task: Push['task']): Buffer | undefined {
   }
 }
 
-/** A decimal number, never in exponent form: milliseconds are the finest it tells. */
-function writeSeconds(seconds: number): string {
+/** Formats as a decimal number, never in exponent form, with at most three decimals. */
+function formatSeconds(seconds: number): string {
   return String(Math.max(0, Math.round(seconds * 1_000) / 1_000));
 }
 
-/** A trace that begins here (W3C trace context), marked as sampled so that the agent's own tracing decides nothing away. */
-function writeTraceparent(): string {
+/**
+ * Creates a W3C trace context for a trace that begins here. It is marked as sampled, so that an agent's
+ * tracing that follows the parent's decision records it.
+ */
+function createTraceparent(): string {
   const hex = randomBytes(24).toString('hex');
   return `00-${hex.slice(0, 32)}-${hex.slice(32)}-01`;
 }
 
-/** Counts attempts under way, in all and by origin; a refusal says which bound was met. */
-function createOpenCount(limits: PushLimits) {
+/** Counts the attempts in progress, in total and by origin. */
+function createAttemptCounter(limits: PushLimits) {
   const perOrigin = new Map<string, number>();
-  let all = 0;
+  let total = 0;
   return {
-    enter(origin: string): string | null {
+    /** Counts one more attempt; or returns in a few words which limit is reached, and counts nothing. */
+    acquire(origin: string): string | null {
       const count = perOrigin.get(origin) ?? 0;
-      if (all >= limits.openMax) return `${limits.openMax} pushes are open already`;
-      if (count >= limits.openPerOriginMax)
-        return `${limits.openPerOriginMax} pushes to this endpoint are open already`;
+      if (total >= limits.attemptsMax) return `${limits.attemptsMax} pushes are already open`;
+      if (count >= limits.attemptsPerOriginMax)
+        return `${limits.attemptsPerOriginMax} pushes to this endpoint are already open`;
       perOrigin.set(origin, count + 1);
-      all += 1;
+      total += 1;
       return null;
     },
-    leave(origin: string): void {
+    release(origin: string): void {
       const count = perOrigin.get(origin) ?? 0;
       if (count > 1) perOrigin.set(origin, count - 1);
       else perOrigin.delete(origin);
-      all -= 1;
+      total -= 1;
     },
   };
 }

@@ -1,18 +1,19 @@
 /**
- * Signs pushes as Standard Webhooks (v1) asks: HMAC-SHA256 over `id.timestamp.body`, in base64. An agent that knows
- * the secret knows that the gateway sent this body, and when.
+ * Signs pushes by Standard Webhooks (v1): HMAC-SHA256 over `id.timestamp.body`, in base64. An agent that has
+ * the secret can verify that the gateway sent this body, and when.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
-/** Signs one message; null when no secret is configured. */
+/** Signs one message; returns the value of `webhook-signature`, or null when no secret is configured. */
 export type Signer = (id: string, timestampSeconds: number, body: Buffer) => string | null;
 
 /**
- * Creates the signer. A secret is `whsec_` and base64, or any other text taken as its UTF-8 bytes. With two secrets
- * (rotation) the header carries both signatures, the newest first, so that either is right.
+ * Creates the signer. A secret is `whsec_` and base64, or any other text, which is used as its UTF-8 bytes.
+ * With two secrets (during rotation) the header contains both signatures, the newest first, so that an agent
+ * can use either.
  */
 export function createSigner(secrets: readonly string[]): Signer {
-  const keys = secrets.map(readKey);
+  const keys = secrets.map(createKey);
   if (keys.length === 0) return () => null;
   return (id, timestampSeconds, body) => {
     const head = `${id}.${timestampSeconds}.`;
@@ -24,14 +25,14 @@ export function createSigner(secrets: readonly string[]): Signer {
 
 const BASE64_PREFIX = 'whsec_';
 
-/** Imported once: with the bare bytes each signature would import them anew, which takes five times as long. */
-function readKey(secret: string): KeyObject {
+/** Created once for each secret: to sign with plain bytes takes Node five times as long. */
+function createKey(secret: string): KeyObject {
   return secret.startsWith(BASE64_PREFIX)
     ? createSecretKey(secret.slice(BASE64_PREFIX.length), 'base64')
     : createSecretKey(secret, 'utf8');
 }
 
-/** Whether a secret that opens with `whsec_` goes on as base64 and holds a key; any other secret is fine. */
+/** Whether a secret can sign: after `whsec_` there must be non-empty base64; any other text is valid. */
 export function isSigningSecret(secret: string): boolean {
   if (!secret.startsWith(BASE64_PREFIX)) return true;
   return /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/.test(

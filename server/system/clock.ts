@@ -1,13 +1,13 @@
 /**
- * The real clock: waits on Node's timers, measures on the monotonic clock. Waits of any length are right, also those
- * that a timer cannot hold.
+ * The real clock: waits with Node's timers and measures with the monotonic clock. A wait may be longer than a
+ * timer of Node can be.
  */
 import type { Clock } from '../ports/clock.ts';
 
-/** Node's timers take no more; `setTimeout` with a longer delay fires at once. */
+/** Node's longest timer; `setTimeout` with a longer delay fires at once. */
 const TIMER_MAX_MS = 2_147_483_647;
-/** A wait longer than a shutdown takes does not keep the process alive. */
-const HOLDS_PROCESS_MAX_MS = 5_000;
+/** A longer wait does not keep the process alive: a shutdown does not wait for it. */
+const KEEP_ALIVE_MAX_MS = 5_000;
 
 /** Creates the real clock. */
 export function createClock(): Clock {
@@ -19,21 +19,21 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const endMs = performance.now() + ms;
     let timer: NodeJS.Timeout;
-    const wake = (): void => {
+    const finish = (): void => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', wake);
+      signal?.removeEventListener('abort', finish);
       resolve();
     };
-    const arm = (leftMs: number): void => {
-      timer = setTimeout(() => check(), Math.min(Math.ceil(leftMs), TIMER_MAX_MS));
-      if (leftMs > HOLDS_PROCESS_MAX_MS) timer.unref();
+    const start = (remainingMs: number): void => {
+      timer = setTimeout(() => onTimer(), Math.min(Math.ceil(remainingMs), TIMER_MAX_MS));
+      if (remainingMs > KEEP_ALIVE_MAX_MS) timer.unref();
     };
-    const check = (): void => {
-      const leftMs = endMs - performance.now();
-      if (leftMs > 0) arm(leftMs);
-      else wake();
+    const onTimer = (): void => {
+      const remainingMs = endMs - performance.now();
+      if (remainingMs > 0) start(remainingMs);
+      else finish();
     };
-    signal?.addEventListener('abort', wake, { once: true });
-    arm(ms);
+    signal?.addEventListener('abort', finish, { once: true });
+    start(ms);
   });
 }

@@ -1,11 +1,11 @@
-/** Real names and real chance, from the system's random source. */
+/** Real ids and real random numbers. */
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import type { Ids, Random } from '../ports/clock.ts';
 
 /**
- * Creates the source of names: UUIDv7 for tasks (opaque to clients, §2.1), 96 random bits for registrations. Within a
- * process the tasks' names rise, also within a millisecond, where UUIDv7 alone is in no order: a store that keeps rows
- * by name then appends.
+ * Creates the source of ids: UUIDv7 for tasks, 96 random bits for registrations. The task ids of one process
+ * ascend, also within a millisecond, where UUIDv7 alone has no order; so a store that orders its rows by id
+ * appends.
  */
 export function createIds(): Ids {
   let last = '';
@@ -23,11 +23,11 @@ export function createIds(): Ids {
 const TAIL_DIGITS = 12;
 const TAIL_MAX = 16 ** TAIL_DIGITS - 1;
 
-/** The name behind this one; the random tail leaves room for more than any process can make. */
+/** The next id in order. The random tail has room for more ids than a process can create in a millisecond. */
 function nextAfter(id: string): string {
   const tail = Math.min(TAIL_MAX, Number.parseInt(id.slice(-TAIL_DIGITS), 16) + 1);
   return id.slice(0, -TAIL_DIGITS) + tail.toString(16).padStart(TAIL_DIGITS, '0');
 }
 
-/** For jitter alone, so speed counts and nobody gains by guessing. */
+/** For jitter only: it is fast, and it need not be hard to guess. */
 export const random: Random = () => Math.random();

@@ -1,77 +1,87 @@
 /**
- * Takes secrets out of whatever is about to be told. It finds a secret as it is, percent-encoded (any of its
- * characters, any number of times) and escaped as in JSON inside of JSON. To find the latter two it folds the text:
- * what is encoded is decoded, backslashes are left out, and each character remembers where it stood. That takes a few
- * passes, whatever the text; a pattern that allows for all spellings could take for ever.
+ * Removes secrets from texts and data before they are written. It finds a secret as it is, percent-encoded
+ * (any of its characters, any number of times), and escaped as in JSON inside JSON. To find encoded secrets
+ * it decodes the text: percent-encoded characters are decoded, backslashes are dropped, and each character
+ * keeps its span in the original text. That takes a few passes over any text; one regular expression for all
+ * encodings could take exponential time.
  */
 
-/** What stands where a secret stood. */
+/** Replaces a secret. */
 export const REDACTED = '[secret]';
 
-/** What else is done to a text; `key` is the name it stands under, empty for a name itself. */
-export type Clean = (text: string, key: string) => string;
+/**
+ * A further change to every text. `key` is the key of the text's value, or empty for a key itself or an array
+ * item.
+ */
+export type TextFilter = (text: string, key: string) => string;
 
 export type Redactor = {
-  /** The text without secrets. */
+  /** Returns the text without secrets. */
   redactText(text: string): string;
   /**
-   * A copy of plain data without secrets: in strings and keys, and a number that is a secret. Texts go through `clean`
-   * as well.
+   * Returns a copy of plain data without secrets: in strings, in keys, and numbers that are a secret. Every
+   * text goes through `filter` as well.
    */
-  redactData(value: unknown, clean?: Clean): unknown;
-  /** Whether a text holds a secret in any of these forms. */
-  holdsSecret(text: string): boolean;
+  redactData(value: unknown, filter?: TextFilter): unknown;
+  /** Whether a text contains a secret in any of these forms. */
+  containsSecret(text: string): boolean;
 };
 
-/** Creates the redactor. Secrets are ASCII (others are found as they are); empty ones are passed over. */
+/**
+ * Creates the redactor. Secrets should be ASCII: one that is not is found only as it is. Empty secrets are
+ * ignored.
+ */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const plain = [...new Set(secrets)].filter((one) => one !== '');
-  const folded = [...new Set(plain.map((secret) => fold(secret).text))].filter((one) => one !== '');
+  const plain = [...new Set(secrets)].filter((secret) => secret !== '');
+  const decoded = [...new Set(plain.map((secret) => decode(secret).text))].filter((secret) => secret !== '');
 
-  /** Where secrets stand, in no order, overlapping where they do. */
+  /** The spans of all secrets in the text, in no order; they may overlap. */
   function findSecrets(text: string): readonly Span[] {
     const found = plain.flatMap((secret) => findAll(text, secret));
     if (!/[%\\]/.test(text)) return found;
-    const folding = fold(text);
-    const spelled = folded.flatMap((secret) => findAll(folding.text, secret));
-    return [...found, ...spelled.map((span) => unfold(folding, span))];
+    const decodedText = decode(text);
+    const encoded = decoded.flatMap((secret) => findAll(decodedText.text, secret));
+    return [...found, ...encoded.map((span) => mapToOriginal(decodedText, span))];
   }
 
   function redactText(text: string): string {
     const spans = findSecrets(text).toSorted((a, b) => a.start - b.start);
-    let told = '';
+    let redacted = '';
     let end = 0;
     for (const span of spans) {
-      if (span.start >= end) told += text.slice(end, span.start) + REDACTED;
+      if (span.start >= end) redacted += text.slice(end, span.start) + REDACTED;
       end = Math.max(end, span.end);
     }
-    return told + text.slice(end);
+    return redacted + text.slice(end);
   }
 
-  function redactData(value: unknown, clean: Clean, key: string): unknown {
-    if (typeof value === 'string') return clean(redactText(value), key);
+  function redactData(value: unknown, filter: TextFilter, key: string): unknown {
+    if (typeof value === 'string') return filter(redactText(value), key);
     if (typeof value === 'number') return plain.includes(String(value)) ? REDACTED : value;
-    if (Array.isArray(value)) return value.map((one) => redactData(one, clean, ''));
+    if (Array.isArray(value)) return value.map((item) => redactData(item, filter, ''));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([name, one]) => [clean(redactText(name), ''), redactData(one, clean, name)]),
+      Object.entries(value).map(([name, item]) => [
+        filter(redactText(name), ''),
+        redactData(item, filter, name),
+      ]),
     );
   }
 
   return {
     redactText,
-    redactData: (value, clean = keep) => redactData(value, clean, ''),
-    holdsSecret: (text) => findSecrets(text).length > 0,
+    redactData: (value, filter = keepText) => redactData(value, filter, ''),
+    containsSecret: (text) => findSecrets(text).length > 0,
   };
 }
 
-const keep: Clean = (text) => text;
+const keepText: TextFilter = (text) => text;
 
-/** From the first character to behind the last. */
+/** Offsets into a text: of the first character, and of the one after the last. */
 type Span = { readonly start: number; readonly end: number };
 
-/** A text without its encodings; for each character where it stood. */
-type Folding = { readonly text: string; readonly spans: readonly Span[] };
+/** A decoded text, and for each of its characters the span in the original text. */
+type DecodedText = { readonly text: string; readonly spans: readonly Span[] };
 
 function findAll(text: string, wanted: string): readonly Span[] {
   const found: Span[] = [];
@@ -81,43 +91,43 @@ function findAll(text: string, wanted: string): readonly Span[] {
   return found;
 }
 
-/** What is encoded more often than this inside of what is encoded stays so. */
-const FOLDS_MAX = 8;
+/** Encodings nested deeper than this are not decoded. */
+const DECODE_PASSES_MAX = 8;
 
-/** Folds until nothing is left to decode: a secret may itself look encoded. */
-function fold(text: string): Folding {
-  let folding: Folding = {
+/** Decodes until nothing is left to decode, because a secret may itself look encoded. */
+function decode(text: string): DecodedText {
+  let decoded: DecodedText = {
     text,
     spans: Array.from({ length: text.length }, (_, start) => ({ start, end: start + 1 })),
   };
-  for (let count = 0; count < FOLDS_MAX && /%[0-9a-f]{2}|\\/i.test(folding.text); count += 1) {
-    folding = foldOnce(folding);
+  for (let pass = 0; pass < DECODE_PASSES_MAX && /%[0-9a-f]{2}|\\/i.test(decoded.text); pass += 1) {
+    decoded = decodeOnce(decoded);
   }
-  return folding;
+  return decoded;
 }
 
-function foldOnce({ text, spans }: Folding): Folding {
+function decodeOnce({ text, spans }: DecodedText): DecodedText {
   const chars: string[] = [];
-  const kept: Span[] = [];
+  const charSpans: Span[] = [];
   let first = 0;
-  let place = 0;
-  /** A backslash goes with the character it stands before. */
-  const take = (char: string, length: number): void => {
-    place += length;
+  let position = 0;
+  /** Appends a character that takes `length` characters of the text, with the backslashes before it. */
+  const append = (char: string, length: number): void => {
+    position += length;
     if (char === '\\') return;
     chars.push(char);
-    kept.push({ start: spans[first]?.start ?? 0, end: spans[place - 1]?.end ?? 0 });
-    first = place;
+    charSpans.push({ start: spans[first]?.start ?? 0, end: spans[position - 1]?.end ?? 0 });
+    first = position;
   };
-  for (const { index, 0: spelling, 1: hex = '' } of text.matchAll(/%(?:25)*([0-9a-f]{2})/gi)) {
-    while (place < index) take(text.charAt(place), 1);
-    take(String.fromCharCode(Number.parseInt(hex, 16)), spelling.length);
+  for (const { index, 0: encoded, 1: hex = '' } of text.matchAll(/%(?:25)*([0-9a-f]{2})/gi)) {
+    while (position < index) append(text.charAt(position), 1);
+    append(String.fromCharCode(Number.parseInt(hex, 16)), encoded.length);
   }
-  while (place < text.length) take(text.charAt(place), 1);
-  return { text: chars.join(''), spans: kept };
+  while (position < text.length) append(text.charAt(position), 1);
+  return { text: chars.join(''), spans: charSpans };
 }
 
-/** Where a span of the folded text stands in the text. */
-function unfold({ spans }: Folding, { start, end }: Span): Span {
+/** The span in the original text for a span of the decoded text. */
+function mapToOriginal({ spans }: DecodedText, { start, end }: Span): Span {
   return { start: spans[start]?.start ?? 0, end: spans[end - 1]?.end ?? 0 };
 }

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig, settings } from '../../server/config/config.ts';
+import { readConfig } from '../../server/config/config.ts';
+import { settings } from '../../server/config/settings.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { settings } from '../../server/config/config.ts';
+import { settings } from '../../server/config/settings.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -80,14 +80,14 @@ describe('the two commands', () => {
   });
 
   test('the message of the start is the one a terminal shows', async () => {
-    const { describeStart } = await import('../../server/startup-message.ts');
+    const { buildStartupMessage } = await import('../../server/startup-message.ts');
     const { readConfig } = await import('../../server/config/config.ts');
     const world = { readText: () => '', newSecret: () => 'kyT9bKZFHfhw9vZ3p8rBq2m0XcWn5sLd' };
     const answer = readConfig({}, world);
     if (!answer.ok) throw new Error(answer.mistakes.join());
     const address = { address: '127.0.0.1', family: 'IPv4', port: 8080 };
     const shown = blocks.find(({ role }) => role === 'main-output')?.text.trim();
-    expect(describeStart(answer.config, address).forPeople.trim()).toBe(shown);
+    expect(buildStartupMessage(answer.config, address).terminalText.trim()).toBe(shown);
   });
 
   test('the curl line that the start prints works when pasted', async () => {

@@ -1,7 +1,7 @@
-/** Hosts as an attacker writes them in a URL, and what the judge must say of what each comes down to. */
+/** Hosts as an attacker writes them in a URL, and the reason for which each must be forbidden. */
 
-/** Host of a URL → the reason told. Hosts are taken through the WHATWG parser, as endpoints are. */
-export const HOSTILE: Readonly<Record<string, readonly string[]>> = {
+/** Reason → hosts of a URL. The tests parse them with the WHATWG parser, as endpoints are parsed. */
+export const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
   'cloud metadata': [
     '169.254.169.254',
     '169.254.169.254.',
@@ -146,8 +146,8 @@ export const HOSTILE: Readonly<Record<string, readonly string[]>> = {
   reserved: ['240.0.0.1', '250.1.2.3', '255.255.255.254', '0xf0000001', '[::ffff:240.0.0.1]'],
 };
 
-/** Where agents live. */
-export const FRIENDLY: readonly string[] = [
+/** Hosts at which agents may listen. */
+export const ALLOWED: readonly string[] = [
   '127.0.0.1',
   '10.0.0.1',
   '172.16.0.1',

@@ -1,11 +1,14 @@
-/** Makes certificates for tests: self-signed, for one host name, written as DER by hand so that no key lies in the tree. */
+/**
+ * Creates self-signed certificates for tests. The DER is built here, so that no key is kept in the
+ * repository.
+ */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 export type Certificate = { readonly key: string; readonly cert: string };
 
 const EC_SHA256 = sequence(objectId('2a8648ce3d040302'));
 
-/** A certificate for the name, its own authority, valid between the two times. */
+/** Creates a certificate for the host, which is its own authority and is valid between the two times. */
 export function makeCertificate(host: string, fromMs: number, untilMs: number): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const commonName = sequence(objectId('550403'), element(0x0c, Buffer.from(host)));

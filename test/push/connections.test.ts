@@ -1,19 +1,22 @@
-/** Connections: who is never connected to, what is reused, and what bounds hold when an agent misbehaves. */
+/**
+ * Connections: addresses that are never connected to, reuse, and the limits that hold when an agent
+ * misbehaves.
+ */
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
 import { tellTally } from '../bench/figure.ts';
 import { settleMicrotasks } from '../harness/fake-clock.ts';
-import { HOSTILE } from './addresses.ts';
+import { FORBIDDEN } from './addresses.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
 import { pushTask, unknownFor, untakenFor } from './push-task.ts';
-import { answer, type Script, type ScriptedAgent } from './scripted-agent.ts';
+import { buildResponse, type Script, type ScriptedAgent } from './scripted-agent.ts';
 
-const accept: Script = (socket) => socket.write(answer(202));
-const TAKEN = { kind: 'acknowledged', status: 202 };
+const accept: Script = (socket) => socket.write(buildResponse(202));
+const ACKNOWLEDGED = { kind: 'acknowledged', status: 202 };
 
-/** Every way to write this agent's own address. */
-function writeWays(agent: ScriptedAgent): readonly string[] {
+/** Every spelling of this agent's own address. */
+function spellEndpoints(agent: ScriptedAgent): readonly string[] {
   const hosts = [
     '127.0.0.1',
     '127.1',
@@ -26,7 +29,7 @@ function writeWays(agent: ScriptedAgent): readonly string[] {
   return [...hosts, 'agent.test'].map((host) => `http://${host}:${agent.port}/`);
 }
 
-/** A resolver that knows one name. */
+/** Creates a resolver that resolves every name to these addresses. */
 function resolveTo(...addresses: readonly string[]) {
   return (_host: string, done: (error: null, found: { address: string; family: number }[]) => void) =>
     done(
@@ -36,10 +39,10 @@ function resolveTo(...addresses: readonly string[]) {
 }
 
 describe('denied addresses', () => {
-  test('not one connection is made to a denied loopback, however it is written', async () => {
+  test('no connection is made to a denied loopback address, in any spelling', async () => {
     const agent = await openAgent(accept);
     const pusher = openPusher({ deny: ['127.0.0.0/8', '::1'], resolve: resolveTo('127.0.0.1') });
-    for (const endpoint of writeWays(agent)) {
+    for (const endpoint of spellEndpoints(agent)) {
       expect(await pushTask(pusher, endpoint), endpoint).toEqual(
         untakenFor('forbidden address: denied by setting'),
       );
@@ -47,15 +50,16 @@ describe('denied addresses', () => {
     expect(agent.connections()).toBe(0);
   });
 
-  test('the same ways reach the agent where nothing is denied', async () => {
+  test('the same spellings reach the agent when nothing is denied', async () => {
     const agent = await openAgent(accept);
     const pusher = openPusher({ resolve: resolveTo('127.0.0.1') });
-    const ways = writeWays(agent);
-    for (const endpoint of ways) expect(await pushTask(pusher, endpoint), endpoint).toEqual(TAKEN);
-    expect(agent.requests).toHaveLength(ways.length);
+    const endpoints = spellEndpoints(agent);
+    for (const endpoint of endpoints)
+      expect(await pushTask(pusher, endpoint), endpoint).toEqual(ACKNOWLEDGED);
+    expect(agent.requests).toHaveLength(endpoints.length);
   });
 
-  test('an unspecified address does not lead to this machine by the back door', async () => {
+  test('an unspecified address does not lead to this machine', async () => {
     const agent = await openAgent(accept, { host: '0.0.0.0' });
     for (const host of ['0.0.0.0', '0', '0x0', '[::]', '[::ffff:0.0.0.0]']) {
       const outcome = await pushTask(openPusher(), `http://${host}:${agent.port}/`);
@@ -64,9 +68,9 @@ describe('denied addresses', () => {
     expect(agent.connections()).toBe(0);
   });
 
-  test('every hostile address is refused as an endpoint and as the answer of a resolver', async () => {
+  test('every forbidden address is refused as an endpoint and as the result of a resolver', async () => {
     const refused: string[] = [];
-    for (const [reason, hosts] of Object.entries(HOSTILE)) {
+    for (const [reason, hosts] of Object.entries(FORBIDDEN)) {
       for (const host of hosts) {
         const outcome = await pushTask(openPusher(), `http://${host}/latest/meta-data/`);
         expect(outcome, host).toEqual(untakenFor(`forbidden address: ${reason}`));
@@ -83,41 +87,40 @@ describe('denied addresses', () => {
   test('of several addresses of a name only the allowed ones are tried', async () => {
     const agent = await openAgent(accept);
     const pusher = openPusher({ resolve: resolveTo('169.254.169.254', 'fe80::1', '127.0.0.1') });
-    expect(await pushTask(pusher, `http://agent.test:${agent.port}/`)).toEqual(TAKEN);
+    expect(await pushTask(pusher, `http://agent.test:${agent.port}/`)).toEqual(ACKNOWLEDGED);
   });
 
-  test('a name that comes to mean something else is judged anew at each connection', async () => {
-    const agent = await openAgent((socket) => socket.end(answer(202, 'connection: close\r\n')));
-    const answers = ['127.0.0.1', '169.254.169.254'];
+  test('the addresses of a name are validated again for each connection', async () => {
+    const agent = await openAgent((socket) => socket.end(buildResponse(202, 'connection: close\r\n')));
+    const resolved = ['127.0.0.1', '169.254.169.254'];
     const pusher = openPusher({
-      resolve: (_host, done) => done(null, [{ address: answers.shift() ?? '', family: 4 }]),
+      resolve: (_host, done) => done(null, [{ address: resolved.shift() ?? '', family: 4 }]),
     });
     const endpoint = `http://agent.test:${agent.port}/`;
-    expect(await pushTask(pusher, endpoint)).toEqual(TAKEN);
+    expect(await pushTask(pusher, endpoint)).toEqual(ACKNOWLEDGED);
     await agent.until(({ open }) => open() === 0);
     expect(await pushTask(pusher, endpoint)).toEqual(untakenFor('forbidden address: cloud metadata'));
     expect(agent.connections()).toBe(1);
   });
 
-  test('the address of the socket itself has the last word, before a byte is written', async () => {
+  test('the address of the socket itself is validated before a byte is written', async () => {
     const agent = await openAgent(accept);
-    const judged: string[] = [];
-    // A judge that is content with the name's address and changes its mind about the socket's.
-    const judge = (address: string) => (judged.push(address) > 1 ? 'link-local' : null);
-    const connector = createConnector({ judge, connectWithinMs: 5_000, resolve: resolveTo('127.0.0.1') });
+    const validated: string[] = [];
+    // Allows the address of the name and then forbids the same address of the socket.
+    const validateAddress = (address: string) => (validated.push(address) > 1 ? 'link-local' : null);
+    const resolve = resolveTo('127.0.0.1');
+    const connector = createConnector({ validateAddress, connectWithinMs: 5_000, resolve });
     onTestFinished(() => connector.destroyAll());
     const options = { hostname: 'agent.test', protocol: 'http:', port: String(agent.port) };
-    const error = await new Promise((resolve) =>
-      connector.connect(options, (...[refusal]) => resolve(refusal)),
-    );
+    const error = await new Promise((done) => connector.connect(options, (...[failure]) => done(failure)));
     expect(error).toMatchObject({ message: 'forbidden address: link-local' });
-    expect(judged).toEqual(['127.0.0.1', '127.0.0.1']);
-    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    expect(validated).toEqual(['127.0.0.1', '127.0.0.1']);
+    await agent.until(({ connections, open }) => connections() === 1 && open() === 0);
     expect(agent.bytes()).toBe(0);
   });
 });
 
-describe('reuse', () => {
+describe('reuse of connections', () => {
   test('a connection serves one push after another', async () => {
     const agent = await openAgent((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'),
@@ -131,78 +134,78 @@ describe('reuse', () => {
     expect(agent.requests).toHaveLength(5);
   });
 
-  test('an unused connection is let go of, by either side, and the next push opens another', async () => {
+  test('an unused connection is closed by either side, and the next push opens another', async () => {
     let last: Socket | undefined;
     const agent = await openAgent((socket) => {
       last = socket;
-      socket.write(answer(202));
+      socket.write(buildResponse(202));
     });
-    expect(await pushTask(openPusher({ limits: { idleMs: 20 } }), agent.url)).toEqual(TAKEN);
+    expect(await pushTask(openPusher({ limits: { idleMs: 20 } }), agent.url)).toEqual(ACKNOWLEDGED);
     await agent.until(({ open }) => open() === 0);
     const pusher = openPusher();
-    expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
+    expect(await pushTask(pusher, agent.url)).toEqual(ACKNOWLEDGED);
     last?.end();
     await agent.until(({ open }) => open() === 0);
-    expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
+    expect(await pushTask(pusher, agent.url)).toEqual(ACKNOWLEDGED);
     expect(agent.connections()).toBe(3);
   });
 
-  test('endpoints nobody is connected to are forgotten', async () => {
-    const close: Script = (socket) => socket.end(answer(202, 'connection: close\r\n'));
+  test('endpoints without a connection do not count', async () => {
+    const close: Script = (socket) => socket.end(buildResponse(202, 'connection: close\r\n'));
     const agents = await Promise.all(Array.from({ length: 6 }, () => openAgent(close)));
     const pusher = openPusher({ limits: { originsMax: 2 } });
     for (const agent of agents) {
-      expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
+      expect(await pushTask(pusher, agent.url)).toEqual(ACKNOWLEDGED);
       await agent.until(({ open }) => open() === 0);
       await settleMicrotasks();
     }
-    // Nor do those that could not be connected to stay.
+    // An endpoint that could not be connected to does not count either.
     for (let port = 1; port <= 6; port += 1) {
       expect(await pushTask(pusher, `http://127.0.0.1:${port}/`)).toEqual(untakenFor('connection refused'));
     }
   });
 
-  test('more endpoints at once than there may be are told so', async () => {
+  test('with too many endpoints at once the push is not taken and says so', async () => {
     const agents = await Promise.all([1, 2, 3].map(() => openAgent(() => undefined)));
     const pusher = openPusher({ limits: { originsMax: 2 } });
     const [first, second, third] = agents.map(({ url }) => pushTask(pusher, url));
     expect(await third).toEqual(untakenFor('too many endpoints at once'));
     for (const agent of agents.slice(0, 2)) await agent.until(({ requests }) => requests.length === 1);
     await pusher.close();
-    const cut = unknownFor('the connection was cut before an answer');
+    const cut = unknownFor('the connection was cut before a response');
     expect([await first, await second]).toEqual([cut, cut]);
   });
 });
 
-describe('bounds', () => {
-  test('pushes beyond the bound of an endpoint, or of all, are not begun', async () => {
-    const held: Socket[] = [];
-    const agent = await openAgent((socket) => held.push(socket));
+describe('limits of a push', () => {
+  test('pushes beyond the limit of an endpoint, or of all, are not started', async () => {
+    const unanswered: Socket[] = [];
+    const agent = await openAgent((socket) => unanswered.push(socket));
     const other = await openAgent(accept);
-    const pusher = openPusher({ limits: { openPerOriginMax: 2, openMax: 2 } });
-    const roomier = openPusher({ limits: { openPerOriginMax: 2 } });
-    for (const [one, refusal] of [
-      [pusher, '2 pushes are open already'],
-      [roomier, '2 pushes to this endpoint are open already'],
+    const pusher = openPusher({ limits: { attemptsPerOriginMax: 2, attemptsMax: 2 } });
+    const wider = openPusher({ limits: { attemptsPerOriginMax: 2 } });
+    for (const [limited, error] of [
+      [pusher, '2 pushes are already open'],
+      [wider, '2 pushes to this endpoint are already open'],
     ] as const) {
-      held.length = 0;
-      const open = [pushTask(one, agent.url), pushTask(one, agent.url)];
-      await agent.until(() => held.length === 2);
-      expect(await pushTask(one, agent.url)).toEqual(untakenFor(refusal));
-      for (const socket of held) socket.write(answer(202));
-      expect(await Promise.all(open)).toEqual([TAKEN, TAKEN]);
+      unanswered.length = 0;
+      const open = [pushTask(limited, agent.url), pushTask(limited, agent.url)];
+      await agent.until(() => unanswered.length === 2);
+      expect(await pushTask(limited, agent.url)).toEqual(untakenFor(error));
+      for (const socket of unanswered) socket.write(buildResponse(202));
+      expect(await Promise.all(open)).toEqual([ACKNOWLEDGED, ACKNOWLEDGED]);
       await settleMicrotasks();
-      expect(await pushTask(one, other.url)).toEqual(TAKEN);
+      expect(await pushTask(limited, other.url)).toEqual(ACKNOWLEDGED);
     }
     expect(agent.requests).toHaveLength(4);
   });
 
-  test('the room an attempt took is free again however it ended', async () => {
+  test('an attempt no longer counts after it ended, however it ended', async () => {
     const agent = await openAgent((socket, _request, nth) => {
       if (nth % 3 === 0) socket.resetAndDestroy();
-      else socket.write(answer(nth % 3 === 1 ? 202 : 500));
+      else socket.write(buildResponse(nth % 3 === 1 ? 202 : 500));
     });
-    const pusher = openPusher({ limits: { openPerOriginMax: 1 } });
+    const pusher = openPusher({ limits: { attemptsPerOriginMax: 1 } });
     const kinds: string[] = [];
     for (let nth = 0; nth < 9; nth += 1) {
       const outcome = await pushTask(pusher, agent.url);
@@ -213,7 +216,7 @@ describe('bounds', () => {
     expect(kinds).toEqual(Array.from({ length: 3 }, () => ['acknowledged', 'unknown', 'unknown']).flat());
   });
 
-  test('a long answer is acknowledged by its status line and not read to its end', async () => {
+  test('a long response is acknowledged by its status line and not read to its end', async () => {
     const endless: Script = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
@@ -250,9 +253,9 @@ describe('bounds', () => {
       'HTTP/1.1 101 canary\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n',
       'unknown',
     ],
-  ])('an answer with %s is not followed, and none of it is told', async (_what, bytes, kind) => {
+  ])('a response with %s is not followed, and none of it is repeated', async (_what, bytes, kind) => {
     const agent = await openAgent((socket) => socket.end(bytes));
-    const outcome = await pushTask(openPusher({ limits: { answerWithinMs: 2_000 } }), agent.url);
+    const outcome = await pushTask(openPusher({ limits: { responseWithinMs: 2_000 } }), agent.url);
     expect(outcome.kind).toBe(kind);
     expect(JSON.stringify(outcome)).not.toMatch(/canary|location|again|\\u00/);
     expect('error' in outcome ? outcome.error.length : 0).toBeLessThan(100);
@@ -260,16 +263,16 @@ describe('bounds', () => {
     expect(agent.requests).toHaveLength(1);
   });
 
-  test('an answer that never ends is left after a while', async () => {
+  test('a response that never ends is aborted after the limit', async () => {
     const agent = await openAgent((socket) =>
       socket.write('HTTP/1.1 202 OK\r\ncontent-length: 10\r\n\r\nhalf'),
     );
     const pusher = openPusher({ limits: { bodyWithinMs: 30 } });
-    expect(await pushTask(pusher, agent.url)).toEqual(TAKEN);
+    expect(await pushTask(pusher, agent.url)).toEqual(ACKNOWLEDGED);
     await agent.until(({ open }) => open() === 0);
   });
 
-  test('no text tells what the endpoint or the answer holds', async () => {
+  test('no error repeats the endpoint or the response', async () => {
     const canary = 'canary-7d1f';
     const agent = await openAgent((socket, _request, nth) => {
       if (nth === 1)
@@ -284,8 +287,8 @@ describe('bounds', () => {
       `http://${canary}.invalid/`,
       `${canary}:x`,
     ];
-    const told = await Promise.all(endpoints.map((endpoint) => pushTask(pusher, endpoint)));
-    expect(JSON.stringify(told)).not.toContain(canary);
-    expect(told.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'untaken', 'untaken']);
+    const outcomes = await Promise.all(endpoints.map((endpoint) => pushTask(pusher, endpoint)));
+    expect(JSON.stringify(outcomes)).not.toContain(canary);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'untaken', 'untaken']);
   });
 });

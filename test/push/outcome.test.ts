@@ -1,18 +1,20 @@
-/** What a push came to: the contract's table for every status there can be, Retry-After, and words for failures. */
+/**
+ * Outcomes of pushes: the contract's table for every possible status, Retry-After, and the texts of failures.
+ */
 import { errors } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { describeFailure, readAnswer, readRetryAfterMs } from '../../server/push/outcome.ts';
+import { classifyResponse, describeFailure, parseRetryAfterMs } from '../../server/push/outcome.ts';
 
 const NOW_MS = Date.UTC(1994, 10, 6, 8, 49, 0);
 
 describe('status lines', () => {
-  test('every status from 200 to 999 has its place in the table', () => {
+  test('every status from 200 to 999 is classified by the table', () => {
     const rows: string[] = [];
     for (let status = 200; status <= 999; status += 1) {
-      const outcome = readAnswer(status, undefined, NOW_MS);
-      const marks =
+      const outcome = classifyResponse(status, undefined, NOW_MS);
+      const flags =
         outcome.kind === 'untaken' ? `${outcome.busy ? ' busy' : ''}${outcome.leave ? ' leave' : ''}` : '';
-      const row = `${outcome.kind}${marks}`;
+      const row = `${outcome.kind}${flags}`;
       const last = rows.at(-1);
       if (last?.endsWith(` ${row}`)) rows[rows.length - 1] = last.replace(/-\d+/, `-${status}`);
       else rows.push(`${status}-${status} ${row}`);
@@ -33,20 +35,24 @@ describe('status lines', () => {
     ]);
   });
 
-  test('an outcome carries what the agent asked for', () => {
-    expect(readAnswer(503, '7', NOW_MS)).toMatchObject({ kind: 'untaken', busy: true, retryAfterMs: 7_000 });
-    expect(readAnswer(500, '7', NOW_MS)).toMatchObject({ kind: 'unknown', retryAfterMs: 7_000 });
-    expect(readAnswer(404, undefined, NOW_MS)).toMatchObject({ kind: 'untaken', retryAfterMs: null });
+  test('an outcome carries the delay that the agent asked for', () => {
+    expect(classifyResponse(503, '7', NOW_MS)).toMatchObject({
+      kind: 'untaken',
+      busy: true,
+      retryAfterMs: 7_000,
+    });
+    expect(classifyResponse(500, '7', NOW_MS)).toMatchObject({ kind: 'unknown', retryAfterMs: 7_000 });
+    expect(classifyResponse(404, undefined, NOW_MS)).toMatchObject({ kind: 'untaken', retryAfterMs: null });
   });
 });
 
 describe('Retry-After', () => {
-  test('seconds are seconds, an hour at most', () => {
-    expect(readRetryAfterMs('0', NOW_MS)).toBe(0);
-    expect(readRetryAfterMs(' 120 ', NOW_MS)).toBe(120_000);
-    expect(readRetryAfterMs('3600', NOW_MS)).toBe(3_600_000);
-    expect(readRetryAfterMs('999999999999', NOW_MS)).toBe(3_600_000);
-    expect(readRetryAfterMs(['5', '6'], NOW_MS)).toBe(5_000);
+  test('whole seconds are read, up to an hour', () => {
+    expect(parseRetryAfterMs('0', NOW_MS)).toBe(0);
+    expect(parseRetryAfterMs(' 120 ', NOW_MS)).toBe(120_000);
+    expect(parseRetryAfterMs('3600', NOW_MS)).toBe(3_600_000);
+    expect(parseRetryAfterMs('999999999999', NOW_MS)).toBe(3_600_000);
+    expect(parseRetryAfterMs(['5', '6'], NOW_MS)).toBe(5_000);
   });
 
   test('the three forms of an HTTP date mean the same instant', () => {
@@ -55,13 +61,13 @@ describe('Retry-After', () => {
       'Sunday, 06-Nov-94 08:49:37 GMT',
       'Sun Nov  6 08:49:37 1994',
     ]) {
-      expect(readRetryAfterMs(date, NOW_MS), date).toBe(37_000);
+      expect(parseRetryAfterMs(date, NOW_MS), date).toBe(37_000);
     }
-    expect(readRetryAfterMs('Sun, 06 Nov 1994 08:48:00 GMT', NOW_MS)).toBe(0);
-    expect(readRetryAfterMs('Tue, 06 Nov 2094 08:48:00 GMT', NOW_MS)).toBe(3_600_000);
+    expect(parseRetryAfterMs('Sun, 06 Nov 1994 08:48:00 GMT', NOW_MS)).toBe(0);
+    expect(parseRetryAfterMs('Tue, 06 Nov 2094 08:48:00 GMT', NOW_MS)).toBe(3_600_000);
   });
 
-  test('anything else says nothing', () => {
+  test('any other value is ignored', () => {
     for (const value of [
       '',
       '-1',
@@ -76,15 +82,15 @@ describe('Retry-After', () => {
       5,
       {},
     ]) {
-      expect(readRetryAfterMs(value, NOW_MS), String(value)).toBeNull();
+      expect(parseRetryAfterMs(value, NOW_MS), String(value)).toBeNull();
     }
   });
 });
 
-describe('words for failures', () => {
+describe('texts of failures', () => {
   const failure = (code: string) => Object.assign(new Error('secret text of the peer'), { code });
 
-  test('before anything is written they say what to mend', () => {
+  test('before anything is written the text says what to repair', () => {
     expect(describeFailure(failure('ECONNREFUSED'), false)).toBe('connection refused');
     expect(describeFailure(failure('ENOTFOUND'), false)).toBe('DNS: no such host');
     expect(describeFailure(failure('CERT_HAS_EXPIRED'), false)).toBe('TLS: certificate has expired');
@@ -92,24 +98,24 @@ describe('words for failures', () => {
     expect(describeFailure(failure('ENEWERROR'), false)).toBe('no connection: enewerror');
   });
 
-  test('afterwards they say that the agent may have the task', () => {
-    expect(describeFailure(failure('ECONNRESET'), true)).toBe('the connection was cut before an answer');
-    expect(describeFailure(new errors.HTTPParserError('told'), true)).toBe(
-      'the answer is not proper HTTP/1.1',
+  test('after the request was written the text says that the agent may have the task', () => {
+    expect(describeFailure(failure('ECONNRESET'), true)).toBe('the connection was cut before a response');
+    expect(describeFailure(new errors.HTTPParserError('peer'), true)).toBe(
+      'the response is not valid HTTP/1.1',
     );
   });
 
-  test('what the other side wrote is not repeated', () => {
+  test('text of the other side is not repeated', () => {
     for (const error of [
       failure('x\r\nforged'),
       failure('a'.repeat(100)),
-      new Error('told'),
-      'told',
+      new Error('peer'),
+      'peer',
       null,
       { code: 7 },
     ]) {
       expect(describeFailure(error, false)).toBe('no connection');
-      expect(describeFailure(error, true)).toBe('the connection was cut before an answer');
+      expect(describeFailure(error, true)).toBe('the connection was cut before a response');
     }
   });
 });

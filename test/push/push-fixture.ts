@@ -1,10 +1,10 @@
-/** Pushers and agents for the tests: everything is closed when a test ends. */
+/** Pushers and agents for one test: each is closed when the test ends. */
 import { onTestFinished } from 'vitest';
 import type { Pusher } from '../../server/ports/pusher.ts';
 import { createPusher, type PusherDeps } from '../../server/push/pusher.ts';
 import { type AgentSettings, type Script, type ScriptedAgent, startAgent } from './scripted-agent.ts';
 
-/** A pusher on the real clock that is closed when the test ends. */
+/** Opens a pusher on the real clock that is closed when the test ends. */
 export function openPusher(deps: Partial<PusherDeps> = {}): Pusher {
   const clock = { monotonicMs: () => performance.now() };
   const pusher = createPusher({ clock, secrets: [], allow: [], deny: [], ...deps });
@@ -12,7 +12,7 @@ export function openPusher(deps: Partial<PusherDeps> = {}): Pusher {
   return pusher;
 }
 
-/** An agent that is closed when the test ends. */
+/** Starts an agent that is closed when the test ends. */
 export async function openAgent(script: Script, settings?: AgentSettings): Promise<ScriptedAgent> {
   const agent = await startAgent(script, settings);
   onTestFinished(() => agent.close());

@@ -1,4 +1,4 @@
-/** A task to push, and the pushing of it. */
+/** A task to push, one attempt to push it, and the outcomes to expect. */
 import type { TaskInfo } from '../../server/domain/task.ts';
 import type { Push, Pusher, PushOutcome } from '../../server/ports/pusher.ts';
 
@@ -17,7 +17,7 @@ export const TASK: TaskInfo = {
   error_info: null,
 };
 
-/** One attempt at an endpoint. */
+/** Makes one attempt to push a task to an endpoint. */
 export function pushTask(
   pusher: Pusher,
   endpoint: string,
@@ -28,12 +28,12 @@ export function pushTask(
   return pusher.push(whole, signal);
 }
 
-/** An attempt of which nothing was written. */
+/** The outcome of an attempt of which nothing was written. */
 export function untakenFor(error: string): PushOutcome {
   return { kind: 'untaken', status: null, error, busy: false, leave: false, retryAfterMs: null };
 }
 
-/** An attempt the agent may have seen and that got no status line. */
+/** The outcome of an attempt that the agent may have seen and that got no status line. */
 export function unknownFor(error: string): PushOutcome {
   return { kind: 'unknown', status: null, error, retryAfterMs: null };
 }

@@ -1,10 +1,13 @@
-/** A process that pushes in every way, closes, and must then end by itself: run by `exit.test.ts`. */
+/**
+ * A process that makes every kind of push, closes the pusher, and must then exit by itself. Run by
+ * `pusher-exit.test.ts`.
+ */
 import { createPusher } from '../../server/push/pusher.ts';
 import { pushTask } from './push-task.ts';
-import { answer, startAgent } from './scripted-agent.ts';
+import { buildResponse, startAgent } from './scripted-agent.ts';
 
 const agent = await startAgent((socket, _request, nth) => {
-  if (nth === 1) socket.write(answer(202));
+  if (nth === 1) socket.write(buildResponse(202));
   if (nth === 2) socket.write('HTTP/1.1 202 OK\r\ncontent-length: 10\r\n\r\nhalf');
   if (nth === 3) socket.resetAndDestroy();
 });
@@ -21,9 +24,9 @@ for (const endpoint of [agent.url, agent.url, agent.url, 'http://127.0.0.1:1/', 
 }
 const waiting = pushTask(pusher, agent.url);
 const connecting = pushTask(pusher, 'http://agent.test/');
-const shaking = pushTask(pusher, agent.url.replace('http:', 'https:'));
+const handshaking = pushTask(pusher, agent.url.replace('http:', 'https:'));
 await agent.until(({ requests }) => requests.length === 4);
 await pusher.close();
-kinds.push((await waiting).kind, (await connecting).kind, (await shaking).kind);
+kinds.push((await waiting).kind, (await connecting).kind, (await handshaking).kind);
 await agent.close();
 process.stdout.write(kinds.join(' '));

@@ -1,16 +1,19 @@
-/** Pushes over real sockets: what is sent, what each answer comes to, and what is certain when none comes. */
+/**
+ * Pushes over real sockets: what is sent, the outcome of each response, and what is certain without a
+ * response.
+ */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { settleMicrotasks } from '../harness/fake-clock.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
 import { pushTask, TASK, unknownFor, untakenFor } from './push-task.ts';
-import { answer, type Received } from './scripted-agent.ts';
+import { buildResponse, type ReceivedRequest } from './scripted-agent.ts';
 
-const headersOf = (request: Received | undefined) => Object.fromEntries(request?.headers ?? []);
+const headersOf = (request: ReceivedRequest | undefined) => Object.fromEntries(request?.headers ?? []);
 
-describe('what is sent', () => {
+describe('the request of a push', () => {
   test('the whole TaskInfo is posted to the endpoint as it was given', async () => {
-    const agent = await openAgent((socket) => socket.write(answer(202)));
+    const agent = await openAgent((socket) => socket.write(buildResponse(202)));
     const pusher = openPusher({ secrets: ['present-secret', 'previous-secret'] });
     const outcome = await pushTask(pusher, `${agent.url}/in/box?key=a%2Fb&x`, { remainingSeconds: 12.3456 });
     expect(outcome).toEqual({ kind: 'acknowledged', status: 202 });
@@ -32,34 +35,34 @@ describe('what is sent', () => {
   });
 
   test('without a secret there is no signature, and each attempt has its own trace', async () => {
-    const agent = await openAgent((socket) => socket.write(answer(200)));
+    const agent = await openAgent((socket) => socket.write(buildResponse(200)));
     const pusher = openPusher();
     for (const remainingSeconds of [604_800, 0, 1e-9])
       await pushTask(pusher, agent.url, { remainingSeconds });
     const headers = agent.requests.map(headersOf);
-    expect(headers.map((one) => one['webhook-signature'])).toEqual([undefined, undefined, undefined]);
-    expect(headers.map((one) => one['task-remaining'])).toEqual(['604800', '0', '0']);
-    expect(new Set(headers.map((one) => one.traceparent)).size).toBe(3);
+    expect(headers.map((header) => header['webhook-signature'])).toEqual([undefined, undefined, undefined]);
+    expect(headers.map((header) => header['task-remaining'])).toEqual(['604800', '0', '0']);
+    expect(new Set(headers.map(({ traceparent }) => traceparent)).size).toBe(3);
     expect(agent.requests.map(({ line }) => line)).toContain('POST / HTTP/1.1');
   });
 });
 
-describe('what an answer comes to', () => {
-  test('the status line decides, on one connection after another', async () => {
+describe('the outcome of a response', () => {
+  test('the status line decides the outcome, whichever connection carries it', async () => {
     const statuses = [200, 201, 204, 409, 301, 400, 404, 408, 410, 429, 500, 503];
     const agent = await openAgent((socket, _request, nth) => {
-      socket.write(answer(statuses[nth - 1] ?? 0, 'retry-after: 3\r\n'));
+      socket.write(buildResponse(statuses[nth - 1] ?? 0, 'retry-after: 3\r\n'));
     });
     const pusher = openPusher();
-    const told: string[] = [];
+    const rows: string[] = [];
     for (const _status of statuses) {
       const outcome = await pushTask(pusher, agent.url);
       const asked = outcome.kind === 'acknowledged' ? '' : ` ${outcome.retryAfterMs} ms: ${outcome.error}`;
       const flags =
         outcome.kind === 'untaken' ? `${outcome.busy ? ' busy' : ''}${outcome.leave ? ' leave' : ''}` : '';
-      told.push(`${outcome.status} ${outcome.kind}${flags}${asked}`);
+      rows.push(`${outcome.status} ${outcome.kind}${flags}${asked}`);
     }
-    expect(told).toEqual([
+    expect(rows).toEqual([
       '200 acknowledged',
       '201 acknowledged',
       '204 acknowledged',
@@ -68,26 +71,28 @@ describe('what an answer comes to', () => {
       '400 untaken 3000 ms: answered 400',
       '404 untaken 3000 ms: answered 404',
       '408 unknown 3000 ms: answered 408',
-      '410 untaken leave 3000 ms: answered 410: gone until it registers or beats',
+      '410 untaken leave 3000 ms: answered 410: offline until it registers or sends a heartbeat',
       '429 untaken busy 3000 ms: answered 429: busy',
       '500 unknown 3000 ms: answered 500',
       '503 untaken busy 3000 ms: answered 503: busy',
     ]);
-    // The next push may begin before the end of the answer was read, and then takes a second connection.
+    // The next push may start before the end of the response was read, and then it uses a second connection.
     expect(agent.connections()).toBeLessThanOrEqual(2);
   });
 
   test('a redirect is not followed', async () => {
-    const elsewhere = await openAgent((socket) => socket.write(answer(200)));
-    const agent = await openAgent((socket) => socket.write(answer(307, `location: ${elsewhere.url}/\r\n`)));
+    const elsewhere = await openAgent((socket) => socket.write(buildResponse(200)));
+    const agent = await openAgent((socket) =>
+      socket.write(buildResponse(307, `location: ${elsewhere.url}/\r\n`)),
+    );
     expect(await pushTask(openPusher(), agent.url)).toMatchObject({ kind: 'untaken', status: 307 });
     expect(elsewhere.connections()).toBe(0);
   });
 
-  test('an answer may come when the work is done', async () => {
+  test('an agent may respond when its work is finished', async () => {
     let finish: () => void = () => undefined;
     const agent = await openAgent((socket) => {
-      finish = () => socket.write(answer(200));
+      finish = () => socket.write(buildResponse(200));
     });
     const pushed = pushTask(openPusher(), agent.url);
     await agent.until(({ requests }) => requests.length === 1);
@@ -95,32 +100,32 @@ describe('what an answer comes to', () => {
     expect(await pushed).toEqual({ kind: 'acknowledged', status: 200 });
   });
 
-  test('interim answers are passed over', async () => {
+  test('interim responses are skipped', async () => {
     const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
-    const agent = await openAgent((socket) => socket.write(interim.repeat(3) + answer(202)));
+    const agent = await openAgent((socket) => socket.write(interim.repeat(3) + buildResponse(202)));
     expect(await pushTask(openPusher(), agent.url)).toEqual({ kind: 'acknowledged', status: 202 });
   });
 
-  test('many open connections to one agent stand beside each other', async () => {
-    const held: (() => void)[] = [];
-    const agent = await openAgent((socket) => held.push(() => socket.write(answer(200))));
+  test('many connections to one agent are open at once', async () => {
+    const unanswered: (() => void)[] = [];
+    const agent = await openAgent((socket) => unanswered.push(() => socket.write(buildResponse(200))));
     const pusher = openPusher();
     const pushed = Array.from({ length: 60 }, () => pushTask(pusher, agent.url));
     await agent.until(({ requests }) => requests.length === 60);
     expect(agent.connections()).toBe(60);
-    for (const finish of held) finish();
+    for (const finish of unanswered) finish();
     expect((await Promise.all(pushed)).every(({ kind }) => kind === 'acknowledged')).toBe(true);
   });
 });
 
-describe('certainly not taken', () => {
-  test('a refused connection', async () => {
+describe('a push that was certainly not taken', () => {
+  test('because the connection was refused', async () => {
     const agent = await openAgent(() => undefined);
     await agent.close();
     expect(await pushTask(openPusher(), agent.url)).toEqual(untakenFor('connection refused'));
   });
 
-  test('a name that does not resolve', async () => {
+  test('because the host name does not resolve', async () => {
     const missing = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
     const failing = openPusher({ resolve: (_host, done) => done(missing, []) });
     expect(await pushTask(failing, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no such host'));
@@ -128,18 +133,18 @@ describe('certainly not taken', () => {
     expect(await pushTask(empty, 'http://agent.test:1/')).toEqual(untakenFor('DNS: no address'));
   });
 
-  test('a connection that is not made in time, whatever it waits for', async () => {
+  test('because the connection was not opened in time, whatever it waited for', async () => {
     const limits = { connectWithinMs: 40 };
     const silent = openPusher({ limits, resolve: () => undefined });
     expect(await pushTask(silent, 'http://agent.test:1/')).toEqual(untakenFor('no connection within 0.04 s'));
     const agent = await openAgent(() => undefined);
     const handshake = await pushTask(openPusher({ limits }), agent.url.replace('http:', 'https:'));
     expect(handshake).toEqual(untakenFor('no connection within 0.04 s'));
-    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    await agent.until(({ connections, open }) => connections() === 1 && open() === 0);
     expect(agent.requests).toEqual([]);
   });
 
-  test('an endpoint that is none', async () => {
+  test('because the endpoint is not an http(s) URL without credentials', async () => {
     const pusher = openPusher();
     for (const endpoint of [
       '',
@@ -152,24 +157,24 @@ describe('certainly not taken', () => {
       'http://a:99999/',
     ]) {
       expect(await pushTask(pusher, endpoint), endpoint).toEqual(
-        untakenFor('the endpoint is no http(s) URL'),
+        untakenFor('the endpoint is not an http(s) URL'),
       );
     }
     expect(await pushTask(pusher, 'http://me:pw@127.0.0.1:1/')).toEqual(
-      untakenFor('the endpoint holds credentials'),
+      untakenFor('the endpoint contains credentials'),
     );
   });
 
-  test('a signal that fired before', async () => {
-    const agent = await openAgent((socket) => socket.write(answer(200)));
+  test('because the signal had fired before', async () => {
+    const agent = await openAgent((socket) => socket.write(buildResponse(200)));
     expect(await pushTask(openPusher(), agent.url, {}, AbortSignal.abort())).toEqual(
       untakenFor('abandoned before anything was written'),
     );
     expect(agent.connections()).toBe(0);
   });
 
-  test('a signal that fires while the connection is made: no byte is written afterwards', async () => {
-    const agent = await openAgent((socket) => socket.write(answer(200)));
+  test('because the signal fired while the connection was being opened: no byte is written afterwards', async () => {
+    const agent = await openAgent((socket) => socket.write(buildResponse(200)));
     let resolved: () => void = () => undefined;
     const pusher = openPusher({
       resolve: (_host, done) => {
@@ -181,11 +186,11 @@ describe('certainly not taken', () => {
     stop.abort();
     expect(await pushed).toEqual(untakenFor('abandoned before anything was written'));
     resolved();
-    await agent.until((one) => one.connections() === 1 && one.open() === 0);
+    await agent.until(({ connections, open }) => connections() === 1 && open() === 0);
     expect(agent.bytes()).toBe(0);
   });
 
-  test('a task that JSON cannot say', async () => {
+  test('because the task cannot be written as JSON', async () => {
     const payload: Record<string, unknown> = {};
     payload.self = payload;
     const outcome = await pushTask(openPusher(), 'http://127.0.0.1:1/', { task: { ...TASK, payload } });
@@ -193,10 +198,10 @@ describe('certainly not taken', () => {
   });
 });
 
-describe('unknown: the agent may have the task', () => {
-  const CUT = unknownFor('the connection was cut before an answer');
+describe('a push with an unknown outcome: the agent may have the task', () => {
+  const CUT = unknownFor('the connection was cut before a response');
 
-  test('cut after the request was read, in every way', async () => {
+  test('because the connection was cut after the request was read, in every way', async () => {
     const agent = await openAgent((socket, _request, nth) => {
       if (nth === 1) socket.resetAndDestroy();
       if (nth === 2) socket.end();
@@ -209,9 +214,9 @@ describe('unknown: the agent may have the task', () => {
     expect(agent.requests).toHaveLength(4);
   });
 
-  test('a reset on a connection that served before is not repeated in silence', async () => {
+  test('a push that was reset on a reused connection is not repeated', async () => {
     const agent = await openAgent((socket, _request, nth) => {
-      if (nth === 1) socket.write(answer(200));
+      if (nth === 1) socket.write(buildResponse(200));
       else socket.resetAndDestroy();
     });
     const pusher = openPusher();
@@ -222,45 +227,45 @@ describe('unknown: the agent may have the task', () => {
     expect(agent.connections()).toBe(1);
   });
 
-  test('no answer in time ends the connection', async () => {
+  test('because no response came in time: the connection is closed', async () => {
     const agent = await openAgent(() => undefined);
-    const pusher = openPusher({ limits: { answerWithinMs: 40 } });
-    expect(await pushTask(pusher, agent.url)).toEqual(unknownFor('no answer within 0.04 s'));
-    await agent.until((one) => one.open() === 0);
+    const pusher = openPusher({ limits: { responseWithinMs: 40 } });
+    expect(await pushTask(pusher, agent.url)).toEqual(unknownFor('no response within 0.04 s'));
+    await agent.until(({ open }) => open() === 0);
   });
 
-  test('interim answers do not buy time or room', async () => {
+  test('because of too many interim responses: they do not extend the limits', async () => {
     const agent = await openAgent((socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101)));
-    expect(await pushTask(openPusher(), agent.url)).toEqual(unknownFor('too many interim answers'));
-    await agent.until((one) => one.open() === 0);
+    expect(await pushTask(openPusher(), agent.url)).toEqual(unknownFor('too many interim responses'));
+    await agent.until(({ open }) => open() === 0);
   });
 
-  test('what is no HTTP, or too much of it', async () => {
+  test('because the response is not valid HTTP, or too long', async () => {
     const long = `HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
     const agent = await openAgent((socket, _request, nth) =>
       socket.write(nth === 1 ? 'SSH-2.0-x\r\n' : long),
     );
     const pusher = openPusher();
-    const strange = unknownFor('the answer is not proper HTTP/1.1');
-    expect(await pushTask(pusher, agent.url)).toEqual(strange);
-    expect(await pushTask(pusher, agent.url)).toEqual(strange);
+    const invalid = unknownFor('the response is not valid HTTP/1.1');
+    expect(await pushTask(pusher, agent.url)).toEqual(invalid);
+    expect(await pushTask(pusher, agent.url)).toEqual(invalid);
   });
 
-  test('a signal that fires after the request was written ends the connection', async () => {
+  test('because the signal fired after the request was written: the connection is closed', async () => {
     const agent = await openAgent(() => undefined);
     const stop = new AbortController();
     const pushed = pushTask(openPusher(), agent.url, {}, stop.signal);
     await agent.until(({ requests }) => requests.length === 1);
     stop.abort();
-    expect(await pushed).toEqual(unknownFor('abandoned before an answer'));
-    await agent.until((one) => one.open() === 0);
+    expect(await pushed).toEqual(unknownFor('abandoned before a response'));
+    await agent.until(({ open }) => open() === 0);
   });
 });
 
-describe('nothing is left behind', () => {
-  test('the signal of an attempt that is over has no listener', async () => {
+describe('cleaning up', () => {
+  test('an attempt that is over has no listener on its signal', async () => {
     const agent = await openAgent((socket, _request, nth) => {
-      if (nth === 1) socket.write(answer(200));
+      if (nth === 1) socket.write(buildResponse(200));
       else socket.resetAndDestroy();
     });
     const pusher = openPusher();
@@ -271,19 +276,17 @@ describe('nothing is left behind', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('closing ends what is open, settles it, and may be repeated', async () => {
+  test('closing ends every open push, resolves it, and is idempotent', async () => {
     const agent = await openAgent(() => undefined);
-    const pusher = openPusher({
-      resolve: () => undefined,
-    });
+    const pusher = openPusher({ resolve: () => undefined });
     const written = pushTask(pusher, agent.url);
     const connecting = pushTask(pusher, 'http://agent.test/');
     await agent.until(({ requests }) => requests.length === 1);
     await Promise.all([pusher.close(), pusher.close()]);
     await pusher.close();
-    expect(await written).toEqual(unknownFor('the connection was cut before an answer'));
+    expect(await written).toEqual(unknownFor('the connection was cut before a response'));
     expect(await connecting).toEqual(untakenFor('the gateway is shutting down'));
     expect(await pushTask(pusher, agent.url)).toEqual(untakenFor('abandoned before anything was written'));
-    await agent.until((one) => one.open() === 0);
+    await agent.until(({ open }) => open() === 0);
   });
 });

@@ -1,33 +1,33 @@
 /**
- * An agent at the level of sockets: the test says byte by byte what each request gets for an answer. It notes every
- * connection and every request, so that "nothing was sent" can be seen and not only believed.
+ * An agent at the level of sockets: a script of the test writes the response to each request byte by byte.
+ * The agent records every connection and every request, so that a test can assert that nothing was sent.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
-/** One request as it came in. */
-export type Received = {
+/** One request as it was received. */
+export type ReceivedRequest = {
   readonly line: string;
-  /** Names as they were written, in order. */
+  /** In order, with the names as they were sent. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
 };
 
-/** What a request gets; the connection is the script's to write to, end or reset. */
-export type Script = (socket: Socket, request: Received, nth: number) => void;
+/** Responds to a request; the script may write to the connection, end it or reset it. `nth` counts from 1. */
+export type Script = (socket: Socket, request: ReceivedRequest, nth: number) => void;
 
 export type ScriptedAgent = {
   readonly port: number;
   readonly url: string;
-  readonly requests: readonly Received[];
-  /** Connections that were ever opened. */
+  readonly requests: readonly ReceivedRequest[];
+  /** Number of connections opened since the start. */
   connections(): number;
-  /** Bytes that ever came in. */
+  /** Number of bytes received since the start. */
   bytes(): number;
-  /** Connections that are open now. */
+  /** Number of connections open now. */
   open(): number;
-  /** Resolves once the condition holds; looked at after everything that happens to the agent. */
+  /** Resolves once the condition is true; it is checked after every event of the agent's sockets. */
   until(condition: (agent: ScriptedAgent) => boolean): Promise<void>;
   close(): Promise<void>;
 };
@@ -39,21 +39,21 @@ export type AgentSettings = {
   readonly onConnection?: (socket: Socket) => void;
 };
 
-/** An answer without a body. */
-export function answer(status: number, headers = ''): string {
-  return `HTTP/1.1 ${status} Whatever\r\ncontent-length: 0\r\n${headers}\r\n`;
+/** Builds a response without a body. */
+export function buildResponse(status: number, headers = ''): string {
+  return `HTTP/1.1 ${status} Reason\r\ncontent-length: 0\r\n${headers}\r\n`;
 }
 
-/** Listens on a free port of the loopback. */
+/** Starts an agent on a free port of the loopback interface. */
 export async function startAgent(script: Script, settings: AgentSettings = {}): Promise<ScriptedAgent> {
   const { host = '127.0.0.1', tls } = settings;
-  const requests: Received[] = [];
+  const requests: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
-  const waiters = new Set<() => void>();
+  const checks = new Set<() => void>();
   let connections = 0;
   let bytes = 0;
-  const tell = (): void => {
-    for (const waiter of waiters) waiter();
+  const runChecks = (): void => {
+    for (const check of checks) check();
   };
 
   const serve = (socket: Socket): void => {
@@ -61,12 +61,12 @@ export async function startAgent(script: Script, settings: AgentSettings = {}): 
     socket.on('data', (chunk) => {
       bytes += chunk.length;
       pending += chunk.toString('latin1');
-      for (let read = readRequest(pending); read; read = readRequest(pending)) {
-        pending = read.rest;
-        requests.push(read.request);
-        script(socket, read.request, requests.length);
+      for (let parsed = parseRequest(pending); parsed; parsed = parseRequest(pending)) {
+        pending = parsed.rest;
+        requests.push(parsed.request);
+        script(socket, parsed.request, requests.length);
       }
-      tell();
+      runChecks();
     });
   };
   const server: Server = tls ? createTlsServer(tls, serve) : createServer(serve);
@@ -76,12 +76,12 @@ export async function startAgent(script: Script, settings: AgentSettings = {}): 
     socket.on('error', () => undefined);
     socket.on('close', () => {
       sockets.delete(socket);
-      tell();
+      runChecks();
     });
     settings.onConnection?.(socket);
-    tell();
+    runChecks();
   });
-  // A handshake that fails is the other side's affair; the attempt's outcome tells of it.
+  // A failed handshake shows in the attempt's outcome.
   server.on('tlsClientError', () => undefined);
   server.listen(0, host);
   await once(server, 'listening');
@@ -97,13 +97,13 @@ export async function startAgent(script: Script, settings: AgentSettings = {}): 
     open: () => sockets.size,
     until: (condition) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           if (!condition(agent)) return;
-          waiters.delete(look);
+          checks.delete(check);
           resolve();
         };
-        waiters.add(look);
-        look();
+        checks.add(check);
+        check();
       }),
     async close() {
       for (const socket of sockets) socket.destroy();
@@ -114,7 +114,7 @@ export async function startAgent(script: Script, settings: AgentSettings = {}): 
   return agent;
 }
 
-function readRequest(text: string): { request: Received; rest: string } | undefined {
+function parseRequest(text: string): { request: ReceivedRequest; rest: string } | undefined {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;
   const [line = '', ...fields] = text.slice(0, headEnd).split('\r\n');

@@ -1,22 +1,22 @@
-/** Signatures: the published vector, a receiver written from the rules, and rotation. */
+/** Signatures: the published test vector, a receiver written from the specification, and rotation. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createSigner, isSigningSecret } from '../../server/push/signature.ts';
 
-/** What a receiver does with the headers: any signature of the list may be the right one. */
+/** Verifies as a receiver does: any signature in the header may be the right one. */
 function verify(key: Buffer, id: string, timestamp: number, body: Buffer, header: string): boolean {
   const expected = createHmac('sha256', key)
     .update(`${id}.${timestamp}.${body.toString('utf8')}`)
     .digest();
   return header
     .split(' ')
-    .filter((one) => one.startsWith('v1,'))
-    .map((one) => Buffer.from(one.slice(3), 'base64'))
-    .some((given) => given.length === expected.length && timingSafeEqual(given, expected));
+    .filter((signature) => signature.startsWith('v1,'))
+    .map((signature) => Buffer.from(signature.slice(3), 'base64'))
+    .some((bytes) => bytes.length === expected.length && timingSafeEqual(bytes, expected));
 }
 
 describe('signatures of pushes', () => {
-  test('the published vector comes out', () => {
+  test('the published test vector is reproduced', () => {
     const sign = createSigner(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']);
     const body = Buffer.from('{"test": 2432232314}');
     expect(sign('msg_p5jXN8AQM9LWM0D4loKWxJek', 1_614_265_330, body)).toBe(
@@ -24,7 +24,7 @@ describe('signatures of pushes', () => {
     );
   });
 
-  test('a secret that is plain text is its own bytes', () => {
+  test('a secret that is plain text is used as its bytes', () => {
     const body = Buffer.from('{}');
     const header = createSigner(['geheim-ü'])('a', 1, body) ?? '';
     expect(verify(Buffer.from('geheim-ü', 'utf8'), 'a', 1, body, header)).toBe(true);
@@ -34,7 +34,7 @@ describe('signatures of pushes', () => {
     expect(createSigner([])('id', 1, Buffer.from('{}'))).toBeNull();
   });
 
-  test('with two secrets a receiver that knows either is content', () => {
+  test('with two secrets a receiver that has either can verify', () => {
     const [present, previous] = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'an older secret, as text'];
     const body = Buffer.from('{"reply":"好 ✓"}');
     const header = createSigner([present, previous])('id-1', 1_700_000_000, body) ?? '';
@@ -47,7 +47,7 @@ describe('signatures of pushes', () => {
     expect(verify(Buffer.from(previous), 'id-1', 1_700_000_000, Buffer.from('{}'), header)).toBe(false);
   });
 
-  test('a secret that says whsec_ must go on as base64', () => {
+  test('after whsec_ a secret must be base64', () => {
     for (const right of [
       'plain',
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',

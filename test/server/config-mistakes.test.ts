@@ -1,12 +1,15 @@
-/** The settings when they are wrong: every mistake at once, in words that help and tell no secret. */
+/**
+ * Invalid settings: every mistake is reported at once, says what to write instead, and contains no secret.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readConfig, settingNames, settings } from '../../server/config/config.ts';
-import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
-import { accept, refuse, SECRET, world } from './environment.ts';
+import { readConfig } from '../../server/config/config.ts';
+import { isLoopback } from '../../server/config/conflicts.ts';
+import { DEFAULT_GATEWAY_AUTH, settingNames, settings } from '../../server/config/settings.ts';
+import { accept, deps, listMistakes, SECRET } from './environment.ts';
 
 describe('mistakes', () => {
-  test('all are told at once, each with its setting and what to write instead', () => {
+  test('all are reported at once, each with its setting and what to write instead', () => {
     const wrong = {
       HOST: 'not a host',
       PORT: '65536',
@@ -22,8 +25,8 @@ describe('mistakes', () => {
       KEEP_TASKS_HOURS: '0',
       SHUTDOWN_SECONDS: '-1',
     };
-    const mistakes = refuse(wrong);
-    expect(mistakes.map((one) => one.slice(0, one.indexOf(':'))).toSorted()).toEqual(
+    const mistakes = listMistakes(wrong);
+    expect(mistakes.map((mistake) => mistake.slice(0, mistake.indexOf(':'))).toSorted()).toEqual(
       Object.keys(wrong).toSorted(),
     );
     for (const mistake of mistakes) expect(mistake).toMatch(/^[A-Z_]+: .+; (write|set) .+$/);
@@ -32,7 +35,7 @@ describe('mistakes', () => {
     );
   });
 
-  test('numbers are plain, whole where they count things, and in bounds', () => {
+  test('numbers are plain decimals, whole for counts, and within limits', () => {
     for (const text of [
       '1e3',
       '0x10',
@@ -46,16 +49,18 @@ describe('mistakes', () => {
       '0',
       '99999999999',
     ]) {
-      expect(refuse({ OPEN_TASKS_MAX: text })[0], text).toMatch(
+      expect(listMistakes({ OPEN_TASKS_MAX: text })[0], text).toMatch(
         /^OPEN_TASKS_MAX: .*write a whole number from 1 to 10000000$/,
       );
     }
-    expect(refuse({ PING_INTERVAL_SECONDS: '241' })[0]).toMatch(/whole number of seconds from 1 to 240$/);
+    expect(listMistakes({ PING_INTERVAL_SECONDS: '241' })[0]).toMatch(
+      /whole number of seconds from 1 to 240$/,
+    );
   });
 
-  test('hosts, origins and stores that are none are refused', () => {
+  test('invalid hosts, origins and stores are refused', () => {
     for (const text of ['http://localhost', '127.0.0.1:80', 'a_b', '-a', 'a..b', '::g', 'a'.repeat(254)]) {
-      expect(refuse({ HOST: text })[0], text).toMatch(/^HOST: /);
+      expect(listMistakes({ HOST: text })[0], text).toMatch(/^HOST: /);
     }
     for (const text of [
       'https://a.test/',
@@ -66,7 +71,7 @@ describe('mistakes', () => {
       'https://A.test',
       'https://a.test:443',
     ]) {
-      expect(refuse({ CORS_ORIGINS: text })[0], text).toMatch(/^CORS_ORIGINS: /);
+      expect(listMistakes({ CORS_ORIGINS: text })[0], text).toMatch(/^CORS_ORIGINS: /);
     }
     for (const text of [
       'sqlite:',
@@ -77,11 +82,11 @@ describe('mistakes', () => {
       'memory',
       'sqlite:a\0b',
     ]) {
-      expect(refuse({ STORE: text })[0], text).toMatch(/^STORE: /);
+      expect(listMistakes({ STORE: text })[0], text).toMatch(/^STORE: /);
     }
   });
 
-  test('addresses of a Redis that are none are refused, in words that say what is wrong', () => {
+  test('invalid addresses of a Redis are refused with what is wrong', () => {
     for (const [STORE, what] of [
       ['redis://', 'a host or a port that is none'],
       ['redis://host:0', 'a host or a port that is none'],
@@ -94,45 +99,45 @@ describe('mistakes', () => {
       ['redis://u:%zz@host', 'credentials that are not percent-encoded'],
       ['redis+sentinel://a,b', 'does not name the master'],
     ] as const) {
-      expect(refuse({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toMatch(/^STORE: /);
-      expect(refuse({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toContain(what);
+      expect(listMistakes({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toMatch(/^STORE: /);
+      expect(listMistakes({ STORE, ADMIN_AUTH: SECRET })[0], STORE).toContain(what);
     }
   });
 
-  test('a shared store demands a secret of the administrator, and its own password once', () => {
+  test('a shared store requires ADMIN_AUTH, and its password in one place', () => {
     const STORE = 'redis://:a-password-of-the-redis@host';
-    expect(refuse({ STORE })).toEqual([
-      expect.stringMatching(/^ADMIN_AUTH: every gateway on a shared store/),
+    expect(listMistakes({ STORE })).toEqual([
+      expect.stringMatching(/^ADMIN_AUTH: all gateways on a shared store/),
     ]);
     const env = { STORE, ADMIN_AUTH: SECRET };
-    expect(refuse(env)).toEqual([]);
-    expect(refuse({ ...env, REDIS_PASSWORD: 'another-password' })).toEqual([
-      expect.stringMatching(/^REDIS_PASSWORD: STORE holds a password as well/),
+    expect(listMistakes(env)).toEqual([]);
+    expect(listMistakes({ ...env, REDIS_PASSWORD: 'another-password' })).toEqual([
+      expect.stringMatching(/^REDIS_PASSWORD: STORE contains a password as well/),
     ]);
-    expect(refuse({ ...env, GATEWAY_AUTH: 'a-password-of-the-redis' })).toEqual([
+    expect(listMistakes({ ...env, GATEWAY_AUTH: 'a-password-of-the-redis' })).toEqual([
       'REDIS_PASSWORD: is the same as GATEWAY_AUTH; give it a secret of its own',
     ]);
   });
 
-  test('no message tells a secret', () => {
+  test('no message contains a secret', () => {
     const canary = 'canary 91c2';
     const env = Object.fromEntries(
       settingNames()
-        .filter((one) => settings[one].secret)
-        .map((one) => [one, canary]),
+        .filter((name) => settings[name].secret)
+        .map((name) => [name, canary]),
     );
     const stores = [`postgres://user:${canary}@db`, `redis://:${canary}@redis:x`, `redis://${canary}@a,b`];
     for (const STORE of stores) {
-      const mistakes = refuse({ ...env, STORE, CORS_ORIGINS: `https://user:${canary}@a.test` });
+      const mistakes = listMistakes({ ...env, STORE, CORS_ORIGINS: `https://user:${canary}@a.test` });
       expect(mistakes.length).toBeGreaterThanOrEqual(8);
       expect(mistakes.join('\n')).not.toContain('91c2');
     }
     const shared = { GATEWAY_AUTH: 'canary-91c2', ADMIN_AUTH: 'canary-91c2', PUSH_SECRET: 'canary-91c2' };
-    expect(refuse(shared)).toHaveLength(2);
-    expect(refuse(shared).join('\n')).not.toContain('91c2');
+    expect(listMistakes(shared)).toHaveLength(2);
+    expect(listMistakes(shared).join('\n')).not.toContain('91c2');
   });
 
-  test('whatever is in the environment, the answer is a configuration or a list of mistakes', () => {
+  test('for any environment the result is a configuration or a list of mistakes', () => {
     const names = settingNames().flatMap((name) => [name, `${name}_FILE`]);
     const anything = fc.oneof(
       fc.string(),
@@ -140,18 +145,18 @@ describe('mistakes', () => {
     );
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names), anything), (env) => {
-        const answer = readConfig(env, world);
-        if (answer.ok) return;
-        expect(answer.mistakes.length).toBeGreaterThan(0);
-        for (const mistake of answer.mistakes) expect(mistake).toMatch(/^[A-Z_]+: [^\n]+$/);
+        const result = readConfig(env, deps);
+        if (result.ok) return;
+        expect(result.mistakes.length).toBeGreaterThan(0);
+        for (const mistake of result.mistakes) expect(mistake).toMatch(/^[A-Z_]+: [^\n]+$/);
       }),
       { numRuns: 1_000 },
     );
   });
 });
 
-describe('what settings must not do together', () => {
-  test('the public default secret never serves beyond this machine', () => {
+describe('combinations of settings', () => {
+  test('the public default secret is valid on a loopback host only', () => {
     for (const HOST of [
       '0.0.0.0',
       '::',
@@ -160,12 +165,12 @@ describe('what settings must not do together', () => {
       '128.0.0.1',
       'localhost.example.com',
     ]) {
-      expect(refuse({ HOST })[0], HOST).toMatch(
+      expect(listMistakes({ HOST })[0], HOST).toMatch(
         /^GATEWAY_AUTH: the default secret is public .* set a secret/,
       );
-      expect(refuse({ HOST, GATEWAY_AUTH: DEFAULT_GATEWAY_AUTH })).toHaveLength(1);
+      expect(listMistakes({ HOST, GATEWAY_AUTH: DEFAULT_GATEWAY_AUTH })).toHaveLength(1);
       const rotating = { HOST, GATEWAY_AUTH: SECRET, GATEWAY_AUTH_PREVIOUS: DEFAULT_GATEWAY_AUTH };
-      expect(refuse(rotating)[0]).toMatch(/^GATEWAY_AUTH_PREVIOUS: the default secret is public/);
+      expect(listMistakes(rotating)[0]).toMatch(/^GATEWAY_AUTH_PREVIOUS: the default secret is public/);
       expect(accept({ HOST, GATEWAY_AUTH: SECRET }).config.host).toBe(HOST);
     }
     for (const HOST of ['127.0.0.1', '127.8.9.1', '::1', 'localhost', 'LOCALHOST']) {
@@ -174,30 +179,30 @@ describe('what settings must not do together', () => {
     }
   });
 
-  test('no two duties share a secret', () => {
+  test('no two purposes share a secret', () => {
     const pairs = [
       ['GATEWAY_AUTH', 'ADMIN_AUTH'],
       ['GATEWAY_AUTH', 'PUSH_SECRET'],
       ['ADMIN_AUTH', 'PUSH_SECRET'],
     ] as const;
-    for (const [one, other] of pairs) {
-      const env = { [one]: SECRET, [other]: SECRET };
-      expect(refuse(env)).toEqual([`${other}: is the same as ${one}; give it a secret of its own`]);
-      const previous = {
+    for (const [first, second] of pairs) {
+      const env = { [first]: SECRET, [second]: SECRET };
+      expect(listMistakes(env)).toEqual([`${second}: is the same as ${first}; give it a secret of its own`]);
+      const secrets = {
         GATEWAY_AUTH: 'g-secret-of-its-own',
         ADMIN_AUTH: 'a-secret-of-its-own',
         PUSH_SECRET: 'p-secret-of-its-own',
       };
-      const crossed = refuse({ ...previous, [`${one}_PREVIOUS`]: previous[other] });
+      const crossed = listMistakes({ ...secrets, [`${first}_PREVIOUS`]: secrets[second] });
       expect(crossed).toHaveLength(1);
     }
-    expect(refuse({ ADMIN_AUTH: DEFAULT_GATEWAY_AUTH })).toHaveLength(1);
+    expect(listMistakes({ ADMIN_AUTH: DEFAULT_GATEWAY_AUTH })).toHaveLength(1);
   });
 
-  test('a previous secret needs a present one, and may be the same', () => {
+  test('a previous secret requires a present one, and may be the same', () => {
     for (const name of ['GATEWAY_AUTH', 'ADMIN_AUTH', 'PUSH_SECRET']) {
-      expect(refuse({ [`${name}_PREVIOUS`]: SECRET })).toEqual([
-        `${name}_PREVIOUS: there is no ${name} after it; set ${name} to the new secret`,
+      expect(listMistakes({ [`${name}_PREVIOUS`]: SECRET })).toEqual([
+        `${name}_PREVIOUS: ${name} is not set; set ${name} to the new secret`,
       ]);
     }
     expect(accept({ GATEWAY_AUTH: SECRET, GATEWAY_AUTH_PREVIOUS: SECRET }).config.gatewayAuth).toEqual([

@@ -1,8 +1,10 @@
-/** The settings when they are right: defaults, every one read, secrets from files, warnings, and the table itself. */
+/**
+ * Valid settings: defaults, values of every setting, secrets from files, warnings, and the table of settings.
+ */
 import { describe, expect, test } from 'vitest';
-import { readConfig, settingNames, settings } from '../../server/config/config.ts';
-import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
-import { accept, refuse, SECRET } from './environment.ts';
+import { readConfig } from '../../server/config/config.ts';
+import { DEFAULT_GATEWAY_AUTH, settingNames, settings } from '../../server/config/settings.ts';
+import { accept, listMistakes, SECRET } from './environment.ts';
 
 const REDIS = {
   tls: false,
@@ -13,14 +15,14 @@ const REDIS = {
 };
 
 describe('without any setting', () => {
-  test('the gateway listens on this machine alone, with the contract’s limits', () => {
+  test('the gateway listens on a loopback address, with the contract’s limits', () => {
     expect(accept({}).config).toEqual({
       host: '127.0.0.1',
       port: 8080,
       gatewayAuth: [DEFAULT_GATEWAY_AUTH],
-      adminAuth: ['drawn-at-random-for-this-run-only'],
-      adminAuthIsRandom: true,
-      agentAuthRequired: false,
+      adminAuth: ['generated-at-random-for-this-run'],
+      isAdminAuthRandom: true,
+      isAgentAuthRequired: false,
       push: { secrets: [], allow: [], deny: [] },
       corsOrigins: [],
       store: { kind: 'sqlite', file: './data/gateway.db' },
@@ -36,27 +38,28 @@ describe('without any setting', () => {
       sessionEventsMax: 100_000,
       pingIntervalMs: 15_000,
       shutdownMs: 5_000,
-      secrets: ['drawn-at-random-for-this-run-only'],
+      secrets: ['generated-at-random-for-this-run'],
     });
   });
 
-  test('the default secret is told of, loudly', () => {
+  test('the default secret in use is warned of, in capitals', () => {
     expect(accept({}).warnings).toEqual([
-      expect.stringMatching(/^GATEWAY_AUTH: the default secret .* EVERYBODY/),
+      expect.stringMatching(/^GATEWAY_AUTH: the default secret .* PUBLIC/),
     ]);
     expect(accept({ GATEWAY_AUTH: DEFAULT_GATEWAY_AUTH }).warnings).toHaveLength(1);
     expect(accept({ GATEWAY_AUTH: SECRET }).warnings).toEqual([]);
   });
 
-  test('the administrator’s random secret is another each time', () => {
-    const drawn = [1, 2, 3].map(() => readConfig({})).map((one) => (one.ok ? one.config.adminAuth[0] : ''));
-    expect(new Set(drawn).size).toBe(3);
-    for (const secret of drawn) expect(secret).toMatch(/^[\w-]{32}$/);
+  test('the administrator’s generated secret is different in each run', () => {
+    const results = [1, 2, 3].map(() => readConfig({}));
+    const secrets = results.map((result) => (result.ok ? result.config.adminAuth[0] : ''));
+    expect(new Set(secrets).size).toBe(3);
+    for (const secret of secrets) expect(secret).toMatch(/^[\w-]{32}$/);
   });
 });
 
 describe('with settings', () => {
-  test('every one is read', () => {
+  test('every setting is read', () => {
     const { config, warnings } = accept({
       HOST: '0.0.0.0',
       PORT: '0',
@@ -90,8 +93,8 @@ describe('with settings', () => {
       port: 0,
       gatewayAuth: ['gateway-secret-01', 'gateway-secret-00'],
       adminAuth: ['admin-secret-0001', 'admin-secret-0000'],
-      adminAuthIsRandom: false,
-      agentAuthRequired: true,
+      isAdminAuthRandom: false,
+      isAgentAuthRequired: true,
       push: {
         secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'push-secret-00000'],
         allow: ['10.0.0.0/8', 'fd00::/8'],
@@ -126,21 +129,21 @@ describe('with settings', () => {
       accept({ GATEWAY_AUTH: SECRET, STORE: 'memory:', REDIS_PASSWORD: 'redis-password-01' }).warnings,
     ).toEqual([
       expect.stringMatching(/^REDIS_PASSWORD: has no effect/),
-      expect.stringMatching(/^STORE: memory: forgets/),
+      expect.stringMatching(/^STORE: memory: loses/),
     ]);
   });
 
-  test('what is empty counts as absent, but a secret that is empty is a mistake', () => {
+  test('an empty value counts as absent, but an empty secret is a mistake', () => {
     const empty = Object.fromEntries(
       settingNames().flatMap((name) => (settings[name].secret ? [] : [[name, '']])),
     );
     expect(accept(empty).config).toEqual(accept({}).config);
-    for (const name of settingNames().filter((one) => settings[one].secret)) {
-      expect(refuse({ [name]: '' })[0], name).toBe(`${name}: is empty; write a secret or leave it out`);
+    for (const name of settingNames().filter((setting) => settings[setting].secret)) {
+      expect(listMistakes({ [name]: '' })[0], name).toBe(`${name}: is empty; write a secret or leave it out`);
     }
   });
 
-  test('hosts and stores are read in all their forms', () => {
+  test('hosts and stores are parsed in all their forms', () => {
     for (const [text, host] of [
       ['::1', '::1'],
       ['[::1]', '::1'],
@@ -152,12 +155,12 @@ describe('with settings', () => {
     for (const text of ['sqlite:gateway.db', 'sqlite:/var/lib/gateway.db', 'sqlite:./a:b.db']) {
       expect(accept({ STORE: text }).config.store).toEqual({ kind: 'sqlite', file: text.slice(7) });
     }
-    const one = (host: string, port = 6379) => ({ kind: 'one', endpoint: { host, port } });
+    const at = (host: string, port = 6379) => ({ kind: 'one', endpoint: { host, port } });
     for (const [text, address] of [
       ['redis://redis.test', REDIS],
       ['valkey://redis.test:6379/', REDIS],
-      ['rediss://10.0.0.1:7000/3', { ...REDIS, tls: true, database: 3, at: one('10.0.0.1', 7000) }],
-      ['redis://[::1]:7000', { ...REDIS, at: one('::1', 7000) }],
+      ['rediss://10.0.0.1:7000/3', { ...REDIS, tls: true, database: 3, at: at('10.0.0.1', 7000) }],
+      ['redis://[::1]:7000', { ...REDIS, at: at('::1', 7000) }],
       ['redis://:p%40ss@redis.test', { ...REDIS, password: 'p@ss' }],
       ['redis://me:p:w@redis.test', { ...REDIS, username: 'me', password: 'p:w' }],
       ['redis://me@redis.test', { ...REDIS, username: 'me' }],
@@ -185,7 +188,7 @@ describe('with settings', () => {
 });
 
 describe('secrets from files', () => {
-  test('a file holds the secret and one newline at most', () => {
+  test('a file contains the secret and at most one newline', () => {
     for (const file of ['/run/secrets/gateway', '/run/secrets/windows']) {
       expect(accept({ GATEWAY_AUTH_FILE: file }).config.gatewayAuth).toEqual([SECRET]);
     }
@@ -194,34 +197,34 @@ describe('secrets from files', () => {
     expect(pushed.config.secrets).toContain(SECRET);
   });
 
-  test('a file that does not do is told by the name of its setting', () => {
-    expect(refuse({ ADMIN_AUTH_FILE: '/nowhere' })).toEqual([
-      'ADMIN_AUTH_FILE: cannot be read (ENOENT); write the path of a file that holds the secret and nothing else',
+  test('a mistake with a file names the file’s variable', () => {
+    expect(listMistakes({ ADMIN_AUTH_FILE: '/nowhere' })).toEqual([
+      'ADMIN_AUTH_FILE: cannot be read (ENOENT); write the path of a file that contains the secret and nothing else',
     ]);
-    expect(refuse({ ADMIN_AUTH_FILE: '/run/secrets/empty' })[0]).toMatch(/^ADMIN_AUTH_FILE: is empty/);
-    expect(refuse({ ADMIN_AUTH_FILE: '/run/secrets/spaces' })[0]).toMatch(
+    expect(listMistakes({ ADMIN_AUTH_FILE: '/run/secrets/empty' })[0]).toMatch(/^ADMIN_AUTH_FILE: is empty/);
+    expect(listMistakes({ ADMIN_AUTH_FILE: '/run/secrets/spaces' })[0]).toMatch(
       /^ADMIN_AUTH_FILE: .*printable ASCII/,
     );
-    expect(refuse({ ADMIN_AUTH_FILE: '' })[0]).toMatch(/^ADMIN_AUTH_FILE: cannot be read/);
-    expect(refuse({ ADMIN_AUTH: SECRET, ADMIN_AUTH_FILE: '/run/secrets/gateway' })).toEqual([
+    expect(listMistakes({ ADMIN_AUTH_FILE: '' })[0]).toMatch(/^ADMIN_AUTH_FILE: cannot be read/);
+    expect(listMistakes({ ADMIN_AUTH: SECRET, ADMIN_AUTH_FILE: '/run/secrets/gateway' })).toEqual([
       'ADMIN_AUTH_FILE: ADMIN_AUTH is set as well; leave one of the two out',
     ]);
   });
 
-  test('only secrets come from files', () => {
+  test('only secrets are read from files', () => {
     expect(accept({ PORT_FILE: '/run/secrets/gateway' }).config.port).toBe(8080);
   });
 });
 
 describe('warnings', () => {
-  test('a secret short enough to be guessed', () => {
+  test('a secret short enough to be guessed is warned of', () => {
     expect(accept({ GATEWAY_AUTH: 'short' }).warnings).toEqual([
       'GATEWAY_AUTH: is short enough to be guessed; write at least 16 characters',
     ]);
   });
 
-  test('a variable that looks like a setting and is none', () => {
-    const slips: Readonly<Record<string, string>> = {
+  test('a variable with a typing error in the name of a setting is warned of', () => {
+    const typos: Readonly<Record<string, string>> = {
       GATEWAY_AUTHH: 'GATEWAY_AUTH',
       GATEWAY_ATUH: 'GATEWAY_AUTH',
       gateway_auth: 'GATEWAY_AUTH',
@@ -232,13 +235,13 @@ describe('warnings', () => {
       PORTT: 'PORT',
       STOR: 'STORE',
     };
-    for (const [slip, name] of Object.entries(slips)) {
-      const told = accept({ GATEWAY_AUTH: SECRET, [slip]: 'x' }).warnings;
-      expect(told, slip).toEqual([`${slip}: is no setting and has no effect; did you mean ${name}?`]);
+    for (const [typo, name] of Object.entries(typos)) {
+      const { warnings } = accept({ GATEWAY_AUTH: SECRET, [typo]: 'x' });
+      expect(warnings, typo).toEqual([`${typo}: is not a setting and has no effect; did you mean ${name}?`]);
     }
   });
 
-  test('what any environment holds is not warned of', () => {
+  test('the usual variables of an environment are not warned of', () => {
     const common = [
       'PATH',
       'HOME',
@@ -269,8 +272,8 @@ describe('warnings', () => {
   });
 });
 
-describe('the table', () => {
-  test('each setting has a name in capitals with its unit last, a default that is right, and a sentence', () => {
+describe('the table of settings', () => {
+  test('each setting has a name in capitals with its unit last, a valid default, and a sentence of description', () => {
     for (const name of settingNames()) {
       const setting = settings[name];
       expect(name).toMatch(/^[A-Z]+(_[A-Z]+)*$/);

@@ -1,4 +1,4 @@
-/** An environment with its files, and what config makes of it. */
+/** Reads a configuration from an environment and files that a test sets. */
 import { readConfig } from '../../server/config/config.ts';
 
 export type Env = Readonly<Record<string, string>>;
@@ -10,25 +10,25 @@ const files: Readonly<Record<string, string>> = {
   '/run/secrets/empty': '\n',
   '/run/secrets/spaces': ' padded \n',
 };
-/** Files and chance as the tests want them. */
-export const world = {
+/** Fixed files and a fixed generated secret. */
+export const deps = {
   readText: (file: string) => {
     const text = files[file];
     if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
     return text;
   },
-  newSecret: () => 'drawn-at-random-for-this-run-only',
+  newSecret: () => 'generated-at-random-for-this-run',
 };
 
-/** The configuration, which must be right. */
+/** Returns the configuration and the warnings; throws when a setting is wrong. */
 export function accept(env: Env) {
-  const answer = readConfig(env, world);
-  if (!answer.ok) throw new Error(answer.mistakes.join('\n'));
-  return answer;
+  const result = readConfig(env, deps);
+  if (!result.ok) throw new Error(result.mistakes.join('\n'));
+  return result;
 }
 
-/** The mistakes, none if there are none. */
-export function refuse(env: Env): readonly string[] {
-  const answer = readConfig(env, world);
-  return answer.ok ? [] : answer.mistakes;
+/** Returns the mistakes; an empty list when every setting is valid. */
+export function listMistakes(env: Env): readonly string[] {
+  const result = readConfig(env, deps);
+  return result.ok ? [] : result.mistakes;
 }

@@ -1,4 +1,4 @@
-/** The log: lines a machine can read, lines a person can read, no secret in either, and no line that a stranger wrote. */
+/** The log: lines of JSON, readable lines, no secret in either, and no forged lines. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { createLog, type LogSettings } from '../../server/system/log.ts';
 
 const CANARY = 'canary+7d"1f\\ü'.replace('ü', '~');
 
-/** A log that keeps what it wrote. */
+/** Opens a log that keeps the lines it wrote. */
 function openLog(settings: Partial<LogSettings> = {}) {
   const lines: string[] = [];
   const log = createLog({
@@ -19,8 +19,8 @@ function openLog(settings: Partial<LogSettings> = {}) {
   return { log, lines, text: () => lines.join('') };
 }
 
-/** Everything a secret may hide in. */
-function writeSecretEverywhere(log: ReturnType<typeof createLog>): void {
+/** Logs a secret in every part of a line that can contain one. */
+function logSecretEverywhere(log: ReturnType<typeof createLog>): void {
   const cause = new Error(`inner ${CANARY}`);
   const error = new Error(`GET /x?auth=${encodeURIComponent(CANARY)} failed`, { cause });
   Object.assign(error, {
@@ -28,7 +28,7 @@ function writeSecretEverywhere(log: ReturnType<typeof createLog>): void {
     headers: { 'x-admin-auth': CANARY },
     tried: [cause],
   });
-  const facts = {
+  const fields = {
     err: error,
     error,
     [CANARY]: 1,
@@ -36,16 +36,16 @@ function writeSecretEverywhere(log: ReturnType<typeof createLog>): void {
     nested: [{ deep: [CANARY] }],
   };
   for (const level of ['debug', 'info', 'warn', 'error'] as const) {
-    log[level](facts, `told ${CANARY}`);
+    log[level](fields, `message ${CANARY}`);
     log[level]({ err: new AggregateError([error, cause], CANARY) }, CANARY);
   }
 }
 
 describe('secrets', () => {
   for (const pretty of [false, true]) {
-    test(`none is in any line, ${pretty ? 'for people' : 'as JSON'}`, () => {
+    test(`no line contains one, ${pretty ? 'as readable text' : 'as JSON'}`, () => {
       const { log, lines, text } = openLog({ pretty });
-      writeSecretEverywhere(log);
+      logSecretEverywhere(log);
       expect(lines).toHaveLength(8);
       const shown = decodeURIComponent(text().replace(/%(?![0-9a-f]{2})/gi, '%25'));
       for (const form of [CANARY, JSON.stringify(CANARY).slice(1, -1), 'canary', '7d']) {
@@ -55,9 +55,9 @@ describe('secrets', () => {
     });
   }
 
-  test('a line that held one is still JSON', () => {
+  test('a line that contained one is still JSON', () => {
     const { log, lines } = openLog({ secrets: [CANARY, '1234', 'msg'] });
-    writeSecretEverywhere(log);
+    logSecretEverywhere(log);
     log.info({ n: 1234, s: '1234', more: 12345 }, 'msg');
     for (const line of lines) expect(typeof JSON.parse(line)).toBe('object');
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ n: '[secret]', s: '[secret]', more: 12345 });
@@ -65,7 +65,7 @@ describe('secrets', () => {
 });
 
 describe('lines', () => {
-  test('as JSON they hold level, time, facts and message, and nothing of the machine', () => {
+  test('as JSON they contain level, time, fields and message, and nothing of the machine', () => {
     const { log, lines } = openLog();
     log.warn({ request_id: 'r-1', count: 3 }, 'a push was not taken');
     expect(lines).toHaveLength(1);
@@ -74,7 +74,7 @@ describe('lines', () => {
     expect(new Date(time).toISOString()).toBe(time);
   });
 
-  test('for people they show time, level, message and facts, and an error with its stack', () => {
+  test('as readable text they contain time, level, message and fields, and an error with its stack', () => {
     const { log, text } = openLog({ pretty: true });
     log.info({ agent_id: 'a' }, 'registered');
     log.error({ err: new Error('broken') }, 'failed');
@@ -82,7 +82,7 @@ describe('lines', () => {
     expect(text()).toMatch(/ERROR.*: .*failed.*\n[\s\S]*"message": "broken"[\s\S]*\n +at /);
   });
 
-  test('what is less important than the level is left out', () => {
+  test('lines below the level are left out', () => {
     const { log, lines } = openLog({ level: 'warn' });
     for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level]({}, level);
     expect(lines.map((line) => JSON.parse(line).level)).toEqual(['warn', 'error']);
@@ -91,18 +91,18 @@ describe('lines', () => {
     expect(silent.lines).toEqual([]);
   });
 
-  test('percent signs in a message are only that', () => {
+  test('percent signs in a message are not interpreted', () => {
     const { log, lines } = openLog();
     log.info({}, '100% of %s, %d, %j and %o');
     expect(JSON.parse(lines[0] ?? '').msg).toBe('100% of %s, %d, %j and %o');
   });
 
-  test('what cannot be serialized is logged without it', () => {
+  test('a line is logged without the values that cannot be serialised', () => {
     const { log, lines } = openLog();
-    const loop: Record<string, unknown> = {};
-    loop.self = loop;
-    const facts = {
-      loop,
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    const fields = {
+      cycle,
       big: 1n,
       broken: {
         toJSON: () => {
@@ -110,46 +110,46 @@ describe('lines', () => {
         },
       },
       fn: () => 1,
-      none: undefined,
+      absent: undefined,
     };
-    log.info(facts, 'odd');
+    log.info(fields, 'odd');
     expect(JSON.parse(lines[0] ?? '').msg).toBe('odd');
   });
 });
 
-describe('forgery', () => {
-  const EVIL =
+describe('forged lines', () => {
+  const HOSTILE =
     'x\n{"level":"error","msg":"forged"}\r\n\u001b[2J\u001b]0;title\u0007\u009b31m\u2028\u2029\u202e\u2066\u0000\u007f';
 
-  test('a text from outside stays on its line, as JSON', () => {
+  test('as JSON a text from outside stays within its line', () => {
     const { log, lines } = openLog();
-    log.info({ [EVIL]: EVIL, err: new Error(EVIL) }, EVIL);
+    log.info({ [HOSTILE]: HOSTILE, err: new Error(HOSTILE) }, HOSTILE);
     expect(lines).toHaveLength(1);
     expect(lines[0]?.trimEnd()).toMatch(/^[^\p{Cc}\p{Cf}\u2028\u2029]+$/u);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: EVIL, [EVIL]: EVIL });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: HOSTILE, [HOSTILE]: HOSTILE });
   });
 
-  test('a text from outside steers no terminal and begins no line', () => {
+  test('as readable text a text from outside controls no terminal and starts no line', () => {
     const { log, text } = openLog({ pretty: true });
-    log.info({ agent_id: EVIL, [EVIL]: 1 }, EVIL);
-    log.info({ err: new Error(EVIL) }, 'failed');
+    log.info({ agent_id: HOSTILE, [HOSTILE]: 1 }, HOSTILE);
+    log.info({ err: new Error(HOSTILE) }, 'failed');
     const colour = new RegExp(`${String.fromCharCode(27)}\\[\\d{1,2}m`, 'g');
     const plain = text().replaceAll(colour, '');
     expect(plain).not.toMatch(/[^\P{Cc}\n]|\p{Cf}|\u2028|\u2029/u);
-    const begun = plain.split('\n').filter((line) => line !== '' && !line.startsWith(' '));
-    expect(begun.map((line) => line.replace(/^\[[\d:.]+\] /, '').slice(0, 7))).toEqual([
+    const unindented = plain.split('\n').filter((line) => line !== '' && !line.startsWith(' '));
+    expect(unindented.map((line) => line.replace(/^\[[\d:.]+\] /, '').slice(0, 7))).toEqual([
       'INFO: x',
       'INFO: f',
     ]);
   });
 });
 
-test('lines go to the standard output, and none is lost at the end', async () => {
+test('lines go to the standard output, and none is lost when the process exits', async () => {
   const log = new URL('../../server/system/log.ts', import.meta.url).href;
   const script = `
     import { createLog } from ${JSON.stringify(log)};
     const log = createLog({ level: 'info', secrets: [${JSON.stringify(CANARY)}] });
-    for (let n = 0; n < 2000; n += 1) log.info({ n }, ${JSON.stringify(`told ${CANARY}`)});
+    for (let n = 0; n < 2000; n += 1) log.info({ n }, ${JSON.stringify(`message ${CANARY}`)});
     log.flush();
     process.exit(0);
   `;

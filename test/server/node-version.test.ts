@@ -1,4 +1,4 @@
-/** The check of Node's version: one clear sentence on a Node that is too old, silence on one that is not. */
+/** The check of Node's version: one sentence on a Node that is too old, no output on a newer one. */
 import { execFile, execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +11,9 @@ const source = readFileSync(CHECK, 'utf8');
 const SENTENCE =
   /^Task Gateway needs Node 24\.18 or newer and this is Node \d+\.\d+\.\d+[^:]*: run "npm ci", which brings Node 24 on Linux x64, and start with an npm script, or install Node 24 \(https:\/\/nodejs\.org\)\.$/;
 
-/** What the check says and does on a Node of that version. */
-function check(node: string): { said: readonly string[]; exit: number | null } {
-  const said: string[] = [];
+/** Runs the check as on a Node of that version; returns what it prints and its exit code. */
+function runCheck(node: string): { printed: readonly string[]; exit: number | null } {
+  const printed: string[] = [];
   let exit: number | null = null;
   runInNewContext(source, {
     process: {
@@ -22,12 +22,12 @@ function check(node: string): { said: readonly string[]; exit: number | null } {
         exit = code;
       },
     },
-    console: { error: (text: string) => said.push(text) },
+    console: { error: (text: string) => printed.push(text) },
   });
-  return { said, exit };
+  return { printed, exit };
 }
 
-/** Every Node on the path that is older than 24, by its version. */
+/** Every installed Node that is older than 24, by its version. */
 function findOldNodes(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const folder of new Set([...(process.env.PATH ?? '').split(':'), '/usr/bin', '/usr/local/bin'])) {
@@ -37,14 +37,14 @@ function findOldNodes(): ReadonlyMap<string, string> {
       const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
       if (Number.parseInt(version, 10) < 24) found.set(version, node);
     } catch {
-      // A folder of the path that is not there, or a node that does not run, is nobody's Node.
+      // The folder does not exist, or the node in it does not run.
     }
   }
   return found;
 }
 
 describe('the check of Node’s version', () => {
-  test('an older Node ends with one sentence', () => {
+  test('an older Node exits with one sentence', () => {
     for (const version of [
       '12.22.12',
       '14.21.3',
@@ -55,15 +55,15 @@ describe('the check of Node’s version', () => {
       '24.0.0',
       '24.17.9',
     ]) {
-      const { said, exit } = check(version);
+      const { printed, exit } = runCheck(version);
       expect(exit, version).toBe(1);
-      expect(said).toHaveLength(1);
-      expect(said[0]).toMatch(SENTENCE);
-      expect(said[0]).toContain(version);
+      expect(printed).toHaveLength(1);
+      expect(printed[0]).toMatch(SENTENCE);
+      expect(printed[0]).toContain(version);
     }
   });
 
-  test('a Node that is new enough is let through in silence', () => {
+  test('a Node that is new enough passes without output', () => {
     for (const version of [
       '24.18.0',
       '24.21.0',
@@ -73,24 +73,24 @@ describe('the check of Node’s version', () => {
       '100.0.0',
       '24.18.0-nightly',
     ]) {
-      expect(check(version), version).toEqual({ said: [], exit: null });
+      expect(runCheck(version), version).toEqual({ printed: [], exit: null });
     }
   });
 
-  test('it is written so that any Node can read it', () => {
+  test('it is written in a syntax that every Node can parse', () => {
     const code = source.replace(/\/\*[\s\S]*?\*\//g, '');
     expect(code).not.toMatch(/=>|`|\b(const|let|import|export|class|async|await)\b|\?\?|\?\.|\.\.\./);
   });
 
-  test('a program behind it starts on this Node', async () => {
+  test('a program that preloads it starts on this Node', async () => {
     const args = ['--import', CHECK, '--input-type=module', '-e', 'console.log("started")'];
     expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('started\n');
   });
 
-  test('on an old Node a program in TypeScript is not even looked at', async () => {
+  test('on an old Node a program in TypeScript is not even read', async () => {
     const nodes = findOldNodes();
     if (nodes.size === 0) {
-      console.warn('NO NODE OLDER THAN 24 ON THIS MACHINE: only the simulated versions above were checked');
+      console.warn('NO NODE OLDER THAN 24 ON THIS MACHINE: only the simulated versions were checked');
     }
     for (const [version, node] of nodes) {
       const missing = join(tmpdir(), 'a-program-that-is-not-there.ts');

@@ -1,4 +1,4 @@
-/** The redactor: a secret is found however it is written, and nothing else is touched. */
+/** The redactor: a secret is found in every encoding, and other text stays unchanged. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRedactor, REDACTED } from '../../server/system/redactor.ts';
@@ -9,8 +9,8 @@ const percentAll = (text: string, digits: 'upper' | 'lower'): string =>
     .map((hex) => `%${digits === 'upper' ? hex.toUpperCase() : hex}`)
     .join('');
 
-/** The ways in which a secret gets into a text. */
-const WAYS: Readonly<Record<string, (secret: string) => string>> = {
+/** Encodings in which a secret may occur in a text. */
+const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
   plain: (secret) => secret,
   'in a query': encodeURIComponent,
   'in a form': (secret) => new URLSearchParams({ auth: secret }).toString().slice('auth='.length),
@@ -28,22 +28,22 @@ const secrets = fc.string({
   minLength: 8,
   maxLength: 64,
 });
-/** Text around a secret that cannot be mistaken for a part of it. */
+/** Text around a secret that cannot be part of it. */
 const around = fc.constantFrom('', ' ', '\n', 'é ', '/?auth=', ' "', '" ', '好', ' <', '> ');
 
 describe('secrets in text', () => {
-  for (const [way, write] of Object.entries(WAYS)) {
-    test(`${way}, they are taken out`, () => {
+  for (const [name, encode] of Object.entries(ENCODINGS)) {
+    test(`${name}, they are removed`, () => {
       fc.assert(
         fc.property(secrets, around, around, (secret, before, after) => {
           const redactor = createRedactor([secret]);
-          const text = `${before}${write(secret)}${after}`;
+          const text = `${before}${encode(secret)}${after}`;
           const clean = redactor.redactText(text);
-          expect(redactor.holdsSecret(text)).toBe(true);
+          expect(redactor.containsSecret(text)).toBe(true);
           expect(clean).toContain(REDACTED);
-          expect(redactor.holdsSecret(clean)).toBe(false);
-          // All that may be left of the secret, or gone beside it, are backslashes.
-          const bare = (one: string) => one.replace(/\\|%(25)*5c/gi, '');
+          expect(redactor.containsSecret(clean)).toBe(false);
+          // Only backslashes may remain of the secret, or be removed beside it.
+          const bare = (part: string) => part.replace(/\\|%(25)*5c/gi, '');
           expect(bare(clean)).toBe(bare(`${before}${REDACTED}${after}`));
         }),
         { numRuns: 200 },
@@ -51,27 +51,27 @@ describe('secrets in text', () => {
     });
   }
 
-  test('every one of several, the longest first', () => {
+  test('every one of several is removed, the longest first', () => {
     const { redactText } = createRedactor(['secret', 'secret-and-more', '', 'other']);
     expect(redactText('secret-and-more, secret, other, secrets')).toBe(
       `${REDACTED}, ${REDACTED}, ${REDACTED}, ${REDACTED}s`,
     );
   });
 
-  test('without secrets every text stays as it is', () => {
-    const none = createRedactor(['']);
-    const some = createRedactor(['s3cr3t-value', '$^.*+?()[]{}|/\\']);
+  test('a text without secrets stays as it is', () => {
+    const withoutSecrets = createRedactor(['']);
+    const withSecrets = createRedactor(['s3cr3t-value', '$^.*+?()[]{}|/\\']);
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 100 }), (text) => {
         fc.pre(!text.includes('s3cr3t-value'));
-        expect(none.redactText(text)).toBe(text);
-        expect(some.redactText(text)).toBe(text);
-        expect(none.holdsSecret(text)).toBe(false);
+        expect(withoutSecrets.redactText(text)).toBe(text);
+        expect(withSecrets.redactText(text)).toBe(text);
+        expect(withoutSecrets.containsSecret(text)).toBe(false);
       }),
     );
   });
 
-  test('a long hostile text costs little', () => {
+  test('a long hostile text is processed in little time', () => {
     const redactor = createRedactor([
       '%%%%%%%%%%%%%%%%%%%%%%%%%%%%%a',
       '"""""""""""""""""""""""""""a',
@@ -94,7 +94,7 @@ describe('secrets in text', () => {
 describe('secrets in data', () => {
   const redactor = createRedactor(['s3cr3t-value', '12345678']);
 
-  test('in values, keys and numbers, at any depth', () => {
+  test('are removed from values, keys and numbers, at any depth', () => {
     const data = {
       a: ['x s3cr3t-value', { 's3cr3t-value': 12345678, n: 123456789 }],
       b: null,
