@@ -1,6 +1,6 @@
 /**
- * The operations of the contract, one function each under the operation's own name. Each adds the secret where the
- * contract expects it: in the body if the request has one, otherwise in a header; never in a URL.
+ * The operations of the contract, one function each under the operation's own name. Each adds the secret
+ * where the contract expects it: in the body if the request has one, otherwise in a header; never in a URL.
  */
 import type { components, paths } from '@task-gateway/contract';
 import createFetchClient from 'openapi-fetch';
@@ -40,14 +40,16 @@ export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters
 /** The HTTP calls. All of them may throw `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`. */
 export type Calls = {
   /**
-   * Submits a task and returns it as it was accepted, `pending`. It carries an idempotency key, a random one unless
-   * given, so that a retry finds the task which an earlier attempt created.
+   * Submits a task and returns it as it was accepted, `pending`. It carries an idempotency key, a random one
+   * unless given, so that a retry finds the task which an earlier attempt created.
    */
   submitTask(
     submission: TaskSubmission,
     options?: CallOptions & { readonly idempotencyKey?: string | undefined },
   ): Promise<Task>;
-  /** Returns a task; with `wait` (seconds, at most 60) once it is in a terminal state or that time has passed. */
+  /**
+   * Returns a task; with `wait` (seconds, at most 60) once it is in a terminal state or that time has passed.
+   */
   getTask(
     request_id: RequestId,
     options?: CallOptions & { readonly wait?: number | undefined },
@@ -56,11 +58,18 @@ export type Calls = {
   cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
   /** Registers an agent, or replaces its registration. */
   registerAgent(registration: AgentRegistration, options?: CallOptions): Promise<RegistrationReceipt>;
-  /** Sends an agent's heartbeat. Throws `NotFoundError` (`agent_not_found`) if the agent is not registered. */
+  /**
+   * Sends an agent's heartbeat. Throws `NotFoundError` (`agent_not_found`) if the agent is not registered.
+   */
   heartbeatAgent(heartbeat: AgentHeartbeat, options?: CallOptions): Promise<HeartbeatReceipt>;
-  /** Claims a task for an agent registered as `pull`; null if none came within `wait` (seconds, at most 60). */
+  /**
+   * Claims a task for an agent registered as `pull`; null if none came within `wait` (seconds, at most 60).
+   */
   claimTask(claim: TaskClaim, options?: CallOptions): Promise<Task | null>;
-  /** Reports progress, success or failure of a task. `accepted` is false if it was in a terminal state already. */
+  /**
+   * Reports progress, success or failure of a task. `accepted` is false if it was in a terminal state
+   * already.
+   */
   reportResult(report: TaskReport, options?: CallOptions): Promise<ReportReceipt>;
   /** Unregisters an agent. */
   unregisterAgent(departure: AgentDeparture, options?: CallOptions): Promise<DepartureReceipt>;
@@ -103,7 +112,9 @@ export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession
   };
 }
 
-/** Creates a function that makes one call with its options, the client's where these are absent, and a secret. */
+/**
+ * Creates a function that makes one call with its options, the client's where these are absent, and a secret.
+ */
 function createSend(deps: CallsDeps, getSecret: () => Promise<string>) {
   return <Data>(options: Options, request: SecretRequest<Data>, extraMs = 0): Promise<Data | undefined> => {
     const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + extraMs;

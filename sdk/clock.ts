@@ -1,4 +1,7 @@
-/** Time and randomness. Both are injected, so that tests control them; `systemClock` is the real implementation. */
+/**
+ * Time and randomness. Both are injected, so that tests control them; `systemClock` is the real
+ * implementation.
+ */
 
 /** The source of time, delays and randomness. */
 export type Clock = {
@@ -33,7 +36,10 @@ export const systemClock: Clock = {
     }),
 };
 
-/** A signal that can be aborted by itself and also fires when one of its sources does. `release()` unlinks the sources. */
+/**
+ * A signal that can be aborted by itself and also fires when one of its sources does. `release()` unlinks the
+ * sources.
+ */
 export type LinkedSignal = {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -41,8 +47,8 @@ export type LinkedSignal = {
 };
 
 /**
- * Creates a signal linked to the given ones. Once released or aborted, it leaves no listener on its sources, so that
- * a caller may pass one long-lived signal to any number of calls.
+ * Creates a signal linked to the given ones. Once released or aborted, it leaves no listener on its sources,
+ * so that a caller may pass one long-lived signal to any number of calls.
  */
 export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * The types of the gateway's HTTP contract under the names the SDK uses. Fields keep the names they have on the wire.
- * Two things are more precise here than in the generated schemas: what a task holds in each state, and which id names
- * which kind of thing.
+ * The types of the gateway's HTTP contract under the names the SDK uses. Fields keep the names they have on
+ * the wire. Two things are more precise here than in the generated schemas: what a task holds in each state,
+ * and which id names which kind of thing.
  */
 import type { components } from '@task-gateway/contract';
 
@@ -53,7 +53,10 @@ export type TaskStatus = Schemas['TaskStatus'];
 export type TaskResult = Schemas['TaskResult'];
 /** The body of a submission. The client adds the secret. */
 export type TaskSubmission = Omit<Schemas['TaskSubmission'], 'auth'>;
-/** The event of a task that reached a terminal state; the only kind of event. `status` determines the other fields. */
+/**
+ * The event of a task that reached a terminal state; the only kind of event. `status` determines the other
+ * fields.
+ */
 export type TaskDone = Schemas['TaskDone'] & { readonly request_id: RequestId } & (Success | Failure);
 /** The response to a cancellation. */
 export type CancelReceipt = Schemas['CancelReceipt'];
@@ -66,7 +69,9 @@ export type RegistrationReceipt = Schemas['RegistrationReceipt'];
 export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth'> & { readonly agent_id: AgentId };
 /** The response to a heartbeat: the agent's state, and which of its tasks it should stop working on. */
 export type HeartbeatReceipt = Schemas['HeartbeatReceipt'];
-/** The body of a claim, by which an agent without an inbound port asks for a task. The client adds the secret. */
+/**
+ * The body of a claim, by which an agent without an inbound port asks for a task. The client adds the secret.
+ */
 export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth'> & { readonly agent_id: AgentId };
 /** The body of an agent's report on a task: progress, success or failure. The client adds the secret. */
 export type TaskReport = Omit<Schemas['TaskReport'], 'auth'> & {

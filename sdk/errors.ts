@@ -1,7 +1,7 @@
 /**
- * The errors of the SDK: one class for each case a caller may want to handle differently, each with a stable string
- * `code`. All extend `TaskGatewayError`. A failed task is an error only in `runTask`; the plain calls return it as
- * data. No message contains a secret.
+ * The errors of the SDK: one class for each case a caller may want to handle differently, each with a stable
+ * string `code`. All extend `TaskGatewayError`. A failed task is an error only in `runTask`; the plain calls
+ * return it as data. No message contains a secret.
  */
 import type { FailedTask, FieldError, Problem } from './contract.ts';
 import { CANCELLED_TEXT, NO_AGENT_TEXT, TIMEOUT_TEXT } from './settled.ts';
@@ -28,9 +28,9 @@ export class InvalidOptionError extends TaskGatewayError {
 }
 
 /**
- * No usable response from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause` is the
- * platform's error), `redirected`, `not_a_gateway` (another server is at this address), `not_an_event_stream` or
- * `event_too_large`.
+ * No usable response from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause` is
+ * the platform's error), `redirected`, `not_a_gateway` (another server is at this address),
+ * `not_an_event_stream` or `event_too_large`.
  */
 export class ConnectionError extends TaskGatewayError {
   override readonly name: string = 'ConnectionError';
@@ -64,7 +64,9 @@ export class AbortError extends TaskGatewayError {
 export type ErrorResponse = {
   /** The HTTP status. */
   readonly status: number;
-  /** The problem details in its body; absent when the response came from something in front of the gateway. */
+  /**
+   * The problem details in its body; absent when the response came from something in front of the gateway.
+   */
   readonly problem?: Problem | undefined;
   /** The delay `Retry-After` asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
@@ -128,8 +130,8 @@ export class UnsupportedMediaTypeError extends ApiError {
 }
 
 /**
- * Status 422. `code`: `validation_failed` (fields are missing or wrong) or `idempotency_conflict` (the idempotency
- * key was used with other content).
+ * Status 422. `code`: `validation_failed` (fields are missing or wrong) or `idempotency_conflict` (the
+ * idempotency key was used with other content).
  */
 export class ValidationError extends ApiError {
   override readonly name: string = 'ValidationError';
@@ -216,7 +218,10 @@ export class TaskTimeoutError extends TaskFailedError {
   }
 }
 
-/** No agent qualified: none with a tag in common, in the right state and with a free slot. `code`: `no_agent_available`. */
+/**
+ * No agent qualified: none with a tag in common, in the right state and with a free slot. `code`:
+ * `no_agent_available`.
+ */
 export class NoAgentAvailableError extends TaskFailedError {
   override readonly name: string = 'NoAgentAvailableError';
 
@@ -240,9 +245,9 @@ export function createTaskError(task: FailedTask): TaskFailedError {
 }
 
 /**
- * Why a handler's signal fired. `task_cancelled`: the gateway no longer wants the task done (it was cancelled, reached
- * a terminal state, or was assigned to another agent). `task_timeout`: its time is over. `agent_stopped`: the agent is
- * being stopped and its time to drain is over.
+ * Why a handler's signal fired. `task_cancelled`: the gateway no longer wants the task done (it was
+ * cancelled, reached a terminal state, or was assigned to another agent). `task_timeout`: its time is over.
+ * `agent_stopped`: the agent is being stopped and its time to drain is over.
  */
 export type StopCode = 'task_cancelled' | 'task_timeout' | 'agent_stopped';
 

@@ -1,6 +1,6 @@
 /**
- * The client's log, written to a logger of the caller's choice. It contains no secret: headers that carry one are
- * left out, and every text is redacted. It contains no bodies and no names of sessions either.
+ * The client's log, written to a logger of the caller's choice. It contains no secret: headers that carry one
+ * are left out, and every text is redacted. It contains no bodies and no names of sessions either.
  */
 import type { Redactor } from './secrets.ts';
 
@@ -13,8 +13,8 @@ export type Logger = {
 };
 
 /**
- * The least severe messages that are logged. `debug`: every attempt and response. `info`: retries. `warn`: calls that
- * fail and streams that break. `error`: streams that end for good. `off`: nothing.
+ * The least severe messages that are logged. `debug`: every attempt and response. `info`: retries. `warn`:
+ * calls that fail and streams that break. `error`: streams that end for good. `off`: nothing.
  */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off';
 

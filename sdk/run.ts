@@ -1,10 +1,10 @@
 /**
- * `runTask`: submits a task and waits until it is settled. The event stream only says when to get the task; what is
- * returned always comes from `getTask`, so a duplicate or missing event changes nothing.
+ * `runTask`: submits a task and waits until it is settled. The event stream only says when to get the task;
+ * what is returned always comes from `getTask`, so a duplicate or missing event changes nothing.
  *
- * Stream open: gets the task when its event comes, after each reconnection or gap, and once a minute in any case.
- * Stream down: polls; the gateway holds each poll until the task is settled. During an outage of the gateway it keeps
- * polling until the task must have timed out.
+ * Stream open: gets the task when its event comes, after each reconnection or gap, and once a minute in any
+ * case. Stream down: polls; the gateway holds each poll until the task is settled. During an outage of the
+ * gateway it keeps polling until the task must have timed out.
  */
 import { type Clock, linkSignals } from './clock.ts';
 import type { FailedTask, RequestId, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
@@ -22,9 +22,14 @@ import { type CallOptions, isTransient } from './transport.ts';
 
 /** The options of a run. `timeoutMs` and `maxRetries` apply to each of its calls. */
 export type RunOptions = CallOptions & {
-  /** Identifies this task: a second run with the same key and content finds the task that the first one created. */
+  /**
+   * Identifies this task: a second run with the same key and content finds the task that the first one
+   * created.
+   */
   readonly idempotencyKey?: string | undefined;
-  /** Called with the task as submitted and whenever its status or progress has changed. Polls once a second. */
+  /**
+   * Called with the task as submitted and whenever its status or progress has changed. Polls once a second.
+   */
   readonly onProgress?: ((task: Task) => void) | undefined;
   /** Whether the signal also cancels the task. Default: the task continues. */
   readonly cancelOnAbort?: boolean | undefined;
@@ -51,7 +56,9 @@ export type RunDeps = {
   readonly ownSession: string;
 };
 
-/** How long a submission waits for the stream to open. Events are stored, so none is lost if it opens later. */
+/**
+ * How long a submission waits for the stream to open. Events are stored, so none is lost if it opens later.
+ */
 const OPEN_MAX_MS = 5_000;
 const PROGRESS_EVERY_MS = 1_000;
 const CHECK_EVERY_MS = 60_000;
@@ -140,7 +147,10 @@ function isOutage(error: unknown): error is TaskGatewayError {
   return error instanceof TimeoutError || error instanceof ConnectionError;
 }
 
-/** Cancels the task for a caller who has aborted the run. A failure is ignored: the caller gets the `AbortError`. */
+/**
+ * Cancels the task for a caller who has aborted the run. A failure is ignored: the caller gets the
+ * `AbortError`.
+ */
 async function cancelQuietly(calls: RunCalls, request_id: string, call: CallOptions): Promise<void> {
   try {
     await calls.cancelTask(request_id, {
@@ -157,7 +167,9 @@ async function cancelQuietly(calls: RunCalls, request_id: string, call: CallOpti
 /** Watches a session's stream for one task, and decides when to get the task. */
 type StreamWatch = {
   readonly onItem: FeedListener;
-  /** Resolves when the stream is open or known to be down, when `maxMs` has passed or when the signal fires. */
+  /**
+   * Resolves when the stream is open or known to be down, when `maxMs` has passed or when the signal fires.
+   */
   waitForOpen(maxMs: number): Promise<void>;
   /** Names the task whose events matter. One that came before counts too. */
   watchTask(request_id: string): void;

@@ -1,6 +1,6 @@
 /**
- * Secrets: given as a string or as a function that fetches one, validated before use, and redacted from every text
- * meant for people.
+ * Secrets: given as a string or as a function that fetches one, validated before use, and redacted from every
+ * text meant for people.
  */
 import { AuthenticationError, InvalidOptionError } from './errors.ts';
 
@@ -38,8 +38,8 @@ export function createRedactor(): Redactor {
 }
 
 /**
- * Creates a function that returns the current secret. A string is validated at once, the return value of a function
- * each time. Throws `InvalidOptionError` for what can't be a secret, and when the function fails.
+ * Creates a function that returns the current secret. A string is validated at once, the return value of a
+ * function each time. Throws `InvalidOptionError` for what can't be a secret, and when the function fails.
  */
 export function createSecretSource(name: string, secret: Secret, redactor: Redactor): () => Promise<string> {
   if (typeof secret !== 'function') {
@@ -54,7 +54,9 @@ export function createSecretSource(name: string, secret: Secret, redactor: Redac
   };
 }
 
-/** Runs `attempt` with the current secret. When it is rejected (401) and has changed since, tries once more. */
+/**
+ * Runs `attempt` with the current secret. When it is rejected (401) and has changed since, tries once more.
+ */
 export async function withSecret<T>(
   getSecret: () => Promise<string>,
   attempt: (secret: string) => Promise<T>,

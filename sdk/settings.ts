@@ -8,9 +8,14 @@ import { createLog, LOG_LEVELS, type Log, type Logger, type LogLevel } from './l
 import { createRedactor, createSecretSource, type Redactor, type Secret } from './secrets.ts';
 import type { Fetch } from './transport.ts';
 
-/** How a client reaches its gateway. Options that name a `TASK_GATEWAY_` variable may be set by it instead. */
+/**
+ * How a client reaches its gateway. Options that name a `TASK_GATEWAY_` variable may be set by it instead.
+ */
 export type ClientOptions = {
-  /** The gateway's address: `http://127.0.0.1:8080`, or in a browser a path of the same origin. `TASK_GATEWAY_URL` */
+  /**
+   * The gateway's address: `http://127.0.0.1:8080`, or in a browser a path of the same origin.
+   * `TASK_GATEWAY_URL`
+   */
   readonly baseUrl?: string | undefined;
   /** The gateway secret, or a function that returns it. `TASK_GATEWAY_AUTH` */
   readonly auth?: Secret | undefined;
@@ -26,7 +31,9 @@ export type ClientOptions = {
   readonly logLevel?: LogLevel | undefined;
   /** Receives the log. Default: `console`. */
   readonly logger?: Logger | undefined;
-  /** Used instead of the platform's `fetch`. It is called with a `Request` and must obey the signal in `init`. */
+  /**
+   * Used instead of the platform's `fetch`. It is called with a `Request` and must obey the signal in `init`.
+   */
   readonly fetch?: Fetch | undefined;
   /** Used instead of the platform's time, timers and randomness, in tests. */
   readonly clock?: Clock | undefined;

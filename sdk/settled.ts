@@ -1,4 +1,7 @@
-/** When a task is settled, and the texts by which the gateway says in `error_info` why it settled a task itself. */
+/**
+ * When a task is settled, and the texts by which the gateway says in `error_info` why it settled a task
+ * itself.
+ */
 import type { FailedTask, SuccessfulTask, Task } from './contract.ts';
 
 /** The `error_info` of a task that was cancelled. */

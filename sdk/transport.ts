@@ -1,7 +1,7 @@
 /**
- * Sends a request with retries and turns every failure into an error of the SDK. It retries when there is no response,
- * and after 408, 429 and 5xx. So only idempotent calls may go through here. All of the client's calls are: a submission
- * carries an idempotency key, and the others set a state instead of adding to it.
+ * Sends a request with retries and turns every failure into an error of the SDK. It retries when there is no
+ * response, and after 408, 429 and 5xx. So only idempotent calls may go through here. All of the client's
+ * calls are: a submission carries an idempotency key, and the others set a state instead of adding to it.
  */
 import { type Clock, linkSignals } from './clock.ts';
 import type { Problem } from './contract.ts';
@@ -19,7 +19,9 @@ export type CallOptions = {
   readonly maxRetries?: number | undefined;
   /** Headers sent with the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Called with a copy of each response, including those that are followed by a retry. The body may be read. */
+  /**
+   * Called with a copy of each response, including those that are followed by a retry. The body may be read.
+   */
   readonly onResponse?: ((response: Response) => void) | undefined;
 };
 
@@ -50,8 +52,9 @@ const BACKOFF_MAX_MS = 8_000;
 const RETRY_AFTER_MAX_MS = 60_000;
 
 /**
- * Makes one call: `request` builds the request and sends it with the `fetch` it is given. Returns the response's body,
- * or undefined if it has none. Throws `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`.
+ * Makes one call: `request` builds the request and sends it with the `fetch` it is given. Returns the
+ * response's body, or undefined if it has none. Throws `ApiError`, `ConnectionError`, `TimeoutError` or
+ * `AbortError`.
  */
 export async function exchange<Data>(
   network: Network,
@@ -126,7 +129,10 @@ async function sendWithRetries(
   }
 }
 
-/** Makes one attempt within its timeout, reading the whole body. Returns an error instead of throwing, for the retries. */
+/**
+ * Makes one attempt within its timeout, reading the whole body. Returns an error instead of throwing, for the
+ * retries.
+ */
 async function sendOnce(
   { fetch, clock }: Network,
   { signal, timeoutMs, onResponse }: CallOptions & CallSettings,
@@ -155,8 +161,8 @@ async function sendOnce(
 }
 
 /**
- * Opens a stream with one attempt. The response's head must arrive within `timeoutMs`; the body then streams until the
- * signal fires. The signal must belong to this connection alone and fire at its end.
+ * Opens a stream with one attempt. The response's head must arrive within `timeoutMs`; the body then streams
+ * until the signal fires. The signal must belong to this connection alone and fire at its end.
  */
 export async function openOnce(
   { fetch, clock }: Network,
@@ -190,7 +196,10 @@ function validateNoRedirect({ type, status }: Response): ConnectionError | undef
   );
 }
 
-/** Creates the error for a request without a response. It does not quote the path, which names a task or a session. */
+/**
+ * Creates the error for a request without a response. It does not quote the path, which names a task or a
+ * session.
+ */
 function createConnectionError(request: Request, cause: unknown): ConnectionError {
   const { origin } = new URL(request.url);
   const code = findCode(cause);

@@ -1,12 +1,12 @@
 /**
- * Follows a session's stream of events across reconnections. It reconnects with `Last-Event-ID`, so that no event is
- * lost and duplicates are rare, and yields the events together with the changes of the connection.
+ * Follows a session's stream of events across reconnections. It reconnects with `Last-Event-ID`, so that no
+ * event is lost and duplicates are rare, and yields the events together with the changes of the connection.
  *
  *   connecting ──response head──▶ open ──close, error, silence──▶ down ──delay──▶ connecting
  *        └──no response, 5xx, 429──────────────────────────────────▲
  *
- * Failures that a retry can't solve (any other 4xx, a response that is not an event stream) end the feed with a typed
- * error. When the reader leaves its loop or the signal fires, the connection is closed.
+ * Failures that a retry can't solve (any other 4xx, a response that is not an event stream) end the feed with
+ * a typed error. When the reader leaves its loop or the signal fires, the connection is closed.
  */
 import { type Clock, linkSignals } from '../clock.ts';
 import type { TaskDone } from '../contract.ts';
@@ -22,21 +22,26 @@ export type FeedItem = { readonly kind: 'event'; readonly event: TaskDone } | Fe
 export type FeedNotice =
   /** Connected: stored events follow, then new ones. */
   | { readonly kind: 'open' }
-  /** Some events were deleted before they could be read. To learn what was missed, get the tasks themselves. */
+  /**
+   * Some events were deleted before they could be read. To learn what was missed, get the tasks themselves.
+   */
   | { readonly kind: 'gap' }
   /** The connection was lost or could not be opened. The next attempt follows after `retryInMs`. */
   | { readonly kind: 'down'; readonly error: TaskGatewayError; readonly retryInMs: number };
 
 /**
- * Opens one connection: resolves when the response's head has arrived, rejects with an error of the SDK. The signal
- * belongs to this connection; it fires when the feed stops reading, and closes it.
+ * Opens one connection: resolves when the response's head has arrived, rejects with an error of the SDK. The
+ * signal belongs to this connection; it fires when the feed stops reading, and closes it.
  */
 export type OpenStream = (
   lastEventId: string | undefined,
   signal: AbortSignal,
 ) => Promise<ReadableStream<Uint8Array>>;
 
-/** The position of a reader in a session's events. It moves as events are read; a later feed may continue from it. */
+/**
+ * The position of a reader in a session's events. It moves as events are read; a later feed may continue from
+ * it.
+ */
 export type Cursor = { lastEventId: string | undefined };
 
 export type FeedDeps = {
@@ -174,8 +179,8 @@ function isRetryable(error: unknown): error is TaskGatewayError {
 }
 
 /**
- * The delay before the next attempt: `Retry-After` if the response has it. Otherwise the server's `retry:`, doubled
- * with each failed attempt up to 30 s, and at random up to a quarter shorter or longer.
+ * The delay before the next attempt: `Retry-After` if the response has it. Otherwise the server's `retry:`,
+ * doubled with each failed attempt up to 30 s, and at random up to a quarter shorter or longer.
  */
 function chooseDelay(error: TaskGatewayError, baseMs: number, failures: number, clock: Clock): number {
   const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;

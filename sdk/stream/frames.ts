@@ -1,12 +1,13 @@
 /**
- * Parses the bytes of an event stream (server-sent events, as the HTML standard defines them) into frames. Pure: bytes
- * in, frames out. It accepts every kind of line end, a byte-order mark, and characters or line ends split between
- * chunks. An event that no empty line completes is never returned.
+ * Parses the bytes of an event stream (server-sent events, as the HTML standard defines them) into frames.
+ * Pure: bytes in, frames out. It accepts every kind of line end, a byte-order mark, and characters or line
+ * ends split between chunks. An event that no empty line completes is never returned.
  *
- * Why not the package eventsource-parser: it reads text, not bytes, and version 3.1.1 fails 4 of the 25 wire cases in
- * test/sdk/frames.test.ts. It holds back a CR that ends a chunk until the next chunk arrives ("lines end with CR", "LF
- * then CR is two line ends"), removes characters that only resemble a byte-order mark ("a text that looks like one is
- * none"), and drops an id that comes without data ("an id comes without an event"), from which a stream must resume.
+ * Why not the package eventsource-parser: it reads text, not bytes, and version 3.1.1 fails 4 of the 25 wire
+ * cases in test/sdk/frames.test.ts. It holds back a CR that ends a chunk until the next chunk arrives ("lines
+ * end with CR", "LF then CR is two line ends"), removes characters that only resemble a byte-order mark ("a
+ * text that looks like one is none"), and drops an id that comes without data ("an id comes without an
+ * event"), from which a stream must resume.
  */
 import { ConnectionError } from '../errors.ts';
 
@@ -31,7 +32,9 @@ export type FrameReader = (chunk: Uint8Array) => readonly Frame[];
 /** The most characters of one incomplete event. The gateway's results are far smaller. */
 export const FRAME_CHARS_MAX = 67_108_864;
 
-/** Creates a reader for one connection. It throws a `ConnectionError` when an event exceeds `frameCharsMax`. */
+/**
+ * Creates a reader for one connection. It throws a `ConnectionError` when an event exceeds `frameCharsMax`.
+ */
 export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader {
   const decode = createDecoder();
   const split = createLineSplitter();
@@ -61,8 +64,8 @@ function requireFrameSize(chars: number, frameCharsMax: number): void {
 }
 
 /**
- * Decodes UTF-8 and removes one leading byte-order mark. The platform's decoder is set to keep it, because Node's
- * removes two when the first one is split between chunks.
+ * Decodes UTF-8 and removes one leading byte-order mark. The platform's decoder is set to keep it, because
+ * Node's removes two when the first one is split between chunks.
  */
 function createDecoder(): (chunk: Uint8Array) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -76,8 +79,8 @@ function createDecoder(): (chunk: Uint8Array) => string {
 }
 
 /**
- * Splits text into complete lines. CR, LF and CRLF each end a line. A CR ends it at once, even at the end of a chunk:
- * an LF that opens the next chunk belongs to it.
+ * Splits text into complete lines. CR, LF and CRLF each end a line. A CR ends it at once, even at the end of
+ * a chunk: an LF that opens the next chunk belongs to it.
  */
 function createLineSplitter(): (text: string) => { lines: readonly string[]; restChars: number } {
   let rest = '';

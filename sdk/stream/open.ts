@@ -1,4 +1,7 @@
-/** Opens the stream of a session's events, with one attempt. Retries are made by the feed that reads the stream. */
+/**
+ * Opens the stream of a session's events, with one attempt. Retries are made by the feed that reads the
+ * stream.
+ */
 import type { SessionId } from '../contract.ts';
 import { ConnectionError } from '../errors.ts';
 import { createBearerHeaders, withSecret } from '../secrets.ts';
@@ -18,7 +21,9 @@ export type OpenSession = (
   options: { readonly signal: AbortSignal } & Pick<CallOptions, 'timeoutMs' | 'headers'>,
 ) => Promise<ReadableStream<Uint8Array>>;
 
-/** Sends the request for the stream with the `fetch` it is given. The body of a success is returned unread. */
+/**
+ * Sends the request for the stream with the `fetch` it is given. The body of a success is returned unread.
+ */
 export type RequestStream = (request: {
   readonly params: {
     readonly query: { readonly cli_session_id: string };
@@ -37,7 +42,8 @@ export type OpenSessionDeps = Network &
 /** Creates the function that opens streams. It throws what the calls throw, and `not_an_event_stream`. */
 export function createOpenSession(deps: OpenSessionDeps, requestStream: RequestStream): OpenSession {
   return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) => {
-    // An id that fits in no header is not from a gateway. Without one the stream starts from the first stored event.
+    // An id that fits in no header is not from a gateway. Without one the stream starts from the first stored
+    // event.
     const header = lastEventId && /^[\x20-\x7e]+$/.test(lastEventId) ? { 'Last-Event-ID': lastEventId } : {};
     return withSecret(deps.auth, async (auth) => {
       const result = await requestStream({

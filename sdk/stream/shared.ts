@@ -1,6 +1,7 @@
 /**
- * The event streams shared by the runs of a client: one connection for each session, however many runs listen to it.
- * The first listener opens it and the last one closes it; a later one resumes behind the last event read.
+ * The event streams shared by the runs of a client: one connection for each session, however many runs listen
+ * to it. The first listener opens it and the last one closes it; a later one resumes behind the last event
+ * read.
  */
 import type { TaskGatewayError } from '../errors.ts';
 import type { Cursor, FeedItem } from './follow.ts';
@@ -11,7 +12,9 @@ export type FeedListener = (
 ) => void;
 
 export type SharedFeeds = {
-  /** Listens to a session. Calls the listener with `open` at once if the stream is open. Returns how to stop. */
+  /**
+   * Listens to a session. Calls the listener with `open` at once if the stream is open. Returns how to stop.
+   */
   listen(session: string, listener: FeedListener): () => void;
 };
 

@@ -21,9 +21,9 @@ export type SubscribeOptions = {
 };
 
 /**
- * The events of a session, for one `for await` loop. It connects when the loop starts and reconnects by itself. It
- * ends, and closes its connection, when the loop is left, `close()` is called or the signal fires. An event that is
- * sent again after a reconnection is skipped if it is among the last 10,000.
+ * The events of a session, for one `for await` loop. It connects when the loop starts and reconnects by
+ * itself. It ends, and closes its connection, when the loop is left, `close()` is called or the signal fires.
+ * An event that is sent again after a reconnection is skipped if it is among the last 10,000.
  */
 export type EventSubscription = AsyncIterable<TaskDone> & {
   /** The id of the last event read, from which a later subscription may continue. */
@@ -35,7 +35,9 @@ export type EventSubscription = AsyncIterable<TaskDone> & {
 /** The number of events among which duplicates are recognised. */
 const SEEN_MAX = 10_000;
 
-/** Creates a subscription. Its loop throws the typed error of a final response (401, 422 …) or `AbortError`. */
+/**
+ * Creates a subscription. Its loop throws the typed error of a final response (401, 422 …) or `AbortError`.
+ */
 export function createSubscription(
   deps: Pick<FeedDeps, 'openStream' | 'clock' | 'log'>,
   options: SubscribeOptions = {},
