@@ -1,6 +1,4 @@
-/**
- * The public entry `@task-gateway/sdk`. It runs on Node 20.19 or newer and in browsers, and needs neither.
- */
+/** The public entry `@task-gateway/sdk`: the client. It runs on Node 20.19 or newer and in browsers. */
 export type { Calls, TaskQuery } from './calls.ts';
 export { createClient, type TaskGatewayClient } from './client.ts';
 export type { Clock } from './clock.ts';

@@ -1,6 +1,4 @@
-/**
- * The public entry `@task-gateway/sdk/agent`, for programs that are agents. It runs on Node 20.19 or newer.
- */
+/** The public entry `@task-gateway/sdk/agent`: the agent. It runs on Node 20.19 or newer. */
 export { type StopCode, WorkStoppedError } from '../errors.ts';
 export { type Agent, createAgent, type StopOptions } from './agent.ts';
 export type { Handler, HandlerAnswer, HandlerContext } from './handler.ts';
