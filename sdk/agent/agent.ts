@@ -1,8 +1,12 @@
 /**
- * An agent in one call: registers, beats, receives or claims tasks, runs the handler on them, reports.
+ * An agent in one call: it registers, sends heartbeats, receives or claims tasks, runs the handler on them,
+ * and reports the outcomes.
  *
- * `created` until `start()`. `working`: tasks come. `draining` from `stop()` on: no more come, those in hand are
- * finished and the agent goes on beating. `stopped`: nothing is open any more. It never goes back.
+ *   created ──start()──▶ working ──stop()──▶ draining ──all work ended──▶ stopped
+ *      └───────────stop(), or start() throws────────────────────────────────▲
+ *
+ * Working: it takes tasks. Draining: it takes no more, finishes those it has, and still sends heartbeats.
+ * Stopped: it has nothing open any more. It never returns to an earlier state.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createClient } from '../client.ts';
@@ -10,105 +14,97 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { AgentId } from '../contract.ts';
 import { InvalidOptionError, TaskGatewayError } from '../errors.ts';
 import { readSettings } from '../settings.ts';
-import { createPulse } from './heartbeat.ts';
+import { createHeartbeatThread } from './heartbeat.ts';
 import { createInbox } from './inbox.ts';
-import type { AgentDuty, AgentNotice } from './log-events.ts';
+import { type AgentDuty, createEventLog } from './log-events.ts';
 import { type AgentOptions, type AgentSettings, readAgentSettings } from './options.ts';
 import { createOutbox } from './outbox.ts';
 import { pullTasks } from './pull.ts';
-import { createPresence } from './registration.ts';
+import { createRegistration } from './registration.ts';
 import { createReports } from './reports.ts';
 import { createInboxServer } from './server.ts';
 import { createWork } from './work.ts';
 
-/** An agent: nothing of it runs before `start`, and nothing after `stop`. */
+/** An agent. It has nothing open before `start` and after `stop`. */
 export type Agent = {
-  /** Its name, also where it was given none. */
+  /** The agent's id, also if it is a random one. */
   readonly agentId: AgentId;
-  /** Where it is in its life; it never goes back. */
+  /** The agent's state. It never returns to an earlier one. */
   readonly state: 'created' | 'working' | 'draining' | 'stopped';
   /**
-   * Resolves once registered; waits for a gateway that is not there yet. Throws what waiting can't mend: a wrong
-   * secret (`AuthenticationError`), wrong fields (`ValidationError`), a port in use, an outbox that can't be opened.
+   * Starts the agent. Resolves once it is registered; while the gateway can't be reached, it keeps trying.
+   * Throws what a retry can't solve: a wrong secret (`AuthenticationError`), wrong fields
+   * (`ValidationError`), a port that is in use, an outbox that can't be opened.
    */
   start(): Promise<void>;
   /**
-   * Stops in two stages. First it takes no more tasks and finishes those in hand, beating on, for `drainMs`. Then it
-   * fires the handlers' signals, and what still runs after `graceMs` is reported as failed. Then it unregisters.
-   * Called again it may only hurry: with less time the stages are cut short.
+   * Stops the agent in two stages. First it takes no more tasks and finishes those it has, for `drainMs`.
+   * Then it fires the handlers' signals; a task whose handler still runs after `graceMs` is reported as
+   * failed. Finally it unregisters. Another call can only shorten the stages.
    */
   stop(options?: StopOptions): Promise<void>;
-  /** Answers a push as a web-standard handler does: for servers of your own, with `endpoint` set to where they are. */
+  /** Receives a push as a web-standard handler, for servers of your own. Set `endpoint` to their address. */
   fetch(request: Request): Promise<Response>;
-  /** Answers a push as a listener of `node:http` does. The request's body must not have been read yet. */
+  /** Receives a push as a listener of `node:http`. The request's body must not have been read yet. */
   listener(request: IncomingMessage, response: ServerResponse): void;
 };
 
-/** How long a stop may take. */
+/** How long stopping an agent may take. */
 export type StopOptions = {
-  /** Milliseconds for the tasks in hand to end by themselves; 30,000 unless told otherwise. */
+  /** Milliseconds for the agent's tasks to end by themselves. Default: 30,000. */
   readonly drainMs?: number | undefined;
-  /** Milliseconds for handlers to heed their signal; 2,000 unless told otherwise. */
+  /** Milliseconds for the handlers to end after their signals have fired. Default: 2,000. */
   readonly graceMs?: number | undefined;
 };
 
 const DRAIN_MS = 30_000;
 const GRACE_MS = 2_000;
-/** For the last words of an agent, each. */
-const FAREWELL_MS = 5_000;
+/** The time for each of the last calls of an agent that stops. */
+const LAST_CALL_MS = 5_000;
 
 /** Creates an agent. Throws `InvalidOptionError` for options that can't work. */
 export function createAgent(options: AgentOptions): Agent {
   const settings = readAgentSettings(options);
   const parts = assemble(options, settings);
-  const { presence, work, server, outbox, pulse, clock } = parts;
+  const { registration, work, server, outbox, heartbeatThread, clock } = parts;
   const lifetime = new AbortController();
   const taking = new AbortController();
   const loops: Promise<void>[] = [];
   let state: Agent['state'] = 'created';
   let stopping: Promise<void> | undefined;
-  const draining = createPeriod(clock);
-  const grace = createPeriod(clock);
+  const drainLimit = createTimeLimit(clock);
+  const graceLimit = createTimeLimit(clock);
 
   async function start(): Promise<void> {
-    if (state !== 'created') throw new InvalidOptionError('An agent starts once. Create another one.');
+    if (state !== 'created')
+      throw new InvalidOptionError('An agent can be started once. Create another one.');
     state = 'working';
     try {
       work.restore(await outbox.open());
-      await pulse?.start();
-      parts.reachAt(await server?.open());
-      await presence.register(taking.signal);
+      await heartbeatThread?.start();
+      parts.setAddress(await server?.open());
+      await registration.register(taking.signal);
     } catch (error) {
       state = 'stopped';
       work.close();
       await close();
       throw error;
     }
-    work.tellRestored();
+    work.deliverRestored();
     if (taking.signal.aborted) return;
-    loops.push(presence.keepBeating(lifetime.signal));
+    loops.push(registration.keepSendingHeartbeats(lifetime.signal));
     if (settings.endpoint === 'pull') loops.push(pullTasks(parts, taking.signal));
   }
 
-  /** The order matters: say that it leaves, finish, tell, and only then unregister and fall silent. */
   async function stop(): Promise<void> {
     const before = state;
     if (before === 'stopped') return;
     state = 'draining';
     work.close();
-    presence.drain();
-    parts.tellPulse();
+    registration.drain();
+    parts.updateHeartbeatThread();
     taking.abort();
-    if (before === 'working') {
-      await within(clock, FAREWELL_MS, (signal) => presence.beat(signal));
-      await draining.run((signal) => work.untilDone(signal));
-      work.interrupt();
-      await grace.run((signal) => work.untilDone(signal));
-      await within(clock, FAREWELL_MS, (signal) => work.abandon(signal));
-      // A beat of the thread that came after the last word would bring the agent back.
-      await pulse?.stop();
-      await within(clock, FAREWELL_MS, (signal) => parts.unregister(signal));
-    }
+    if (before === 'working') await finish(parts, drainLimit, graceLimit);
     lifetime.abort();
     await Promise.all(loops);
     await close();
@@ -117,19 +113,19 @@ export function createAgent(options: AgentOptions): Agent {
 
   async function close(): Promise<void> {
     await server?.close();
-    await pulse?.stop();
+    await heartbeatThread?.stop();
     await outbox.close();
   }
 
   return {
-    agentId: settings.agentId,
+    agentId: settings.agent_id,
     get state() {
       return state;
     },
     start,
     stop({ drainMs = DRAIN_MS, graceMs = GRACE_MS } = {}) {
-      draining.limit(drainMs);
-      grace.limit(graceMs);
+      drainLimit.shorten(drainMs);
+      graceLimit.shorten(graceMs);
       stopping ??= stop();
       return stopping;
     },
@@ -138,118 +134,136 @@ export function createAgent(options: AgentOptions): Agent {
   };
 }
 
-/** Puts the duties of an agent together; each is told only of those it needs. */
+type AgentParts = ReturnType<typeof assemble>;
+type TimeLimit = ReturnType<typeof createTimeLimit>;
+
+/** Creates the parts of an agent, each with only those it depends on. */
 function assemble(options: AgentOptions, settings: AgentSettings) {
-  const { agentId: agent_id, maxConcurrent, pushSecrets, hasThread } = settings;
+  const { agent_id, maxConcurrent, pushSecrets } = settings;
   const { clock = systemClock, listen, handler } = options;
-  const { auth: askSecret, baseUrl, headers } = readSettings(options);
+  const { auth: getSecret, baseUrl, headers } = readSettings(options);
   const calls = createClient(options);
-  const notify = createNotify(options.onNotice);
-  const failed = (during: AgentDuty) => (error: unknown) => notify({ kind: 'failure', during, error });
+  const logEvent = createEventLog(options.onNotice);
+  const logFailure = (during: AgentDuty) => (error: unknown) => logEvent({ kind: 'failure', during, error });
   let endpoint = settings.endpoint ?? 'pull';
   let auth: string | undefined;
-  const presence = createPresence({
-    ...{ calls, clock, notify },
+  const registration = createRegistration({
+    ...{ calls, clock, logEvent },
     work: () => work,
-    registration: () => describeAgent(options, settings, endpoint),
-    onContact: () => void renewPulse(),
+    describeAgent: () => describeAgent(options, settings, endpoint),
+    onContact: () => void renewHeartbeatThread(),
   });
-  const { registerAgain } = presence;
-  const reports = createReports({ calls, clock, agent_id, notify, registerAgain });
-  const outbox = createOutbox(options.outbox, failed('outbox'));
-  const onChange = () => tellPulse();
-  const work = createWork({ agent_id, handler, maxConcurrent, reports, outbox, clock, notify, onChange });
-  const inbox = createInbox({ agent_id, pushSecrets, work, clock, onError: failed('push') });
-  const pulse = hasThread
-    ? createPulse({ target: { baseUrl, headers }, onCancelled: work.drop, onError: failed('heartbeat') })
+  const { registerAgain } = registration;
+  const reports = createReports({ calls, clock, agent_id, logEvent, registerAgain });
+  const outbox = createOutbox(options.outbox, logFailure('outbox'));
+  const onChange = () => updateHeartbeatThread();
+  const work = createWork({ agent_id, handler, maxConcurrent, reports, outbox, clock, logEvent, onChange });
+  const inbox = createInbox({ agent_id, pushSecrets, work, clock, onError: logFailure('push') });
+  const heartbeatThread = settings.hasHeartbeatThread
+    ? createHeartbeatThread({
+        target: { baseUrl, headers },
+        onCancelled: work.drop,
+        onError: logFailure('heartbeat'),
+      })
     : undefined;
 
-  /** At once: the handler may block the thread the next moment. */
-  function tellPulse(): void {
-    pulse?.tell(() => {
-      const known = presence.describe();
-      return known && auth !== undefined ? { ...known, auth } : undefined;
+  /** Posts the current state to the thread without delay: a handler may block the event loop next. */
+  function updateHeartbeatThread(): void {
+    heartbeatThread?.update(() => {
+      const state = registration.describe();
+      return state && auth !== undefined ? { ...state, auth } : undefined;
     });
   }
 
-  async function renewPulse(): Promise<void> {
+  async function renewHeartbeatThread(): Promise<void> {
     try {
-      if (pulse) auth = await askSecret();
-      tellPulse();
+      if (heartbeatThread) auth = await getSecret();
+      updateHeartbeatThread();
     } catch (error) {
-      failed('heartbeat')(error);
+      logFailure('heartbeat')(error);
     }
   }
 
   return {
-    ...{ agent_id, calls, clock, notify, presence, work, outbox, pulse, tellPulse, inbox },
-    server: listen && createInboxServer(listen, { inbox, onError: failed('push') }),
-    /** Says where pushes arrive, once that is known. */
-    reachAt(address: string | undefined): void {
+    ...{ agent_id, calls, clock, logEvent, registration, work, outbox, inbox },
+    ...{ heartbeatThread, updateHeartbeatThread },
+    server: listen && createInboxServer(listen, { inbox, onError: logFailure('push') }),
+    /** Sets the address at which the agent listens, once it is known. */
+    setAddress(address: string | undefined): void {
       endpoint = settings.endpoint ?? address ?? 'pull';
     },
-    /** Failures are told: the agent leaves in any case. */
+    /** Unregisters the agent. A failure is logged: the agent stops in any case. */
     async unregister(signal: AbortSignal): Promise<void> {
       try {
         await calls.unregisterAgent({ agent_id }, { signal, maxRetries: 1 });
       } catch (error) {
         if (!(error instanceof TaskGatewayError)) throw error;
-        failed('unregister')(error);
+        logFailure('unregister')(error);
       }
     },
   };
 }
 
-/** Runs something that ends when its signal fires, and fires it after the time. */
-async function within(clock: Clock, ms: number, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const period = createPeriod(clock);
-  period.limit(ms);
-  await period.run(run);
+/**
+ * Ends an agent's work. The order matters: announce it, finish, deliver the outcomes, and only then
+ * unregister.
+ */
+async function finish(parts: AgentParts, drainLimit: TimeLimit, graceLimit: TimeLimit): Promise<void> {
+  const { clock, registration, work } = parts;
+  await runWithin(clock, LAST_CALL_MS, (signal) => registration.sendHeartbeat(signal));
+  await drainLimit.run((signal) => work.waitUntilDone(signal));
+  work.interrupt();
+  await graceLimit.run((signal) => work.waitUntilDone(signal));
+  await runWithin(clock, LAST_CALL_MS, (signal) => work.abandon(signal));
+  // A heartbeat of the thread after the unregistration would register the agent again.
+  await parts.heartbeatThread?.stop();
+  await runWithin(clock, LAST_CALL_MS, (signal) => parts.unregister(signal));
 }
 
-/** A stretch of time that may be cut short while it runs, never made longer. */
-function createPeriod(clock: Clock) {
-  let leastMs = Number.POSITIVE_INFINITY;
-  let cut: (() => void) | undefined;
+/** Runs something that ends when its signal fires, and fires the signal after `ms`. */
+async function runWithin(
+  clock: Clock,
+  ms: number,
+  run: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const limit = createTimeLimit(clock);
+  limit.shorten(ms);
+  await limit.run(run);
+}
+
+/**
+ * Creates a time limit, which can be shortened before and while something runs within it, and never extended.
+ */
+function createTimeLimit(clock: Clock) {
+  let limitMs = Number.POSITIVE_INFINITY;
+  let restartTimer: (() => void) | undefined;
   return {
-    limit(ms: number): void {
-      leastMs = Math.min(leastMs, ms);
-      cut?.();
+    shorten(ms: number): void {
+      limitMs = Math.min(limitMs, ms);
+      restartTimer?.();
     },
     async run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-      const ending = new AbortController();
+      const expired = new AbortController();
       const startMs = clock.nowMs();
-      const ended = new AbortController();
-      cut = () => {
-        const leftMs = startMs + leastMs - clock.nowMs();
-        void clock.sleep(leftMs, ended.signal).then(() => ending.abort());
+      const timer = new AbortController();
+      restartTimer = () => {
+        const leftMs = startMs + limitMs - clock.nowMs();
+        void clock.sleep(leftMs, timer.signal).then(() => expired.abort());
       };
-      cut();
-      await work(ending.signal).finally(() => ended.abort());
+      restartTimer();
+      await work(expired.signal).finally(() => timer.abort());
     },
   };
 }
 
+/** Returns the body of the agent's registration, without `request_ids`. */
 function describeAgent({ tags }: AgentOptions, settings: AgentSettings, endpoint: string) {
-  const { agentId, maxConcurrent, lostAfterSeconds } = settings;
+  const { agent_id, maxConcurrent, lostAfterSeconds } = settings;
   return {
-    agent_id: agentId,
+    agent_id,
     endpoint,
     agent_tags: [...tags],
     max_concurrent: maxConcurrent,
     ...(lostAfterSeconds !== null && { lost_after: lostAfterSeconds }),
-  };
-}
-
-/** A listener that throws must not stop the agent; its error surfaces as an uncaught one. */
-function createNotify(onNotice: AgentOptions['onNotice']): (notice: AgentNotice) => void {
-  return (notice) => {
-    try {
-      onNotice?.(notice);
-    } catch (error) {
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
   };
 }

@@ -1,60 +1,70 @@
-/** The thread of `pulse.ts`: beats for an agent whose own thread is held up by a handler, and is silent otherwise. */
+/**
+ * The code of the heartbeat thread: sends an agent's heartbeats while a handler blocks the agent's own
+ * thread.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { PulseState, PulseTarget, PulseWord } from './heartbeat.ts';
+import type { HeartbeatMessage, HeartbeatState, HeartbeatTarget } from './heartbeat.ts';
 
-const { baseUrl, headers }: PulseTarget = workerData;
-/** The agent beats every interval, a little scattered; this much later it is held up. */
-const PATIENCE = 1.4;
-const BEAT_TIMEOUT_MS = 10_000;
-/** Between two attempts in vain. */
+const { baseUrl, headers }: HeartbeatTarget = workerData;
+/**
+ * The agent sends a heartbeat every interval, with some jitter. After so many intervals it must be blocked.
+ */
+const OVERDUE_INTERVALS = 1.4;
+const HEARTBEAT_TIMEOUT_MS = 10_000;
+/** Between two failed attempts. */
 const PAUSE_MS = 1_000;
 
-let state: PulseState | undefined;
-let heardMs = 0;
+let state: HeartbeatState | undefined;
+/** When the gateway last responded to this thread: Unix epoch milliseconds. */
+let contactMs = 0;
 let timer: NodeJS.Timeout | undefined;
 
-function say(word: PulseWord): void {
-  parentPort?.postMessage(word);
+function post(message: HeartbeatMessage): void {
+  parentPort?.postMessage(message);
 }
 
-/** Sets the alarm to the moment from which on the agent is held up. */
-function wait(ms?: number): void {
+/**
+ * Sets the timer for the next heartbeat: after `delayMs`, by default when the agent's own would be overdue.
+ */
+function schedule(delayMs?: number): void {
   clearTimeout(timer);
   if (!state) return;
-  const dueMs = Math.max(heardMs, state.contactMs) + state.intervalMs * PATIENCE;
-  timer = setTimeout(() => void beat(), ms ?? Math.max(0, dueMs - Date.now()));
+  const dueMs = Math.max(contactMs, state.contactMs) + state.intervalMs * OVERDUE_INTERVALS;
+  timer = setTimeout(() => void sendHeartbeat(), delayMs ?? Math.max(0, dueMs - Date.now()));
 }
 
-async function beat(): Promise<void> {
+/** Sends a heartbeat, and registers the agent if the gateway does not know it. */
+async function sendHeartbeat(): Promise<void> {
   if (!state) return;
   const { registration, request_ids, draining, auth } = state;
-  const held = { agent_id: registration.agent_id, auth, ...(request_ids && { request_ids }) };
+  const body = { agent_id: registration.agent_id, auth, ...(request_ids && { request_ids }) };
   try {
-    let answer = await post('heartbeat', { ...held, ...(draining && { draining }) });
-    if (answer.status === 404 && !draining) answer = await post('register', { ...registration, ...held });
-    const receipt = await answer.json();
-    if (!answer.ok) throw new Error(`${answer.status}`);
-    heardMs = Date.now();
-    say({ kind: 'beaten', cancelled_request_ids: receipt.cancelled_request_ids ?? [] });
-    wait();
+    let response = await send('heartbeat', { ...body, ...(draining && { draining }) });
+    if (response.status === 404 && !draining) response = await send('register', { ...registration, ...body });
+    const receipt = await response.json();
+    if (!response.ok) throw new Error(`${response.status}`);
+    contactMs = Date.now();
+    post({ kind: 'sent', cancelled_request_ids: receipt.cancelled_request_ids ?? [] });
+    schedule();
   } catch {
-    // The agent tells of failures when it can again; here the only thing to do is to try again.
-    wait(PAUSE_MS);
+    // The agent logs failures of its own heartbeats when it is no longer blocked. Here a retry is all there
+    // is to do.
+    schedule(PAUSE_MS);
   }
 }
 
-function post(operation: string, body: unknown): Promise<Response> {
+function send(operation: string, body: unknown): Promise<Response> {
   return fetch(`${baseUrl}/api/agent/${operation}`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
     redirect: 'manual',
-    signal: AbortSignal.timeout(BEAT_TIMEOUT_MS),
+    signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
   });
 }
 
-parentPort?.on('message', (told: PulseState) => {
-  state = told;
-  wait();
+parentPort?.on('message', (update: HeartbeatState) => {
+  state = update;
+  schedule();
 });
-say({ kind: 'ready' });
+post({ kind: 'ready' });

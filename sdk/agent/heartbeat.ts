@@ -1,79 +1,97 @@
 /**
- * Heartbeats from a thread of their own, for the time in which a handler blocks the event loop: without them the
- * gateway would take the agent for dead while it works. The thread beats only when the agent itself has not been heard
- * of for longer than it should; otherwise it is silent.
+ * The heartbeat thread of an agent. While a handler blocks the event loop, the agent itself can't send
+ * heartbeats, and the gateway would take it for dead. The thread sends them instead: only when the agent's
+ * own heartbeat is overdue. The thread's own code is in `heartbeat-thread.ts`.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { AgentRegistration } from '../contract.ts';
 
-/** What the thread needs in order to stand in, told anew whenever it changes. */
-export type PulseState = {
+/** What the thread needs to send heartbeats for the agent. It is posted again whenever it changes. */
+export type HeartbeatState = {
   readonly auth: string;
   readonly registration: AgentRegistration;
   readonly request_ids: readonly string[] | undefined;
   readonly draining: boolean;
   readonly intervalMs: number;
-  /** When the gateway last heard of the agent: Unix epoch milliseconds. */
+  /** When the gateway last responded to the agent: Unix epoch milliseconds. */
   readonly contactMs: number;
 };
 
 /** Where the thread sends its heartbeats. */
-export type PulseTarget = { readonly baseUrl: string; readonly headers: Readonly<Record<string, string>> };
+export type HeartbeatTarget = {
+  readonly baseUrl: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
-/** What the thread says. */
-export type PulseWord =
+/** A message from the thread: it has started, or has sent a heartbeat. */
+export type HeartbeatMessage =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'beaten'; readonly cancelled_request_ids: readonly string[] };
+  | { readonly kind: 'sent'; readonly cancelled_request_ids: readonly string[] };
 
-export type Pulse = {
-  /** Starts the thread. Resolves once it is ready, or can't be: then the agent beats by itself alone. */
+export type HeartbeatThread = {
+  /**
+   * Starts the thread. Resolves when it is ready or can't be started; the agent then sends its heartbeats
+   * alone.
+   */
   start(): Promise<void>;
-  /** Tells how things stand: at once, or with many tasks in hand a little later if that was told just before. */
-  tell(describe: () => PulseState | undefined): void;
+  /**
+   * Posts the current state: at once, or a little later if there are many tasks and the last post was just
+   * before.
+   */
+  update(describe: () => HeartbeatState | undefined): void;
   stop(): Promise<void>;
 };
 
-export type PulseDeps = {
-  readonly target: PulseTarget;
-  /** Told the tasks the gateway does not want done any more, as soon as the agent is able to listen. */
+export type HeartbeatThreadDeps = {
+  readonly target: HeartbeatTarget;
+  /**
+   * Called with the tasks that the gateway no longer wants done, as soon as the agent's event loop is free.
+   */
   readonly onCancelled: (request_ids: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
 };
 
-/** A thread that takes longer is not waited for. */
+/** A thread that takes longer to start is not used. */
 const READY_MS_MAX = 5_000;
-/** An agent that does thousands of tasks a second has better to do than to name them all each time. */
-const TELL_EVERY_MS = 100;
-/** So few are named at once: the handler that begins next may block the thread. */
-const FEW = 50;
+/**
+ * With many tasks the state is posted no more often than this: copying all their ids each time costs too
+ * much.
+ */
+const UPDATE_EVERY_MS = 100;
+/** With no more tasks than these the state is posted at once: the next handler may block the event loop. */
+const TASKS_POSTED_AT_ONCE = 50;
 
-/** Creates the pulse of one agent. */
-export function createPulse({ target, onCancelled, onError }: PulseDeps): Pulse {
+/** Creates the heartbeat thread of one agent; not started. */
+export function createHeartbeatThread({
+  target,
+  onCancelled,
+  onError,
+}: HeartbeatThreadDeps): HeartbeatThread {
   let worker: Worker | undefined;
-  let toldMs = Number.NEGATIVE_INFINITY;
-  let later: NodeJS.Timeout | undefined;
+  let updatedMs = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
 
-  function tell(describe: () => PulseState | undefined): void {
-    if (!worker || later) return;
+  function update(describe: () => HeartbeatState | undefined): void {
+    if (!worker || timer) return;
     const state = describe();
     if (!state) return;
-    const waitMs = toldMs + TELL_EVERY_MS - performance.now();
-    if (waitMs > 0 && (state.request_ids?.length ?? 0) > FEW) {
-      later = setTimeout(() => {
-        later = undefined;
-        tell(describe);
+    const waitMs = updatedMs + UPDATE_EVERY_MS - performance.now();
+    if (waitMs > 0 && (state.request_ids?.length ?? 0) > TASKS_POSTED_AT_ONCE) {
+      timer = setTimeout(() => {
+        timer = undefined;
+        update(describe);
       }, waitMs);
-      later.unref();
+      timer.unref();
       return;
     }
-    toldMs = performance.now();
+    updatedMs = performance.now();
     worker.postMessage(state);
   }
 
   return {
     async start() {
-      // Beside this file, whatever it was compiled to. A bundle that leaves it out gets along without.
+      // The file beside this one, source or compiled. In a bundle that leaves it out, no thread starts.
       const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
       const file = new URL(`./heartbeat-thread.${extension}`, import.meta.url);
       const started = new Worker(file, { workerData: target, execArgv: [] });
@@ -88,14 +106,14 @@ export function createPulse({ target, onCancelled, onError }: PulseDeps): Pulse 
         },
         () => void started.terminate(),
       );
-      started.on('message', (word: PulseWord) => {
-        if (word.kind === 'beaten') onCancelled(word.cancelled_request_ids);
+      started.on('message', (message: HeartbeatMessage) => {
+        if (message.kind === 'sent') onCancelled(message.cancelled_request_ids);
       });
       started.unref();
     },
-    tell,
+    update,
     async stop() {
-      clearTimeout(later);
+      clearTimeout(timer);
       await worker?.terminate();
       worker = undefined;
     },

@@ -1,33 +1,38 @@
 /**
- * How an agent takes pushes: judged the same way whether they come as a web-standard `Request`, to a server of the
- * caller's, or to one that the agent opens itself. Answered at once: 202 taken, 409 "I have it", 503 busy or leaving,
- * 401 not signed by the gateway or not of now, 404 not this agent's, 405 no POST, 413 too large, 422 no task. Nothing
- * but a taken task reaches the handler. The work goes on after the answer.
+ * How an agent receives pushes, whether as a web-standard `Request`, on a server of the caller's, or on one
+ * that the agent opens itself. It responds at once, and works on the task afterwards. The status of the
+ * response:
+ *
+ *   202  taken                              405  not a POST
+ *   401  signature wrong, or too old        409  the agent has or had this task
+ *   404  another agent's task               413  body too large
+ *   422  not a task                         503  no free slot, or draining
+ *                                           500  the body could not be read, or the agent is at fault
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { RunningTask } from '../contract.ts';
 import { isAuthentic } from './signature.ts';
-import { remainingMs } from './time-left.ts';
+import { readTimeLeft } from './task-run.ts';
 import type { Work } from './work.ts';
 
 export type Inbox = {
-  /** Answers a push that came as a web-standard request. */
+  /** Receives a push as a web-standard request. */
   fetch(request: Request): Promise<Response>;
-  /** Answers a push that came to a server of `node:http`. Its body must not have been read yet. */
+  /** Receives a push on a server of `node:http`. The request's body must not have been read yet. */
   listener(request: IncomingMessage, response: ServerResponse): void;
 };
 
 export type InboxDeps = {
   readonly agent_id: string;
-  /** A push signed with none of these is refused; without any, signatures are not looked at. */
+  /** A push must be signed with one of these. If there are none, signatures are not checked. */
   readonly pushSecrets: readonly string[];
   readonly work: Pick<Work, 'take'>;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 };
 
-/** A push, however it came. */
+/** A push, independent of how it was received. */
 type Push = {
   readonly method: string;
   header(name: string): string | undefined;
@@ -35,16 +40,16 @@ type Push = {
   readonly body: AsyncIterable<Uint8Array>;
 };
 
-/** Twice what a gateway takes as a submission: a task is little more than that. */
+/** Twice the limit of a submission: a task is little larger than its submission. */
 const BODY_BYTES_MAX = 8_388_608;
 const BUSY_SECONDS = 1;
 
 /** Creates the inbox of one agent. */
 export function createInbox(deps: InboxDeps): Inbox {
-  /** The status of the answer; a push that breaks off or a fault of ours is told and answered 500. */
-  async function judge(push: Push): Promise<number> {
+  /** Returns the status of the response. It is 500 when reading the push fails or the agent is at fault. */
+  async function receive(push: Push): Promise<number> {
     try {
-      return await judgePush(deps, push);
+      return await receivePush(deps, push);
     } catch (error) {
       deps.onError(error);
       return 500;
@@ -54,36 +59,41 @@ export function createInbox(deps: InboxDeps): Inbox {
   return {
     async fetch({ method, headers, body }) {
       const chunks = body ? readChunks(body) : noChunks();
-      const status = await judge({ method, header: (name) => headers.get(name) ?? undefined, body: chunks });
-      return new Response(null, { status, headers: headersOf(status) });
+      const status = await receive({
+        method,
+        header: (name) => headers.get(name) ?? undefined,
+        body: chunks,
+      });
+      return new Response(null, { status, headers: createHeaders(status) });
     },
     listener(request, response) {
       const { method = '', headers } = request;
       const header = (name: string) => [headers[name] ?? []].flat()[0];
       const body = request.iterator({ destroyOnReturn: false });
-      void judge({ method, header, body }).then((status) => {
+      void receive({ method, header, body }).then((status) => {
         if (response.headersSent) return;
-        response.writeHead(status, { ...headersOf(status), 'Content-Length': 0 }).end();
+        response.writeHead(status, { ...createHeaders(status), 'Content-Length': 0 }).end();
       });
     },
   };
 }
 
-function headersOf(status: number): Record<string, string> {
+function createHeaders(status: number): Record<string, string> {
   switch (status) {
     case 503:
       return { 'Retry-After': String(BUSY_SECONDS) };
     case 405:
       return { Allow: 'POST' };
     case 413:
-      // Whoever sends more than is read would otherwise go on sending.
+      // Otherwise the sender would keep sending the rest of the body.
       return { Connection: 'close' };
     default:
       return {};
   }
 }
 
-async function judgePush(deps: InboxDeps, push: Push): Promise<number> {
+/** Checks a push and takes its task. Returns the status of the response. */
+async function receivePush(deps: InboxDeps, push: Push): Promise<number> {
   const { agent_id, pushSecrets, work, clock } = deps;
   if (push.method !== 'POST') return 405;
   const body = await readBody(push.body);
@@ -98,10 +108,10 @@ async function judgePush(deps: InboxDeps, push: Push): Promise<number> {
   const task = readTask(body);
   if (!task) return 422;
   if (task.agent_id !== agent_id) return 404;
-  switch (work.take(task, remainingMs(task, push.header('task-remaining')))) {
+  switch (work.take(task, readTimeLeft(task, push.header('task-remaining')))) {
     case 'taken':
       return 202;
-    case 'held':
+    case 'duplicate':
       return 409;
     case 'full':
     case 'closed':
@@ -109,7 +119,7 @@ async function judgePush(deps: InboxDeps, push: Push): Promise<number> {
   }
 }
 
-/** The whole body, or nothing if it is too large. */
+/** Returns the whole body, or undefined if it is too large. */
 async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -121,7 +131,7 @@ async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array |
   return Buffer.concat(parts);
 }
 
-/** A web stream as chunks; left early, the rest is given up. */
+/** Yields the chunks of a web stream, and cancels the stream when the reader leaves its loop. */
 async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body.getReader();
   try {
@@ -137,7 +147,9 @@ async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uin
 
 async function* noChunks(): AsyncGenerator<Uint8Array, void, undefined> {}
 
-/** The task in a body: JSON in UTF-8 with the fields of §2.1 that the kit leans on. */
+/**
+ * Returns the task in a body, or undefined if it is not JSON in UTF-8 with the fields that the SDK relies on.
+ */
 function readTask(body: Uint8Array): RunningTask | undefined {
   try {
     const task = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));

@@ -1,23 +1,40 @@
-/** What an agent tells whoever runs it: for logs and screens, nothing depends on it. */
+/** The log events of an agent: for logs and for people watching it. Nothing depends on them. */
 import type { Task } from '../contract.ts';
 
-/** One thing that happened. */
+/** One event in the life cycle of an agent. */
 export type AgentNotice =
+  /** The gateway has accepted the agent's registration. */
   | { readonly kind: 'registered'; readonly agent_id: string; readonly endpoint: string }
+  /** The agent has taken a task. */
   | { readonly kind: 'taken'; readonly task: Task }
-  /** The gateway has the outcome; `accepted` is false when the task had ended before. */
+  /** The gateway has the outcome; `accepted` is false when the task was in a terminal state already. */
   | {
       readonly kind: 'reported';
       readonly request_id: string;
       readonly status: 'success' | 'failed';
       readonly accepted: boolean;
     }
-  /** The task is none of this agent's any more: cancelled, timed out, moved, or unknown. Its work is stopped. */
+  /**
+   * The agent stops working on a task: it was cancelled, timed out, is another agent's now, or is unknown.
+   */
   | { readonly kind: 'dropped'; readonly request_id: string; readonly reason: string }
-  /** A call failed; the agent goes on and tries again where that makes sense. */
+  /** A call failed. The agent continues, and retries where that makes sense. */
   | { readonly kind: 'failure'; readonly during: AgentDuty; readonly error: unknown };
 
-/** What the agent was about when a call failed. */
+/** What an agent was doing when a call failed. */
 export type AgentDuty = 'register' | 'heartbeat' | 'claim' | 'report' | 'push' | 'unregister' | 'outbox';
 
-export type Notify = (notice: AgentNotice) => void;
+export type LogEvent = (event: AgentNotice) => void;
+
+/** Creates the log. When its reader throws, the agent continues and the error surfaces as an uncaught one. */
+export function createEventLog(onNotice: LogEvent | undefined): LogEvent {
+  return (event) => {
+    try {
+      onNotice?.(event);
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  };
+}

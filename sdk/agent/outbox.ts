@@ -1,41 +1,43 @@
 /**
- * The outcomes an agent has not been able to tell yet, kept in a file so that they outlive the agent itself.
+ * The outcomes an agent has not delivered yet, kept in a file so that they survive a crash of the agent.
  *
- * A line for each: `{"keep": report}` before its first telling, `{"told": request_id}` once the gateway has it or wants
- * none. The file is emptied whenever nothing is left in it, and written anew beside itself when most of it is told. A
- * line that a crash tore is passed over. One process at a time uses a file.
+ * The file has lines of JSON: `{"keep": report}` before an outcome is first reported, `{"told": request_id}`
+ * once the gateway has it or does not want it. The file is emptied when no outcome is left in it. When most
+ * of it is obsolete, it is rewritten under another name and renamed. A last line that a crash left incomplete
+ * is ignored. Only one process at a time may use a file.
  */
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import type { RequestId, TaskReport } from '../contract.ts';
 
-/** An outcome as it is told, with the agent that worked it out. */
+/** An outcome as it is reported, with the agent that produced it. */
 export type KeptReport = TaskReport & { readonly status: 'success' | 'failed' };
 
 export type Outbox = {
-  /** Opens the file and answers what it holds. Throws what the file system says. */
+  /** Opens the file and returns the outcomes in it. Throws the errors of the file system. */
   open(): Promise<readonly KeptReport[]>;
-  /** Keeps an outcome; on the disk when it resolves. Failures are told, not thrown: the outcome is still in memory. */
+  /** Keeps an outcome; it is on disk when this resolves. Errors are passed to `onError`, not thrown. */
   keep(report: KeptReport): Promise<void>;
-  /** Lets go of an outcome. */
-  forget(request_id: RequestId): Promise<void>;
-  /** Closes the file. Twice is fine. */
+  /** Removes an outcome. Errors are passed to `onError`, not thrown. */
+  remove(request_id: RequestId): Promise<void>;
+  /** Closes the file. Idempotent. */
   close(): Promise<void>;
 };
 
+/** A line of the file. The names of the fields are a stored format. */
 type Line = { readonly keep?: KeptReport; readonly told?: string };
 
-/** Below so many lines a file is not worth writing anew. */
+/** A file with fewer lines is not rewritten. */
 const LINES_MAX = 1_000;
 
-/** Creates the outbox over a file, or one that keeps nothing where there is none. */
+/** Creates the outbox over a file; without a file it keeps nothing. */
 export function createOutbox(file: string | undefined, onError: (error: unknown) => void): Outbox {
   const kept = new Map<string, KeptReport>();
   let handle: FileHandle | undefined;
   let lines = 0;
   let last: Promise<void> = Promise.resolve();
 
-  /** One write after the other. */
-  function inTurn(write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  /** Runs the writes one after the other. */
+  function enqueue(write: (handle: FileHandle) => Promise<void>): Promise<void> {
     last = last.then(async () => {
       try {
         if (handle) await write(handle);
@@ -46,7 +48,7 @@ export function createOutbox(file: string | undefined, onError: (error: unknown)
     return last;
   }
 
-  /** Writes the file anew; whenever a crash comes, one of the two is whole. */
+  /** Rewrites the file. If the process crashes meanwhile, either the old or the new file is complete. */
   async function rewrite(name: string): Promise<void> {
     const next = await open(`${name}.new`, 'w', 0o600);
     for (const report of kept.values()) await append(next, { keep: report });
@@ -67,22 +69,22 @@ export function createOutbox(file: string | undefined, onError: (error: unknown)
   return {
     async open() {
       if (file === undefined) return [];
-      const text = await readIfThere(file);
-      for (const { keep, told } of readLines(text, onError)) {
+      const text = await readFileIfPresent(file);
+      for (const { keep, told: removed } of readLines(text, onError)) {
         if (keep) kept.set(keep.request_id, keep);
-        if (told !== undefined) kept.delete(told);
+        if (removed !== undefined) kept.delete(removed);
       }
       await rewrite(file);
       return [...kept.values()];
     },
     keep: (report) =>
-      inTurn(async (own) => {
+      enqueue(async (own) => {
         kept.set(report.request_id, report);
         await add(own, { keep: report });
         await handle?.datasync();
       }),
-    forget: (request_id) =>
-      inTurn(async (own) => {
+    remove: (request_id) =>
+      enqueue(async (own) => {
         if (!kept.delete(request_id)) return;
         if (kept.size > 0) {
           await add(own, { told: request_id });
@@ -99,7 +101,7 @@ export function createOutbox(file: string | undefined, onError: (error: unknown)
   };
 }
 
-async function readIfThere(file: string): Promise<string> {
+async function readFileIfPresent(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
@@ -112,7 +114,10 @@ async function append(handle: FileHandle, line: Line): Promise<void> {
   await handle.appendFile(`${JSON.stringify(line)}\n`);
 }
 
-/** The lines that are whole. A last one without its end was torn; any other that can't be read is told. */
+/**
+ * Returns the complete lines. A last line without its end is ignored; any other that can't be read is an
+ * error.
+ */
 function readLines(text: string, onError: (error: unknown) => void): readonly Line[] {
   const lines = text.split('\n').slice(0, -1);
   return lines.flatMap((line) => {

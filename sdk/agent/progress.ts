@@ -1,67 +1,74 @@
-/** How a handler's words on its progress reach the gateway: in order, one at a time, the newest only. */
+/**
+ * Sends a handler's progress and first reply to the gateway: in order, one report at a time, only the newest
+ * values.
+ */
 import type { Clock } from '../clock.ts';
 import { InvalidOptionError } from '../errors.ts';
 
-/** What is told of a task that runs. */
-export type News = { readonly progress?: number; readonly result?: { readonly reply: string } };
+/** What is reported of a running task. */
+export type ProgressUpdate = { readonly progress?: number; readonly result?: { readonly reply: string } };
 
-export type ProgressTeller = {
+export type ProgressSender = {
   progress(percent: number): void;
   reply(text: string): void;
-  /** The first reply, if there was one. */
-  replied(): string | undefined;
-  /** Tells nothing more; what is on its way is given up. */
+  /** Returns the first reply, if there was one. */
+  firstReply(): string | undefined;
+  /** Sends nothing more, and aborts the report that is being sent. */
   close(): void;
 };
 
-/** Between two reports of one task. */
-const EVERY_MS = 200;
-
-/** Creates the teller of one task. `tell` answers false when nobody wants to know, which is passed on once. */
-export function createProgressTeller(deps: {
+export type ProgressSenderDeps = {
   readonly clock: Clock;
-  readonly tell: (news: News, signal: AbortSignal) => Promise<boolean>;
+  /** Sends one report. Resolves to false when the gateway no longer wants the task done. */
+  readonly sendProgress: (update: ProgressUpdate, signal: AbortSignal) => Promise<boolean>;
+  /** Called once when `sendProgress` has resolved to false; nothing is sent after it. */
   readonly onUnwanted: () => void;
-}): ProgressTeller {
+};
+
+/** The least time between two reports of one task. */
+const SEND_EVERY_MS = 200;
+
+/** Creates the sender of one task. */
+export function createProgressSender(deps: ProgressSenderDeps): ProgressSender {
   const closing = new AbortController();
   const { signal } = closing;
   let highest: number | undefined;
   let first: string | undefined;
-  let next: News | undefined;
-  let telling = false;
+  let next: ProgressUpdate | undefined;
+  let isSending = false;
 
-  async function tellAll(): Promise<void> {
-    if (telling) return;
-    telling = true;
+  async function sendAll(): Promise<void> {
+    if (isSending) return;
+    isSending = true;
     while (next && !signal.aborted) {
-      const news = next;
+      const update = next;
       next = undefined;
-      if (!(await deps.tell(news, signal))) {
+      if (!(await deps.sendProgress(update, signal))) {
         closing.abort();
         deps.onUnwanted();
         return;
       }
-      await deps.clock.sleep(EVERY_MS, signal);
+      await deps.clock.sleep(SEND_EVERY_MS, signal);
     }
-    telling = false;
+    isSending = false;
   }
 
   return {
     progress(percent) {
-      if (!Number.isFinite(percent)) throw new InvalidOptionError('Progress is a number from 0 to 100.');
+      if (!Number.isFinite(percent)) throw new InvalidOptionError('Progress must be a number from 0 to 100.');
       const whole = Math.min(100, Math.max(0, Math.round(percent)));
       if (highest !== undefined && whole <= highest) return;
       highest = whole;
       next = { ...next, progress: whole };
-      void tellAll();
+      void sendAll();
     },
     reply(text) {
       if (first !== undefined) return;
       first = text;
       next = { ...next, result: { reply: text } };
-      void tellAll();
+      void sendAll();
     },
-    replied: () => first,
+    firstReply: () => first,
     close: () => closing.abort(),
   };
 }

@@ -1,43 +1,44 @@
-/** How an agent without an inbound port gets its tasks: it claims one whenever it has a place free. */
+/** How an agent without an inbound port gets its tasks: it claims one whenever it has a free slot. */
 import type { Calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
-import type { Notify } from './log-events.ts';
-import type { Presence } from './registration.ts';
-import { lifetimeMs } from './time-left.ts';
+import type { LogEvent } from './log-events.ts';
+import type { Registration } from './registration.ts';
+import { readTimeLeft } from './task-run.ts';
 import type { Work } from './work.ts';
 
 export type PullDeps = {
   readonly calls: Pick<Calls, 'claimTask'>;
   readonly clock: Clock;
   readonly agent_id: string;
-  readonly work: Pick<Work, 'take' | 'untilFree' | 'isFull' | 'requestIds'>;
-  readonly presence: Pick<Presence, 'beat' | 'registerAgain'>;
-  readonly notify: Notify;
+  readonly work: Pick<Work, 'take' | 'waitForSlot' | 'isFull' | 'requestIds'>;
+  readonly registration: Pick<Registration, 'sendHeartbeat' | 'registerAgain'>;
+  readonly logEvent: LogEvent;
 };
 
-/** Seconds the gateway holds a claim for which it has no task. */
+/** How long the gateway holds a claim for which it has no task. */
 const CLAIM_SECONDS = 20;
 const PAUSE_FIRST_MS = 500;
 const PAUSE_MAX_MS = 10_000;
 const REQUEST_IDS_MAX = 1_000;
 
-/** Claims and takes tasks until the signal fires. Failures are told and waited out. */
+/** Claims and takes tasks until the signal fires. Failed claims are logged and retried. */
 export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<void> {
-  const { work, presence, clock, notify } = deps;
+  const { work, registration, clock, logEvent } = deps;
   let failures = 0;
   while (!signal.aborted) {
-    await work.untilFree(signal);
+    await work.waitForSlot(signal);
     if (signal.aborted) return;
     try {
       await claimOne(deps, signal);
       failures = 0;
-      // While it claims it names what it has; once it is full the gateway hears of the last one by heartbeat.
-      if (work.isFull()) await presence.beat(signal);
+      // Each claim names the tasks the agent has. Once it is full there is none, so a heartbeat names the
+      // last task.
+      if (work.isFull()) await registration.sendHeartbeat(signal);
     } catch (error) {
       if (error instanceof AbortError) return;
-      notify({ kind: 'failure', during: 'claim', error });
-      if (error instanceof NotFoundError) await presence.registerAgain(signal);
+      logEvent({ kind: 'failure', during: 'claim', error });
+      if (error instanceof NotFoundError) await registration.registerAgain(signal);
       const pauseMs = Math.min(PAUSE_FIRST_MS * 2 ** failures, PAUSE_MAX_MS);
       const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
       await clock.sleep(askedMs ?? pauseMs, signal);
@@ -52,5 +53,5 @@ async function claimOne({ calls, agent_id, work }: PullDeps, signal: AbortSignal
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0 },
   );
-  if (task?.status === 'running') work.take(task, lifetimeMs(task));
+  if (task?.status === 'running') work.take(task, readTimeLeft(task));
 }

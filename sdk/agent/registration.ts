@@ -1,140 +1,167 @@
 /**
- * How an agent is known to the gateway: registered, and beating as often as the gateway asks (§4.5, §4.6), also while
- * it drains. The answers name the tasks nobody wants done any more; a gateway that forgot the agent is told again.
+ * An agent's registration: it registers with the gateway and sends heartbeats as often as the gateway asks,
+ * also while it drains. The responses name tasks that the agent should stop working on. When the gateway no
+ * longer knows the agent, it registers again.
  */
 import type { Calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import type { AgentRegistration } from '../contract.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
 import { isTransient } from '../transport.ts';
-import type { PulseState } from './heartbeat.ts';
-import type { Notify } from './log-events.ts';
+import type { HeartbeatState } from './heartbeat.ts';
+import type { LogEvent } from './log-events.ts';
 import type { Work } from './work.ts';
 
-export type Presence = {
+export type Registration = {
   /**
-   * Registers, as often as it takes; calls at the same time share one registration. Throws what can't be mended by
-   * trying again (a wrong secret, wrong fields). Resolves without having registered when the signal fires.
+   * Registers, with as many attempts as it takes; simultaneous calls share one registration. Throws what a
+   * retry can't solve (a wrong secret, wrong fields). When the signal fires, it resolves without having
+   * registered.
    */
   register(signal: AbortSignal): Promise<void>;
-  /** As `register`, where nobody is there to catch: failures are told. */
+  /** As `register`, but logs errors instead of throwing them. */
   registerAgain(signal: AbortSignal): Promise<void>;
-  /** Beats once. Failures are told, not thrown. */
-  beat(signal: AbortSignal): Promise<void>;
-  /** Beats until the signal fires. */
-  keepBeating(signal: AbortSignal): Promise<void>;
-  /** From the next beat on the gateway hears that no more tasks are wanted. */
+  /** Sends one heartbeat. Logs errors instead of throwing them. */
+  sendHeartbeat(signal: AbortSignal): Promise<void>;
+  /** Sends heartbeats until the signal fires. */
+  keepSendingHeartbeats(signal: AbortSignal): Promise<void>;
+  /** From the next heartbeat on, the gateway is asked to assign no more tasks. */
   drain(): void;
-  /** What a thread needs that beats in the agent's stead; nothing before the gateway has heard of it. */
-  describe(): Omit<PulseState, 'auth'> | undefined;
+  /**
+   * Returns what the heartbeat thread needs; undefined before the gateway has first responded to the agent.
+   */
+  describe(): Omit<HeartbeatState, 'auth'> | undefined;
 };
 
-export type PresenceDeps = {
+export type RegistrationDeps = {
   readonly calls: Pick<Calls, 'registerAgent' | 'heartbeatAgent'>;
   readonly clock: Clock;
   readonly work: () => Pick<Work, 'requestIds' | 'drop'>;
-  /** Without `request_ids`: those are looked up at each registration. */
-  readonly registration: () => AgentRegistration;
-  readonly notify: Notify;
-  /** Called whenever the gateway has heard of the agent. */
+  /** Returns the body without `request_ids`, which are added to each registration. */
+  readonly describeAgent: () => AgentRegistration;
+  readonly logEvent: LogEvent;
+  /** Called whenever the gateway has responded to a registration or a heartbeat. */
   readonly onContact: () => void;
 };
 
-/** An interval in seconds until the gateway has named one. */
+/** What the gateway has last said, and whether the agent drains. */
+type RegistrationState = {
+  intervalMs: number;
+  draining: boolean;
+  contactMs: number | undefined;
+};
+
+/** The interval until the gateway has named one. */
 const INTERVAL_FIRST_SECONDS = 15;
 const PAUSE_MS = 2_000;
-const BEAT_TIMEOUT_MS = 10_000;
-/** More than these can't be named in one call; then the gateway goes by what it knows itself. */
+const HEARTBEAT_TIMEOUT_MS = 10_000;
+/**
+ * One request can name no more tasks than these. With more it names none, and the gateway relies on its own
+ * records.
+ */
 const REQUEST_IDS_MAX = 1_000;
 
-/** Creates the presence of one agent. */
-export function createPresence(deps: PresenceDeps): Presence {
-  const { calls, clock, notify } = deps;
-  let intervalSeconds = INTERVAL_FIRST_SECONDS;
-  let draining = false;
-  let contactMs: number | undefined;
+/** Creates the registration of one agent. */
+export function createRegistration(deps: RegistrationDeps): Registration {
+  const { calls, clock, logEvent } = deps;
+  const intervalMs = INTERVAL_FIRST_SECONDS * 1_000;
+  const state: RegistrationState = { intervalMs, draining: false, contactMs: undefined };
   let registering: Promise<void> | undefined;
 
-  function held(): { request_ids?: string[] } {
-    const request_ids = [...deps.work().requestIds()];
-    return request_ids.length > REQUEST_IDS_MAX ? {} : { request_ids };
-  }
-
-  function heard(cancelled: readonly string[] | undefined): void {
-    contactMs = clock.nowMs();
-    deps.work().drop(cancelled ?? []);
-    deps.onContact();
-  }
-
-  async function registerPatiently(signal: AbortSignal): Promise<void> {
-    const { agent_id, endpoint, ...rest } = deps.registration();
-    while (!signal.aborted) {
-      try {
-        const receipt = await calls.registerAgent({ agent_id, endpoint, ...rest, ...held() }, { signal });
-        intervalSeconds = Math.max(1, receipt.heartbeat_interval || INTERVAL_FIRST_SECONDS);
-        notify({ kind: 'registered', agent_id, endpoint });
-        heard(receipt.cancelled_request_ids);
-        return;
-      } catch (error) {
-        if (error instanceof AbortError) return;
-        if (error instanceof ApiError && !isTransient(error.status)) throw error;
-        notify({ kind: 'failure', during: 'register', error });
-        await clock.sleep(PAUSE_MS, signal);
-      }
-    }
-  }
-
   function register(signal: AbortSignal): Promise<void> {
-    registering ??= registerPatiently(signal).finally(() => {
+    registering ??= registerUntilAccepted(deps, state, signal).finally(() => {
       registering = undefined;
     });
     return registering;
   }
 
-  async function beat(signal: AbortSignal): Promise<void> {
-    const { agent_id } = deps.registration();
+  async function sendHeartbeat(signal: AbortSignal): Promise<void> {
+    const { agent_id } = deps.describeAgent();
+    const { draining } = state;
     try {
       const receipt = await calls.heartbeatAgent(
-        { agent_id, ...held(), ...(draining && { draining }) },
-        { signal, timeoutMs: BEAT_TIMEOUT_MS, maxRetries: 1 },
+        { agent_id, ...nameTasks(deps), ...(draining && { draining }) },
+        { signal, timeoutMs: HEARTBEAT_TIMEOUT_MS, maxRetries: 1 },
       );
-      heard(receipt.cancelled_request_ids);
+      recordContact(deps, state, receipt.cancelled_request_ids);
     } catch (error) {
       if (error instanceof AbortError) return;
-      notify({ kind: 'failure', during: 'heartbeat', error });
-      // A draining agent that was forgotten has nothing to come back for.
-      if (error instanceof NotFoundError && !draining) await registerAgain(signal);
+      logEvent({ kind: 'failure', during: 'heartbeat', error });
+      // A draining agent that the gateway no longer knows does not need to come back.
+      if (error instanceof NotFoundError && !state.draining) await registerAgain(signal);
     }
   }
 
   async function registerAgain(signal: AbortSignal): Promise<void> {
     try {
       await register(signal);
-      // A registration says that tasks are wanted again.
-      if (draining && !signal.aborted) await beat(signal);
+      // A registration asks for tasks again, which a draining agent must take back.
+      if (state.draining && !signal.aborted) await sendHeartbeat(signal);
     } catch (error) {
-      notify({ kind: 'failure', during: 'register', error });
+      logEvent({ kind: 'failure', during: 'register', error });
     }
   }
 
   return {
     register,
     registerAgain,
-    beat,
+    sendHeartbeat,
     drain() {
-      draining = true;
+      state.draining = true;
     },
     describe() {
+      const { contactMs, ...known } = state;
       if (contactMs === undefined) return undefined;
-      const { request_ids } = held();
-      const intervalMs = intervalSeconds * 1_000;
-      return { registration: deps.registration(), request_ids, draining, intervalMs, contactMs };
+      const { request_ids } = nameTasks(deps);
+      return { registration: deps.describeAgent(), request_ids, ...known, contactMs };
     },
-    async keepBeating(signal) {
+    async keepSendingHeartbeats(signal) {
       while (!signal.aborted) {
-        await clock.sleep(intervalSeconds * 1_000 * (0.9 + clock.chance() / 5), signal);
-        if (!signal.aborted) await beat(signal);
+        await clock.sleep(state.intervalMs * (0.9 + clock.chance() / 5), signal);
+        if (!signal.aborted) await sendHeartbeat(signal);
       }
     },
   };
+}
+
+/** Registers with as many attempts as it takes, until the signal fires. */
+async function registerUntilAccepted(
+  deps: RegistrationDeps,
+  state: RegistrationState,
+  signal: AbortSignal,
+): Promise<void> {
+  const { calls, clock, logEvent } = deps;
+  const { agent_id, endpoint, ...rest } = deps.describeAgent();
+  while (!signal.aborted) {
+    try {
+      const body = { agent_id, endpoint, ...rest, ...nameTasks(deps) };
+      const receipt = await calls.registerAgent(body, { signal });
+      state.intervalMs = Math.max(1, receipt.heartbeat_interval || INTERVAL_FIRST_SECONDS) * 1_000;
+      logEvent({ kind: 'registered', agent_id, endpoint });
+      recordContact(deps, state, receipt.cancelled_request_ids);
+      return;
+    } catch (error) {
+      if (error instanceof AbortError) return;
+      if (error instanceof ApiError && !isTransient(error.status)) throw error;
+      logEvent({ kind: 'failure', during: 'register', error });
+      await clock.sleep(PAUSE_MS, signal);
+    }
+  }
+}
+
+/** Returns the field that names the tasks the agent works on, unless there are too many. */
+function nameTasks({ work }: RegistrationDeps): { request_ids?: string[] } {
+  const request_ids = [...work().requestIds()];
+  return request_ids.length > REQUEST_IDS_MAX ? {} : { request_ids };
+}
+
+/** Records that the gateway has responded, and drops the tasks it no longer wants done. */
+function recordContact(
+  { clock, work, onContact }: RegistrationDeps,
+  state: RegistrationState,
+  cancelled: readonly string[] | undefined,
+): void {
+  state.contactMs = clock.nowMs();
+  work().drop(cancelled ?? []);
+  onContact();
 }

@@ -1,37 +1,37 @@
-/** A process that is nothing but an agent: it works until it is told to end. */
+/** Runs an agent as a whole process, until a signal ends it. */
 import { type Agent, createAgent, type StopOptions } from './agent.ts';
 import type { AgentOptions } from './options.ts';
 
-/** When and how the process ends. */
+/** Which signals stop the agent, and how long stopping may take. */
 export type RunAgentOptions = StopOptions & {
-  /** The signals that end it; SIGTERM and SIGINT unless told otherwise. */
+  /** The signals that stop the agent. Default: SIGTERM and SIGINT. */
   readonly signals?: readonly NodeJS.Signals[] | undefined;
-  /** Told the agent before it starts. */
+  /** Called with the agent before it starts. */
   readonly onAgent?: ((agent: Agent) => void) | undefined;
 };
 
 /**
- * Runs an agent until the process is told to end, then stops it in two stages, as `Agent.stop` does; a second signal
- * cuts both short. Resolves when it has stopped and nothing is open any more. Throws what `createAgent` and
- * `Agent.start` throw.
+ * Runs an agent until a signal comes, then stops it in two stages, as `Agent.stop` does. A second signal cuts
+ * both stages short. Resolves when the agent has stopped and has nothing open any more. Throws what
+ * `createAgent` and `Agent.start` throw.
  */
 export async function runAgent(options: AgentOptions, ending: RunAgentOptions = {}): Promise<void> {
   const { signals = ['SIGTERM', 'SIGINT'], onAgent, drainMs, graceMs } = ending;
   const agent = createAgent(options);
   onAgent?.(agent);
-  let end = (): void => undefined;
+  let stop = (): void => undefined;
   const stopped = new Promise<void>((resolve, reject) => {
     let limits: StopOptions = { drainMs, graceMs };
-    end = () => {
+    stop = () => {
       agent.stop(limits).then(resolve, reject);
       limits = { drainMs: 0, graceMs: 0 };
     };
   });
-  for (const signal of signals) process.on(signal, end);
+  for (const signal of signals) process.on(signal, stop);
   try {
     await agent.start();
     await stopped;
   } finally {
-    for (const signal of signals) process.off(signal, end);
+    for (const signal of signals) process.off(signal, stop);
   }
 }

@@ -1,27 +1,27 @@
-/** The server an agent opens for its inbox when it is told to listen. */
+/** The server that an agent with the option `listen` opens for pushes. */
 import { createServer, type Server } from 'node:http';
 import type { Inbox } from './inbox.ts';
 
 /** Where to listen for pushes. */
 export type ListenOptions = {
-  /** TCP port; 0 or absent: any free one. */
+  /** The TCP port. Default: 0, which is any free port. */
   readonly port?: number | undefined;
-  /** Address to listen on; 127.0.0.1 unless told otherwise. */
+  /** The address to listen on. Default: 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Path of the endpoint; `/` unless told otherwise. */
+  /** The path of the endpoint. Default: `/`. */
   readonly path?: string | undefined;
 };
 
 export type InboxServer = {
-  /** Begins to listen; answers the URL the gateway reaches it at if it can reach `host`. */
+  /** Starts listening. Returns the URL of the endpoint, which the gateway can use if it can reach `host`. */
   open(): Promise<string>;
-  /** Stops listening and cuts what is still connected. Twice is fine. */
+  /** Stops listening and cuts open connections. Idempotent. */
   close(): Promise<void>;
 };
 
 const REQUEST_MS_MAX = 30_000;
 
-/** Creates the server; every other path than the endpoint's is answered 404. */
+/** Creates the server. It responds with 404 on all paths but the endpoint's. */
 export function createInboxServer(
   { host = '127.0.0.1', port = 0, path = '/' }: ListenOptions,
   { inbox, onError }: { readonly inbox: Inbox; readonly onError: (error: unknown) => void },

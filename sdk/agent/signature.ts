@@ -1,7 +1,7 @@
-/** Whether a push really comes from the gateway: Standard Webhooks signatures over id, time and body. */
+/** Verifies that a push comes from the gateway: Standard Webhooks signatures over id, timestamp and body. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** The headers and body of a push, as received. */
+/** The signature headers and the body of a push, as received. */
 export type SignedPush = {
   /** `webhook-id`. */
   readonly id: string | undefined;
@@ -9,17 +9,18 @@ export type SignedPush = {
   readonly timestamp: string | undefined;
   /** `webhook-signature`: one or more `v1,` signatures separated by spaces. */
   readonly signature: string | undefined;
-  /** The bytes as they came. */
+  /** The body's bytes, unchanged. */
   readonly body: Uint8Array;
 };
 
-/** A push older or newer than this is refused: it may be a recording. */
+/** A push whose timestamp differs more than this from the current time is rejected: it may be a replay. */
 const TOLERANCE_MS = 300_000;
 const SECRET_PREFIX = 'whsec_';
 
 /**
- * Whether one of the signatures was made with one of the secrets and the push is of now. A secret that begins with
- * `whsec_` is base64 after it, any other is taken as it is.
+ * Whether one of the signatures was made with one of the secrets, and the timestamp is at most five minutes
+ * from `nowMs` (Unix epoch milliseconds). A secret that begins with `whsec_` is base64 behind that prefix;
+ * any other is used as UTF-8 text.
  */
 export function isAuthentic(push: SignedPush, secrets: readonly string[], nowMs: number): boolean {
   const { id, timestamp, signature, body } = push;
@@ -30,8 +31,11 @@ export function isAuthentic(push: SignedPush, secrets: readonly string[], nowMs:
     .filter((one) => one.startsWith('v1,'))
     .map((one) => Buffer.from(one.slice(3), 'base64'));
   return secrets.some((secret) => {
-    const right = createHmac('sha256', readKey(secret)).update(`${id}.${timestamp}.`).update(body).digest();
-    return given.some((one) => one.length === right.length && timingSafeEqual(one, right));
+    const expected = createHmac('sha256', readKey(secret))
+      .update(`${id}.${timestamp}.`)
+      .update(body)
+      .digest();
+    return given.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
   });
 }
 

@@ -1,282 +1,124 @@
 /**
- * The tasks an agent has in hand.
+ * The tasks an agent works on: which it takes, which it has done, and how it stops.
  *
- * In hand: from `take` until its outcome is told or nobody wants it. The handler runs; its signal fires when the task
- * is dropped (cancelled, timed out, moved) or the agent gives up waiting at its stop. Dropped: its outcome is not told,
- * but the place stays taken until the handler has really ended. Interrupted by the agent's stop: what the handler still
- * says is told. Told: remembered, so that the push of a task that was done already is not worked on twice.
+ * A task occupies a slot from `take` until its outcome is delivered or no longer wanted and its handler has
+ * ended. Delivered tasks are remembered, so that a repeated push does not start the work again.
  */
-import { type Clock, linkSignals } from '../clock.ts';
-import type { RequestId, RunningTask, TaskResult } from '../contract.ts';
-import { InvalidOptionError } from '../errors.ts';
-import type { Notify } from './log-events.ts';
-import type { KeptReport, Outbox } from './outbox.ts';
-import { createProgressTeller } from './progress.ts';
-import { describeFailure, type Outcome, type Reports } from './reports.ts';
-import { WorkStoppedError } from './stopped.ts';
+import type { RequestId, RunningTask } from '../contract.ts';
+import type { KeptReport } from './outbox.ts';
+import { createSlots } from './slots.ts';
+import { createTaskRun, type TaskRun, type TaskRunDeps } from './task-run.ts';
 
-/** What a handler is given besides the task. */
-export type HandlerContext = {
-  /**
-   * Fires when the work is not wanted any more. Its reason is a `WorkStoppedError` whose `code` says why:
-   * `task_cancelled` (cancelled, ended otherwise, or moved to another agent), `task_timeout`, `agent_stopped`.
-   */
-  readonly signal: AbortSignal;
-  /** Tells how far the work is, 0 to 100. It never falls; of values told in quick succession the last one is sent. */
-  progress(percent: number): void;
-  /** Tells the first complete reply (§2.2); it becomes the result's `reply` unless the result has its own. */
-  reply(text: string): void;
-};
-
-/** What a handler may answer: the result, a text as its `output`, or nothing. */
-export type HandlerAnswer = TaskResult | string | undefined | null;
-
-/** Does the work. What it throws is the task's `error_info`. */
-export type Handler = (task: RunningTask, context: HandlerContext) => Promise<HandlerAnswer> | HandlerAnswer;
-
-/** `held`: it is in hand or was done before. `full`: no place is free. `closed`: the agent stops. */
-export type Taking = 'taken' | 'held' | 'full' | 'closed';
+/**
+ * `duplicate`: the agent has or had the task. `full`: no slot is free. `closed`: the agent takes no more
+ * tasks.
+ */
+export type TakeResult = 'taken' | 'duplicate' | 'full' | 'closed';
 
 export type Work = {
-  /** Begins to work on a task that ends by itself after `remainingMs`. */
-  take(task: RunningTask, remainingMs: number): Taking;
-  /** Takes outcomes of an earlier life of the agent in hand; they are told once `tellRestored` is called. */
+  /** Begins to work on a task, which is dropped after `timeLeftMs`. */
+  take(task: RunningTask, timeLeftMs: number): TakeResult;
+  /** Occupies slots with outcomes of an earlier process; `deliverRestored` delivers them. */
   restore(reports: readonly KeptReport[]): void;
-  tellRestored(): void;
-  /** What was accepted and not yet told, without what was dropped. */
+  deliverRestored(): void;
+  /** Returns this agent's tasks that are neither delivered nor dropped. */
   requestIds(): readonly RequestId[];
-  /** Stops the work on tasks the gateway does not want done any more. Others are passed over. */
+  /** Stops the work on tasks that the gateway no longer wants done. Unknown ids are ignored. */
   drop(request_ids: readonly RequestId[]): void;
   isFull(): boolean;
-  /** Resolves when a place is free, or the signal fires. */
-  untilFree(signal: AbortSignal): Promise<void>;
-  /** Takes nothing from now on. */
+  /** Resolves when a slot is free or the signal fires. */
+  waitForSlot(signal: AbortSignal): Promise<void>;
+  /** From now on no task is taken. */
   close(): void;
-  /** Resolves when nothing is in hand, or the signal fires. */
-  untilDone(signal: AbortSignal): Promise<void>;
-  /** Fires the signals of the handlers that still run; what they say then is told. */
+  /** Resolves when all slots are free or the signal fires. */
+  waitUntilDone(signal: AbortSignal): Promise<void>;
+  /** Fires the signals of the handlers that still run. Their outcomes are reported all the same. */
   interrupt(): void;
-  /** Gives up all that is in hand: what has no outcome yet is told as failed, until the signal fires. */
+  /**
+   * Reports tasks whose handlers still run as failed, and finishes delivering outcomes, until the signal
+   * fires.
+   */
   abandon(signal: AbortSignal): Promise<void>;
 };
 
-export type WorkDeps = {
+export type WorkDeps = TaskRunDeps & {
   readonly agent_id: string;
-  readonly handler: Handler;
   readonly maxConcurrent: number;
-  readonly reports: Reports;
-  readonly outbox: Pick<Outbox, 'keep' | 'forget'>;
-  readonly clock: Clock;
-  readonly notify: Notify;
-  /** Called when what is in hand has changed. */
+  /** Called when `requestIds` has changed. */
   readonly onChange: () => void;
 };
 
-type InHand = {
-  readonly request_id: RequestId;
-  /** Whose task it is: this agent's, or that of an earlier life under another name. */
-  readonly agent_id: string;
-  /** The handler's signal. */
-  readonly stopping: AbortController;
-  /** Ends the telling of its outcome. */
-  readonly telling: AbortController;
-  /** What is being told. */
-  outcome: Outcome | undefined;
-  /** Nobody wants it any more. */
-  dropped: boolean;
-  /** The agent has stopped without waiting for its handler, and has said so. */
-  left: boolean;
-};
-
-/** Repeated pushes are recognised this far back. */
-const TOLD_MAX = 10_000;
-const UNWANTED = 'the gateway does not want it any more: cancelled, ended, or moved to another agent';
-const STOPPED = 'the agent was stopped before the task was done';
+/** The number of tasks among which repeated pushes are recognised. */
+const DELIVERED_MAX = 10_000;
 
 /** Creates the work of one agent. */
 export function createWork(deps: WorkDeps): Work {
-  const { agent_id, handler, maxConcurrent, reports, outbox, clock, notify } = deps;
-  const inHand = new Map<string, InHand>();
-  const told = new Set<string>();
-  const waiting = new Set<() => void>();
-  let restored: readonly InHand[] = [];
-  let closed = false;
+  const { agent_id, maxConcurrent, logEvent, onChange } = deps;
+  const slots = createSlots<TaskRun>(maxConcurrent, onChange);
+  const delivered = new Set<string>();
+  let restored: readonly TaskRun[] = [];
+  let isClosed = false;
 
-  function begin(request_id: RequestId, owner: string, outcome?: Outcome): InHand {
-    const [stopping, telling] = [new AbortController(), new AbortController()];
-    const entry: InHand = {
-      request_id,
-      agent_id: owner,
-      stopping,
-      telling,
-      outcome,
-      dropped: false,
-      left: false,
-    };
-    inHand.set(request_id, entry);
-    deps.onChange();
-    return entry;
-  }
-
-  function end({ request_id }: InHand): void {
-    inHand.delete(request_id);
-    deps.onChange();
-    for (const look of waiting) look();
-  }
-
-  /** Runs a task to its end: handler, outcome, place free again. */
-  async function carry(task: RunningTask, entry: InHand, remainingMs: number): Promise<void> {
-    const ended = linkSignals(entry.stopping.signal);
-    const over = new WorkStoppedError('task_timeout', 'timeout');
-    void clock.sleep(remainingMs, ended.signal).then(() => ended.signal.aborted || dropOne(entry, over));
-    // The answer to the push goes out first: a handler may block from its first line on.
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    const outcome = entry.dropped ? undefined : await runHandler(task, entry);
-    ended.abort();
-    entry.outcome ??= outcome;
-    if (outcome && !entry.dropped && !entry.left) await outbox.keep({ ...outcome, agent_id });
-    await tell(entry);
-  }
-
-  /** Tells an outcome until the gateway has it or does not want it, and frees its place. */
-  async function tell(entry: InHand): Promise<void> {
-    const { request_id, outcome, telling } = entry;
-    if (entry.left) {
-      end(entry);
-      return;
+  async function deliver(run: TaskRun): Promise<void> {
+    const { request_id } = run;
+    if (await run.deliver()) {
+      delivered.add(request_id);
+      if (delivered.size > DELIVERED_MAX) delivered.delete(delivered.keys().next().value ?? request_id);
     }
-    const telt = outcome && !entry.dropped ? await settle(entry, outcome, telling.signal) : undefined;
-    if (telt === 'told') remember(request_id);
-    // What could not be told before the agent stopped stays for its next life.
-    if (telt !== 'unfinished' || entry.dropped) await outbox.forget(request_id);
-    end(entry);
-  }
-
-  function settle(entry: InHand, outcome: Outcome, signal: AbortSignal) {
-    return reports.settle({ ...outcome, agent_id: entry.agent_id }, signal);
-  }
-
-  async function runHandler(task: RunningTask, entry: InHand): Promise<Outcome> {
-    const { request_id } = task;
-    const { signal } = entry.stopping;
-    const teller = createProgressTeller({
-      clock,
-      tell: (news, own) => reports.tell({ request_id, ...news }, own),
-      onUnwanted: () => dropOne(entry, new WorkStoppedError('task_cancelled', UNWANTED)),
-    });
-    try {
-      const { progress, reply } = teller;
-      const answer = await handler(task, { signal, progress, reply });
-      return { request_id, status: 'success', result: readResult(answer, teller.replied()) };
-    } catch (error) {
-      return describeFailure(request_id, error);
-    } finally {
-      teller.close();
-    }
-  }
-
-  function remember(request_id: string): void {
-    told.add(request_id);
-    if (told.size > TOLD_MAX) told.delete(told.keys().next().value ?? request_id);
-  }
-
-  function dropOne(entry: InHand, reason: WorkStoppedError): void {
-    if (entry.dropped) return;
-    entry.dropped = true;
-    deps.onChange();
-    notify({ kind: 'dropped', request_id: entry.request_id, reason: reason.message });
-    entry.stopping.abort(reason);
-    entry.telling.abort(reason);
-  }
-
-  async function until(isOver: () => boolean, signal: AbortSignal): Promise<void> {
-    if (isOver() || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const linked = linkSignals(signal);
-      const look = (): void => {
-        if (isOver()) linked.abort();
-      };
-      waiting.add(look);
-      linked.signal.addEventListener('abort', () => {
-        waiting.delete(look);
-        resolve();
-      });
-    });
-  }
-
-  /** Tells a task of this agent's as failed whose handler does not end. */
-  async function giveUp(entry: InHand, signal: AbortSignal): Promise<void> {
-    const outcome = describeFailure(entry.request_id, STOPPED);
-    entry.left = true;
-    await outbox.keep({ ...outcome, agent_id });
-    if ((await settle(entry, outcome, signal)) !== 'unfinished') await outbox.forget(entry.request_id);
+    slots.free(run);
   }
 
   return {
-    take(task, remainingMs) {
+    take(task, timeLeftMs) {
       const { request_id } = task;
-      const held = inHand.get(request_id);
-      if (told.has(request_id) || (held && !held.dropped)) return 'held';
-      if (closed) return 'closed';
-      // A task that came back while its dropped work is still ending waits until that has ended.
-      if (held || inHand.size >= maxConcurrent) return 'full';
-      const entry = begin(request_id, agent_id);
-      notify({ kind: 'taken', task });
-      void carry(task, entry, remainingMs);
+      const earlier = slots.get(request_id);
+      if (delivered.has(request_id) || (earlier && !earlier.isDropped())) return 'duplicate';
+      if (isClosed) return 'closed';
+      // A dropped task that is assigned again has to wait until its first handler has ended.
+      if (earlier || slots.isFull()) return 'full';
+      const run = createTaskRun(deps, { request_id, agent_id });
+      slots.occupy(run);
+      logEvent({ kind: 'taken', task });
+      void run.work(task, timeLeftMs).then(() => deliver(run));
       return 'taken';
     },
-    restore(kept) {
-      restored = kept.map(({ agent_id: owner, ...outcome }) => begin(outcome.request_id, owner, outcome));
+    restore(reports) {
+      restored = reports.map(({ agent_id: owner, ...outcome }) =>
+        createTaskRun(deps, { request_id: outcome.request_id, agent_id: owner }, outcome),
+      );
+      for (const run of restored) slots.occupy(run);
     },
-    tellRestored() {
-      for (const entry of restored) void tell(entry);
+    deliverRestored() {
+      for (const run of restored) void deliver(run);
       restored = [];
     },
     requestIds: () =>
-      [...inHand.values()]
-        .filter((entry) => !entry.dropped && !entry.left && entry.agent_id === agent_id)
+      slots
+        .list()
+        .filter((run) => !run.isDropped() && !run.isAbandoned() && run.agent_id === agent_id)
         .map(({ request_id }) => request_id),
     drop(request_ids) {
-      for (const request_id of request_ids) {
-        const entry = inHand.get(request_id);
-        if (entry) dropOne(entry, new WorkStoppedError('task_cancelled', UNWANTED));
-      }
+      for (const request_id of request_ids) slots.get(request_id)?.drop();
     },
-    isFull: () => inHand.size >= maxConcurrent,
-    untilFree: (signal) => until(() => inHand.size < maxConcurrent, signal),
+    isFull: slots.isFull,
+    waitForSlot: (signal) => slots.waitUntil(() => !slots.isFull(), signal),
     close() {
-      closed = true;
+      isClosed = true;
     },
-    untilDone: (signal) => until(() => inHand.size === 0, signal),
+    waitUntilDone: (signal) => slots.waitUntil(() => slots.list().length === 0, signal),
     interrupt() {
-      for (const entry of inHand.values()) {
-        if (!entry.outcome) entry.stopping.abort(new WorkStoppedError('agent_stopped', STOPPED));
-      }
+      for (const run of slots.list()) run.interrupt();
     },
     async abandon(signal) {
-      const left = [...inHand.values()].filter(({ dropped }) => !dropped);
-      const running = left.filter(({ outcome }) => outcome === undefined);
+      const runs = slots.list().filter((run) => !run.isDropped());
+      const abandoned = runs.filter((run) => !run.hasOutcome()).map((run) => run.abandon(signal));
       const stop = (): void => {
-        for (const { telling } of left) telling.abort();
+        for (const run of runs) run.stopDelivering();
       };
       signal.addEventListener('abort', stop);
-      await Promise.all([
-        ...running.map((entry) => giveUp(entry, signal)),
-        until(() => left.every((entry) => entry.left || !inHand.has(entry.request_id)), signal),
-      ]);
+      const isDone = (run: TaskRun): boolean => run.isAbandoned() || !slots.get(run.request_id);
+      await Promise.all([...abandoned, slots.waitUntil(() => runs.every(isDone), signal)]);
       signal.removeEventListener('abort', stop);
     },
   };
-}
-
-/** What the handler answered, as the result it stands for. Throws for what no result can be. */
-export function readResult(answer: HandlerAnswer, reply: string | undefined): TaskResult {
-  const first = reply === undefined ? {} : { reply };
-  if (answer === undefined || answer === null) return first;
-  if (typeof answer === 'string') return { ...first, output: answer };
-  if (typeof answer !== 'object' || Array.isArray(answer)) {
-    throw new InvalidOptionError('A handler answers an object, a text, or nothing.');
-  }
-  JSON.stringify(answer);
-  return { ...first, ...answer };
 }

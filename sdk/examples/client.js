@@ -1,5 +1,5 @@
 /**
- * Runs one task to its end and prints what came of it.
+ * Runs one task and prints its output.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node client.js shout 'hello'
  */
@@ -7,14 +7,14 @@ import { createClient, TaskFailedError } from '@task-gateway/sdk';
 
 const [tag = 'shout', text = 'hello'] = process.argv.slice(2);
 const client = createClient();
-const leaving = new AbortController();
-process.once('SIGINT', () => leaving.abort());
+const aborting = new AbortController();
+process.once('SIGINT', () => aborting.abort());
 
 try {
   const task = await client.runTask(
     { task_type: 'example', task_tags: [tag], payload: { text }, timeout: 60, queue_timeout: 30 },
     {
-      signal: leaving.signal,
+      signal: aborting.signal,
       cancelOnAbort: true,
       onProgress: ({ status, progress }) => console.error(`${status} ${progress} %`),
     },

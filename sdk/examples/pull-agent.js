@@ -1,5 +1,5 @@
 /**
- * An agent that needs no port: it claims its tasks. SIGTERM lets it finish what it has.
+ * An agent that needs no port: it claims its tasks. On SIGTERM it finishes the tasks it has, and exits.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node pull-agent.js
  */
@@ -11,7 +11,7 @@ await runAgent({
   tags: ['shout'],
   maxConcurrent: 4,
   endpoint: 'pull',
-  // What could not be told before the process ended is told at its next start.
+  // Outcomes that could not be reported before the process ended are reported at its next start.
   outbox: process.env.OUTBOX,
   async handler({ payload }, { signal, progress, reply }) {
     reply('On it.');

@@ -1,5 +1,5 @@
 /**
- * An agent that the gateway pushes its tasks to, signed; it shares a server with whatever else the process serves.
+ * An agent to which the gateway pushes tasks, signed. It shares a server with the rest of the process.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… TASK_GATEWAY_PUSH_SECRET=whsec_… \
  *       PORT=9000 node push-agent.js
@@ -10,7 +10,7 @@ import { createAgent } from '@task-gateway/sdk/agent';
 
 const server = createServer((request, response) => {
   if (request.url === '/tasks') agent.listener(request, response);
-  else response.end('An agent lives here.\n');
+  else response.end('This server runs an agent.\n');
 });
 server.listen(Number(process.env.PORT ?? 9000), '127.0.0.1');
 await once(server, 'listening');

@@ -1,6 +1,7 @@
 /**
- * Turns a command into an agent: each task's payload goes to its standard input as JSON, what it prints is the output,
- * and when it fails its last words are the reason. It is killed when the task is cancelled or its time is over.
+ * An agent that runs a command: it gets a task's payload on standard input as JSON, its standard output is
+ * the output, and if it fails its standard error is the reason. It is killed when the task is cancelled or
+ * times out.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node shell-agent.js wc wc -c
  */
@@ -18,16 +19,16 @@ await runAgent({
   agentId: `example-shell-${tag}`,
   tags: [tag],
   async handler({ payload }, { signal }) {
-    // No shell in between: what a task holds is data, never a part of the command.
+    // There is no shell in between: the payload is data, never a part of the command.
     const child = spawn(command, args, { signal });
-    const ended = new Promise((resolve, reject) => {
+    const exited = new Promise((resolve, reject) => {
       child.once('close', resolve);
       child.once('error', () => reject(signal.reason ?? new Error(`${command} can't be started`)));
     });
-    // A command that does not read its input is no mistake.
+    // A command may exit without reading its input.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(payload));
-    const [code, output, error] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+    const [code, output, error] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
     if (code !== 0) throw new Error(error.trim() || `${command} ended with ${code}`);
     return output.trimEnd();
   },

@@ -1,95 +1,97 @@
 /**
- * A gateway in memory behind a `fetch`, for the tests of those who write clients and agents: no port, no process, no
- * clock. It answers what the document allows. It knows all calls but the administrator's listings.
+ * A fake gateway in memory, reached through a `fetch`, for tests of clients and agents: no port, no process,
+ * no clock. Its responses conform to the OpenAPI document. It has all operations but the administrator's
+ * lists.
  */
 import type { RequestId, Task } from '../contract.ts';
+import { CANCELLED_TEXT, TIMEOUT_TEXT } from '../settled.ts';
 import type { Fetch } from '../transport.ts';
-import { type Answer, createRoutes, type RoutesDeps } from './routes.ts';
-import { createWorld, type World } from './world.ts';
+import { createFakeState, type FakeState } from './fake-state.ts';
+import { createRoutes, type FakeResponse, type RoutesDeps } from './routes.ts';
 
-/** A gateway in memory, and what a test may do to it. */
+/** A fake gateway, and how a test controls it. */
 export type FakeGateway = {
-  /** What `createClient` and `createAgent` need to reach it. */
+  /** The options with which `createClient` and `createAgent` reach it. */
   readonly options: { readonly baseUrl: string; readonly auth: string; readonly fetch: Fetch };
-  /** All tasks, the oldest first. */
+  /** Returns all tasks, the oldest first. */
   tasks(): readonly Task[];
-  /** Names of the agents that are registered. */
+  /** Returns the ids of the registered agents. */
   agents(): readonly string[];
-  /** Cancels a task, as a client would. False if it had ended. */
+  /** Cancels a task, as a client would. Returns false if it was in a terminal state already. */
   cancel(request_id: RequestId): boolean;
-  /** Lets a task's time run out. False if it had ended. */
+  /** Makes a task time out. Returns false if it was in a terminal state already. */
   expire(request_id: RequestId): boolean;
-  /** Forgets all agents: their next call is answered 404. */
+  /** Removes all agents: the response to their next call is 404. */
   forgetAgents(): void;
-  /** Cuts all event streams. */
+  /** Cuts all open event streams. */
   cutStreams(): void;
-  /** From now on nobody answers, until `recover`. */
+  /** Makes all requests fail without a response, until `recover`. */
   fail(): void;
-  /** Answers again. */
+  /** Responds to requests again. */
   recover(): void;
 };
 
-/** What a fake gateway does otherwise than usual. */
+/** The options of a fake gateway. */
 export type FakeGatewayOptions = {
-  /** How pushes travel to the agents: `(request) => agent.fetch(request)`, or the platform's `fetch` if not given. */
+  /** Sends a push to its agent: `(request) => agent.fetch(request)`. Default: the platform's `fetch`. */
   readonly push?: ((request: Request) => Promise<Response>) | undefined;
-  /** Seconds between two heartbeats that it asks of agents; 15 unless told otherwise. */
+  /** The interval of heartbeats it asks agents for, in seconds. Default: 15. */
   readonly heartbeatSeconds?: number | undefined;
 };
 
 const BASE_URL = 'http://gateway.test';
 const AUTH = 'secret-of-the-fake-gateway';
 
-/** Creates a gateway without agents. */
+/** Creates a fake gateway without tasks and agents. */
 export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGateway {
   const { push = (request) => globalThis.fetch(request), heartbeatSeconds = 15 } = settings;
   const watchers = new Set<() => void>();
-  const world = createWorld(() => {
+  const state = createFakeState(() => {
     for (const watcher of [...watchers]) watcher();
-    pushAll(world, push);
+    pushAll(state, push);
   });
-  const streams = createStreams(world, watchers);
-  const until = createUntil(watchers);
-  const answer = createRoutes({ world, until, heartbeatSeconds, auth: AUTH, openStream: streams.open });
-  let down = false;
+  const streams = createStreams(state, watchers);
+  const waitFor = createWaitFor(watchers);
+  const handle = createRoutes({ state, waitFor, heartbeatSeconds, auth: AUTH, openStream: streams.open });
+  let isDown = false;
 
   const fetch: Fetch = async (request, init) => {
     const own = new Request(request, init);
     own.signal.throwIfAborted();
     const text = await own.text();
-    if (down) throw new TypeError('The fake gateway is down.');
+    if (isDown) throw new TypeError('The fake gateway is down.');
     const body = text === '' ? {} : JSON.parse(text);
     const aborted = new Promise<never>((_resolve, reject) => {
       own.signal.addEventListener('abort', () => reject(own.signal.reason));
     });
-    const answered = answer({ body, url: new URL(own.url), request: own });
-    return respond(await Promise.race([answered, aborted]), own.signal);
+    const handled = handle({ body, url: new URL(own.url), request: own });
+    return createResponse(await Promise.race([handled, aborted]), own.signal);
   };
 
   return {
     options: { baseUrl: BASE_URL, auth: AUTH, fetch },
-    tasks: () => [...world.tasks.values()].map(({ task }) => task),
-    agents: () => [...world.agents.keys()],
-    cancel: (request_id) => world.fail(request_id, 'cancelled by user'),
-    expire: (request_id) => world.fail(request_id, 'timeout'),
-    forgetAgents: () => world.agents.clear(),
+    tasks: () => [...state.tasks.values()].map(({ task }) => task),
+    agents: () => [...state.agents.keys()],
+    cancel: (request_id) => state.fail(request_id, CANCELLED_TEXT),
+    expire: (request_id) => state.fail(request_id, TIMEOUT_TEXT),
+    forgetAgents: () => state.agents.clear(),
     cutStreams: streams.cut,
     fail() {
-      down = true;
+      isDown = true;
       streams.cut();
     },
     recover() {
-      down = false;
+      isDown = false;
     },
   };
 }
 
-/** How to wait for something to be there; looked for now and whenever something has happened. */
-function createUntil(watchers: Set<() => void>): RoutesDeps['until'] {
-  return (look, signal) =>
+/** Creates the function that waits for a change, as the routes need it. */
+function createWaitFor(watchers: Set<() => void>): RoutesDeps['waitFor'] {
+  return (find, signal) =>
     new Promise((resolve, reject) => {
       const watch = (): void => {
-        const found = look();
+        const found = find();
         if (found === undefined) return;
         watchers.delete(watch);
         resolve(found);
@@ -103,8 +105,8 @@ function createUntil(watchers: Set<() => void>): RoutesDeps['until'] {
     });
 }
 
-/** The streams that are open. */
-function createStreams(world: World, watchers: Set<() => void>) {
+/** Creates the open event streams. */
+function createStreams(state: FakeState, watchers: Set<() => void>) {
   const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
   return {
     open(session: string, after: string | null): ReadableStream<Uint8Array> {
@@ -118,7 +120,7 @@ function createStreams(world: World, watchers: Set<() => void>) {
               watchers.delete(watch);
               return;
             }
-            for (const { id, data } of world.events(session, last)) {
+            for (const { id, data } of state.events(session, last)) {
               write(`id: ${id}\ndata: ${data}\n\n`);
               last = id;
             }
@@ -140,28 +142,31 @@ function createStreams(world: World, watchers: Set<() => void>) {
 
 type Push = (request: Request) => Promise<Response>;
 
-/** Pushes what the agents have not been given yet. */
-function pushAll(world: World, push: Push): void {
-  for (const [agent_id, { registration }] of world.agents) {
+/** Pushes the tasks that were not sent to their agents yet. */
+function pushAll(state: FakeState, push: Push): void {
+  for (const [agent_id, { registration }] of state.agents) {
     if (registration.endpoint === 'pull') continue;
-    for (let task = world.handOut(agent_id); task; task = world.handOut(agent_id)) {
-      void deliver(world, registration.endpoint, task, push);
+    for (let task = state.takeUnsent(agent_id); task; task = state.takeUnsent(agent_id)) {
+      void pushOne(state, registration.endpoint, task, push);
     }
   }
 }
 
-/** What is not taken is offered again as soon as something else has happened. */
-async function deliver(world: World, endpoint: string, task: Task, push: Push): Promise<void> {
-  const held = world.tasks.get(task.request_id);
+/** Pushes a task. If the agent does not take it, it is pushed again after the next change. */
+async function pushOne(state: FakeState, endpoint: string, task: Task, push: Push): Promise<void> {
+  const entry = state.tasks.get(task.request_id);
   const headers = { 'content-type': 'application/json', 'task-remaining': String(task.timeout) };
   const request = new Request(endpoint, { method: 'POST', headers, body: JSON.stringify(task) });
-  const answer = await push(request).catch(() => undefined);
-  if (!held) return;
-  held.acknowledged = answer?.ok === true || answer?.status === 409;
-  held.handed = held.acknowledged;
+  const response = await push(request).catch(() => undefined);
+  if (!entry) return;
+  entry.isAcknowledged = response?.ok === true || response?.status === 409;
+  entry.isSent = entry.isAcknowledged;
 }
 
-function respond({ status, body, type = 'application/json' }: Answer, signal: AbortSignal): Response {
+function createResponse(
+  { status, body, type = 'application/json' }: FakeResponse,
+  signal: AbortSignal,
+): Response {
   const headers = { 'content-type': type, 'task-gateway-version': '0.0.0-fake' };
   if (!(body instanceof ReadableStream)) {
     return new Response(body === undefined ? null : JSON.stringify(body), { status, headers });

@@ -1,3 +1,5 @@
-/** What those import who test their clients and agents: `@task-gateway/sdk/testing`. No network and no test framework. */
+/**
+ * The public entry `@task-gateway/sdk/testing`, for tests of clients and agents. It needs no test framework.
+ */
 export { createFakeGateway, type FakeGateway, type FakeGatewayOptions } from './gateway.ts';
-export { type HandlerInput, type HandlerOutcome, runHandler } from './handler.ts';
+export { type HandlerInput, type HandlerOutcome, runHandler } from './run-handler.ts';

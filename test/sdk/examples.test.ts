@@ -111,7 +111,9 @@ test('The push agent takes signed pushes beside what else its server serves.', a
   const { child, said } = await startAgent('push-agent.js');
   const { agents } = await client.listAgents();
   expect(agents[0]?.endpoint).toMatch(/\/tasks$/);
-  expect(await (await fetch(new URL('/', agents[0]?.endpoint))).text()).toContain('An agent lives here');
+  expect(await (await fetch(new URL('/', agents[0]?.endpoint))).text()).toContain(
+    'This server runs an agent',
+  );
   expect(await runClient('count', '你好')).toMatchObject({ code: 0, out: '2 characters\n' });
   expect(said.out).toContain('taken');
   expect(await end(child)).toBe(0);

@@ -29,12 +29,12 @@ describe('an outbox', () => {
     const first = createOutbox(file, (error) => errors.push(error));
     expect(await first.open()).toEqual([]);
     await Promise.all(['t1', 't2', 't3'].map((id) => first.keep(report(id))));
-    await first.forget('t2');
+    await first.remove('t2');
     // Not closed: the process was killed.
     const second = createOutbox(file, (error) => errors.push(error));
     expect(await second.open()).toEqual([report('t1'), report('t3')]);
-    await second.forget('t1');
-    await second.forget('t3');
+    await second.remove('t1');
+    await second.remove('t3');
     expect(readFileSync(file, 'utf8')).toBe('');
     await second.close();
     await second.close();
@@ -77,7 +77,7 @@ describe('an outbox', () => {
     await outbox.keep(report('stays'));
     for (let n = 0; n < 600; n += 1) {
       await outbox.keep(report(`t${n}`));
-      await outbox.forget(`t${n}`);
+      await outbox.remove(`t${n}`);
     }
     expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThan(1_010);
     await outbox.close();
@@ -91,7 +91,7 @@ describe('an outbox', () => {
     const outbox = createOutbox(undefined, () => undefined);
     expect(await outbox.open()).toEqual([]);
     await outbox.keep(report('t1'));
-    await outbox.forget('t1');
+    await outbox.remove('t1');
     await outbox.close();
   });
 });

@@ -59,7 +59,7 @@ describe('an agent works', () => {
       },
       '停',
     ],
-    ['what no result can be', () => [1] as unknown as HandlerAnswer, /answers an object/],
+    ['what no result can be', () => [1] as unknown as HandlerAnswer, /must return an object/],
     ['what no JSON can be', () => ({ big: 1n }), /BigInt/],
   ])('and reports as failed what the handler throws: %s', async (_title, handler, error_info) => {
     await startPulling({ handler });

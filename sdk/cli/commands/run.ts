@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskSubmission } from '../../contract.ts';
-import { AbortError, CANCELLED_TEXT, TaskFailedError, TaskGatewayError } from '../../errors.ts';
+import { AbortError, TaskFailedError, TaskGatewayError } from '../../errors.ts';
+import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
 import { CommandError, EXITS } from '../exit-codes.ts';
-import { isSettled, printOutcome } from '../terminal/outcome.ts';
+import { printOutcome } from '../terminal/outcome.ts';
 import { type Spinner, startSpinner } from '../terminal/spinner.ts';
 import { connectFor, type Desk, formatFor, parseSeconds } from './context.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';

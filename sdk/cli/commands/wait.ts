@@ -2,8 +2,8 @@
 import type { TaskGatewayClient } from '../../client.ts';
 import { systemClock } from '../../clock.ts';
 import type { Task } from '../../contract.ts';
+import { isSettled } from '../../settled.ts';
 import { CommandError, EXITS } from '../exit-codes.ts';
-import { isSettled } from '../terminal/outcome.ts';
 
 /** The gateway holds a poll for so long, unless somebody looks at the progress. */
 const POLL_SECONDS = 20;

@@ -18,11 +18,6 @@ export function paintStatus(screen: Screen, status: Task['status'], text: string
   return screen.out.paint(STATUS_COLOURS[status], text);
 }
 
-/** Whether a task has ended. */
-export function isSettled({ status }: Task): boolean {
-  return status === 'success' || status === 'failed';
-}
-
 /** Any value as JSON: for people over several lines, as `jsonl` on one. */
 export function renderJson(value: unknown, format: 'json' | 'jsonl'): string {
   return `${JSON.stringify(value, null, format === 'json' ? 2 : undefined)}\n`;

@@ -1,6 +1,6 @@
 /**
- * A page that runs tasks. Whoever may open it needs the gateway's secret, so it asks for it; the gateway must allow
- * the page's origin (`CORS_ORIGINS`) unless it is served from the same one.
+ * A page that runs tasks. It asks its user for the gateway's secret. The gateway must allow the page's origin
+ * (`CORS_ORIGINS`) unless both have the same origin.
  */
 import { createClient, TaskGatewayError } from '@task-gateway/sdk';
 

@@ -1,20 +1,21 @@
-/** Runs a handler alone, without a gateway or an agent, for its tests. */
-import { describeFailure } from '../agent/reports.ts';
-import { type Handler, readResult } from '../agent/work.ts';
+/** Runs a handler without a gateway or an agent, for tests of the handler. */
+import { describeFailure, type Handler, readResult } from '../agent/handler.ts';
 import type { RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 
-/** What the handler is given; what is left open gets a harmless value. */
+/** The task a handler is given, and its signal. All fields have defaults. */
 export type HandlerInput = Partial<
   Pick<RunningTask, 'request_id' | 'task_type' | 'task_tags' | 'payload' | 'timeout'>
 > & {
-  /** The handler's signal; it never fires unless told otherwise. */
+  /** The handler's signal. Default: one that never fires. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** What came of it, as the gateway would be told. */
+/** The outcome of a handler, as the gateway would receive it. */
 export type HandlerOutcome = {
-  /** Every value told, in order, before any are left out for coming too fast. */
+  /**
+   * All progress values in order, including those that an agent would skip because they follow too quickly.
+   */
   readonly progress: readonly number[];
   /** The first reply, if there was one. */
   readonly reply: string | undefined;
@@ -37,17 +38,17 @@ export async function runHandler(handler: Handler, input: HandlerInput = {}): Pr
   const context = {
     signal,
     progress(percent: number) {
-      if (!Number.isFinite(percent)) throw new InvalidOptionError('Progress is a number from 0 to 100.');
+      if (!Number.isFinite(percent)) throw new InvalidOptionError('Progress must be a number from 0 to 100.');
       progress.push(percent);
     },
     reply: (text: string) => void replies.push(text),
   };
-  const told = () => ({ progress, reply: replies[0] });
+  const reported = () => ({ progress, reply: replies[0] });
   try {
     const result = readResult(await handler(task, context), replies[0]);
-    return { ...told(), status: 'success', result, error_info: null };
+    return { ...reported(), status: 'success', result, error_info: null };
   } catch (error) {
     const { error_info } = describeFailure(task.request_id, error);
-    return { ...told(), status: 'failed', result: null, error_info: error_info ?? '', error };
+    return { ...reported(), status: 'failed', result: null, error_info: error_info ?? '', error };
   }
 }

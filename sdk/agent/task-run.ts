@@ -1,0 +1,143 @@
+/**
+ * One task of an agent, from its acceptance until its slot is free.
+ *
+ *   working ──handler returns or throws──▶ delivering ──gateway has the outcome──▶ slot free
+ *      │                                       │
+ *      ├──────────────drop─────────────────────┴──▶ dropped ──handler has ended──▶ slot free
+ *      └──abandon──▶ abandoned ──handler has ended──▶ slot free
+ *
+ * Dropped: the gateway no longer wants the task done, or its time is over. The handler's signal fires, and
+ * its outcome is not reported. Abandoned: the agent stops and reports the task as failed without waiting for
+ * its handler any longer. In both cases the slot stays occupied until the handler itself has ended.
+ */
+import { type Clock, linkSignals } from '../clock.ts';
+import type { RequestId, RunningTask, Task } from '../contract.ts';
+import { WorkStoppedError } from '../errors.ts';
+import { TIMEOUT_TEXT } from '../settled.ts';
+import { describeFailure, type Handler, type Outcome, runHandler } from './handler.ts';
+import type { LogEvent } from './log-events.ts';
+import type { Outbox } from './outbox.ts';
+import type { ProgressUpdate } from './progress.ts';
+import type { Reports } from './reports.ts';
+
+/**
+ * Identifies a run's task. `agent_id` is this agent's, except for an outcome that another agent left in the
+ * outbox.
+ */
+export type TaskRunKey = { readonly request_id: RequestId; readonly agent_id: string };
+
+export type TaskRun = TaskRunKey & {
+  /** Whether the handler has ended, so that only the outcome has to be delivered. */
+  hasOutcome(): boolean;
+  isDropped(): boolean;
+  isAbandoned(): boolean;
+  /** Runs the handler, for `timeLeftMs` at most, and keeps its outcome in the outbox. */
+  work(task: RunningTask, timeLeftMs: number): Promise<void>;
+  /**
+   * Reports the outcome until the gateway has it or does not want it. Resolves to whether the gateway has it.
+   */
+  deliver(): Promise<boolean>;
+  /** Stops the work on a task that the gateway no longer wants done. */
+  drop(): void;
+  /** Fires the handler's signal if it still runs. Its outcome is reported all the same. */
+  interrupt(): void;
+  /** Reports the task as failed, until the signal fires. */
+  abandon(signal: AbortSignal): Promise<void>;
+  /** Stops delivering the outcome; it stays in the outbox. */
+  stopDelivering(): void;
+};
+
+export type TaskRunDeps = {
+  readonly handler: Handler;
+  readonly reports: Reports;
+  readonly outbox: Pick<Outbox, 'keep' | 'remove'>;
+  readonly clock: Clock;
+  readonly logEvent: LogEvent;
+  /** Called when the task was dropped. */
+  readonly onChange: () => void;
+};
+
+/** The longest time for a task, whatever its `timeout` says. */
+const TASK_MAX_MS = 604_800_000;
+const UNWANTED = 'the gateway no longer wants it done: cancelled, settled, or assigned to another agent';
+const STOPPED = 'the agent was stopped before the task was done';
+
+/**
+ * Creates the run of one task; `restored` is the outcome of a task whose handler ended in an earlier process.
+ */
+export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Outcome): TaskRun {
+  const { reports, outbox, clock, logEvent } = deps;
+  const { request_id, agent_id } = key;
+  const working = new AbortController();
+  const delivering = new AbortController();
+  let outcome = restored;
+  let isDropped = false;
+  let isAbandoned = false;
+
+  function drop(reason: WorkStoppedError): void {
+    if (isDropped) return;
+    isDropped = true;
+    deps.onChange();
+    logEvent({ kind: 'dropped', request_id, reason: reason.message });
+    working.abort(reason);
+    delivering.abort(reason);
+  }
+
+  const dropUnwanted = (): void => drop(new WorkStoppedError('task_cancelled', UNWANTED));
+  const handlerDeps = {
+    ...deps,
+    sendProgress: (update: ProgressUpdate, signal: AbortSignal) =>
+      reports.sendProgress({ request_id, ...update }, signal),
+    onUnwanted: dropUnwanted,
+  };
+
+  return {
+    ...key,
+    hasOutcome: () => outcome !== undefined,
+    isDropped: () => isDropped,
+    isAbandoned: () => isAbandoned,
+    drop: dropUnwanted,
+    interrupt() {
+      if (!outcome) working.abort(new WorkStoppedError('agent_stopped', STOPPED));
+    },
+    stopDelivering: () => delivering.abort(),
+
+    async work(task, timeLeftMs) {
+      const timer = linkSignals(working.signal);
+      const timeout = new WorkStoppedError('task_timeout', TIMEOUT_TEXT);
+      void clock.sleep(timeLeftMs, timer.signal).then(() => timer.signal.aborted || drop(timeout));
+      // The response to the push is sent first: a handler may block the thread as soon as it starts.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      if (!isDropped) outcome = await runHandler(handlerDeps, task, working.signal);
+      timer.abort();
+      if (outcome && !isDropped && !isAbandoned) await outbox.keep({ ...outcome, agent_id });
+    },
+
+    async deliver() {
+      if (isAbandoned) return false;
+      const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
+      const result = report && (await reports.deliver(report, delivering.signal));
+      // What could not be delivered before the agent stopped stays in the outbox for its next start.
+      if (result !== 'unfinished' || isDropped) await outbox.remove(request_id);
+      return result === 'delivered';
+    },
+
+    async abandon(signal) {
+      const failure = { ...describeFailure(request_id, STOPPED), agent_id };
+      isAbandoned = true;
+      await outbox.keep(failure);
+      if ((await reports.deliver(failure, signal)) !== 'unfinished') await outbox.remove(request_id);
+    },
+  };
+}
+
+/**
+ * Returns the milliseconds that are left for a task: as the gateway counts them (the header `task-remaining`,
+ * in seconds), else its whole `timeout`, which needs no agreement about the time of day.
+ */
+export function readTimeLeft({ timeout }: Pick<Task, 'timeout'>, header?: string): number {
+  const seconds = header?.trim() ? Number(header) : Number.NaN;
+  if (seconds >= 0) return Math.min(seconds * 1_000, TASK_MAX_MS);
+  const timeoutMs = timeout * 1_000;
+  return timeoutMs > 0 && timeoutMs < TASK_MAX_MS ? timeoutMs : TASK_MAX_MS;
+}
