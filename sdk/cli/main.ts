@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `task-gateway`. Only the check of Node's version stands here, so that a Node too old for the rest says
- * so in one sentence instead of stumbling over it.
+ * The entry of the command `task-gateway`. It only checks the version of Node, and must itself run on old
+ * versions: those would otherwise fail with a syntax error somewhere in the rest.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
@@ -9,7 +9,7 @@ if (major > 20 || (major === 20 && minor >= 19)) {
   import('./program.ts').then(({ main }) => main());
 } else {
   console.error(
-    `task-gateway needs Node 20.19 or newer and this is Node ${process.versions.node}: install a newer one (https://nodejs.org).`,
+    `task-gateway needs Node 20.19 or newer, but this is Node ${process.versions.node}: install a newer one from https://nodejs.org.`,
   );
   process.exitCode = 1;
 }
