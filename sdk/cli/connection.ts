@@ -52,7 +52,7 @@ export const DEFAULT_URL = 'http://127.0.0.1:8080';
 export const DEFAULT_AUTH = 'task-gateway-default-secret';
 /** Few retries, because a person waits for the command: they add at most about 1.5 s. */
 const RETRIES_MAX = 2;
-const ADMIN_ADVICE = 'Give it with TASK_GATEWAY_ADMIN_AUTH, --auth-file or --admin-auth.';
+const ADMIN_OPTIONS = 'TASK_GATEWAY_ADMIN_AUTH, --auth-file or --admin-auth';
 const FILE_BYTES_MAX = 65_536;
 
 /** Returns the gateway to call and its secrets. Throws usage errors; their texts contain no secret. */
@@ -139,12 +139,18 @@ export async function callAsAdmin<Result>(
   call: () => Promise<Result>,
 ): Promise<Result> {
   if (adminAuth === undefined) {
-    throw new CommandError(EXIT_CODES.auth, `This command needs the admin secret. ${ADMIN_ADVICE}`);
+    throw new CommandError(
+      EXIT_CODES.auth,
+      `This command needs the admin secret. Give it with ${ADMIN_OPTIONS}.`,
+    );
   }
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof AuthenticationError)) throw error;
-    throw new CommandError(EXIT_CODES.auth, `The gateway rejects the admin secret. ${ADMIN_ADVICE}`);
+    throw new CommandError(
+      EXIT_CODES.auth,
+      `The gateway rejects the admin secret. Give the right one with ${ADMIN_OPTIONS}.`,
+    );
   }
 }

@@ -60,7 +60,7 @@ export function messageOf(error: unknown): string {
 /** How a command failed. */
 export type Failure = { readonly exitCode: number; readonly text: string };
 
-const AUTH_ADVICE = 'Give the gateway secret with TASK_GATEWAY_AUTH, --auth-file or --auth.';
+const AUTH_ADVICE = 'Give the right one with TASK_GATEWAY_AUTH, --auth-file or --auth.';
 /** What to do when no gateway was reached. */
 export const ADDRESS_ADVICE = 'Start the gateway, or give its address with --url or TASK_GATEWAY_URL.';
 const DOCTOR_ADVICE = 'Run "task-gateway doctor" to find the cause.';

@@ -4,6 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import {
+  compareClocks,
+  compareVersions,
   diagnoseAgents,
   diagnoseGateway,
   diagnoseSecret,
@@ -118,6 +120,29 @@ describe('an event that does not arrive is explained', () => {
   ] as readonly [Partial<Task>, string, string][])('%j', async (task, text, advice) => {
     expect(await explainMissingEvent({ getTask: async () => task as Task }, 'id', 10)).toMatchObject({
       ...{ state: 'wrong', text: expect.stringContaining(text), advice: expect.stringContaining(advice) },
+    });
+  });
+});
+
+describe('the comparisons of doctor', () => {
+  test('accept clocks that differ a little in either direction', () => {
+    expect(compareClocks(1_000, 999_000, 1_001_000).state).toBe('right');
+    expect(compareClocks(1_000, 1_004_000, 1_004_100).state).toBe('right');
+    expect(compareClocks(1_000, 1_060_000, 1_060_100)).toMatchObject({
+      state: 'wrong',
+      text: expect.stringContaining('60 s behind'),
+    });
+    expect(compareClocks(1_060, 999_000, 1_000_000)).toMatchObject({
+      state: 'wrong',
+      text: expect.stringContaining('60 s ahead of'),
+    });
+  });
+
+  test('accept versions with the same major number', () => {
+    expect(compareVersions('1.9.3', '1.0.0').state).toBe('right');
+    expect(compareVersions('2.0.0', '1.0.0')).toMatchObject({
+      state: 'wrong',
+      advice: expect.stringContaining('Install version 2 of'),
     });
   });
 });

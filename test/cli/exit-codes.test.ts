@@ -1,6 +1,5 @@
-/** The exit code and the message of every way a command can fail, and two checks of `doctor`. */
+/** The exit code and the message of every way a command can fail. */
 import { describe, expect, test } from 'vitest';
-import { compareClocks, compareVersions } from '../../sdk/cli/commands/checks.ts';
 import { CommandError, describeError } from '../../sdk/cli/exit-codes.ts';
 import { explainUsage } from '../../sdk/cli/program.ts';
 import type { Task } from '../../sdk/contract.ts';
@@ -80,28 +79,5 @@ describe('an error becomes an exit code and one line', () => {
     expect(explainUsage("error: missing required argument 'type'\n")).toBe(
       "missing required argument 'type'. See --help.",
     );
-  });
-});
-
-describe('the comparisons of doctor', () => {
-  test('accept clocks that differ a little in either direction', () => {
-    expect(compareClocks(1_000, 999_000, 1_001_000).state).toBe('right');
-    expect(compareClocks(1_000, 1_004_000, 1_004_100).state).toBe('right');
-    expect(compareClocks(1_000, 1_060_000, 1_060_100)).toMatchObject({
-      state: 'wrong',
-      text: expect.stringContaining('60 s behind'),
-    });
-    expect(compareClocks(1_060, 999_000, 1_000_000)).toMatchObject({
-      state: 'wrong',
-      text: expect.stringContaining('60 s ahead of'),
-    });
-  });
-
-  test('accept versions with the same major number', () => {
-    expect(compareVersions('1.9.3', '1.0.0').state).toBe('right');
-    expect(compareVersions('2.0.0', '1.0.0')).toMatchObject({
-      state: 'wrong',
-      advice: expect.stringContaining('of version 2.'),
-    });
   });
 });

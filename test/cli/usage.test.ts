@@ -1,5 +1,9 @@
-/** Wrong usage, suggestions for completion, and signals, all without a gateway and within this process. */
+/**
+ * Wrong usage, addresses of --listen, suggestions for completion, and signals, all without a gateway and
+ * within this process.
+ */
 import { describe, expect, test } from 'vitest';
+import { parseListen } from '../../sdk/cli/commands/agent-exec.ts';
 import { listSuggestions } from '../../sdk/cli/commands/suggestions.ts';
 import { createInterrupts } from '../../sdk/cli/interrupts.ts';
 import { createProgram, runProgram } from '../../sdk/cli/program.ts';
@@ -32,7 +36,23 @@ describe('wrong usage', () => {
   });
 });
 
-describe('what may follow', () => {
+test.each([
+  ['127.0.0.1:9000', { host: '127.0.0.1', port: 9000 }],
+  [':9000', { port: 9000 }],
+  ['[::1]:0', { host: '::1', port: 0 }],
+  ['host.example:80/tasks/in', { host: 'host.example', port: 80, path: '/tasks/in' }],
+])('--listen %s is parsed', (text, listen) => {
+  expect(parseListen(text)).toEqual(listen);
+});
+
+test.each(['9000', 'host', 'host:', 'host:70000', '::1:80', 'http://x:80'])(
+  '--listen %s is refused',
+  (text) => {
+    expect(() => parseListen(text)).toThrow('give HOST:PORT');
+  },
+);
+
+describe('suggestions', () => {
   const program = createProgram(createTestContext().context);
   const wordsFor = (...words: readonly string[]) => listSuggestions(program, words).map(({ word }) => word);
 

@@ -69,8 +69,5 @@ function requireNothingWrong(findings: readonly Finding[]): void {
   if (wrong.length === 0) return;
   const isSecret = wrong.some(({ check }) => check === 'gateway secret' || check === 'admin secret');
   const count = wrong.length === 1 ? 'One check' : `${wrong.length} checks`;
-  throw new CommandError(
-    isSecret ? EXIT_CODES.auth : EXIT_CODES.other,
-    `${count} found something wrong: see above.`,
-  );
+  throw new CommandError(isSecret ? EXIT_CODES.auth : EXIT_CODES.other, `${count} failed: see above.`);
 }

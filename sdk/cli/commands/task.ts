@@ -57,7 +57,9 @@ function addTaskWait(parent: Command, context: CommandContext): void {
   parent
     .command('wait')
     .summary('wait for a task and print its result')
-    .description('Waits until a task has succeeded or failed, and prints its result. Exit codes as of "run".')
+    .description(
+      'Waits until a task has succeeded or failed, and prints its result. Has the exit codes of "run".',
+    )
     .argument('<request_id>', 'id of the task')
     .option('--for <seconds>', 'stop waiting after this time, with exit code 3', parseSecondsOrZero)
     .addHelpText('after', '\nExample:\n  $ task-gateway task wait "$id" --for 60 || echo "no result: $?"')
