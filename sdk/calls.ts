@@ -1,6 +1,6 @@
 /**
- * The operations of the contract, one function each under the operation's own name. Each fills in the secret where the
- * contract wants it: in the body where there is one, in a header otherwise, never in a URL.
+ * The operations of the contract, one function each under the operation's own name. Each adds the secret where the
+ * contract expects it: in the body if the request has one, otherwise in a header; never in a URL.
  */
 import type { components, paths } from '@task-gateway/contract';
 import createFetchClient from 'openapi-fetch';
@@ -21,52 +21,59 @@ import type {
   TaskReport,
   TaskSubmission,
 } from './contract.ts';
-import { BadRequestError, CANCELLED_TEXT, InvalidOptionError, NotFoundError } from './errors.ts';
+import { BadRequestError, InvalidOptionError, NotFoundError } from './errors.ts';
 import { createId } from './ids.ts';
-import { bearer, withSecret } from './secrets.ts';
+import { createBearerHeaders, withSecret } from './secrets.ts';
+import { CANCELLED_TEXT } from './settled.ts';
 import { createOpenSession, type OpenSession } from './stream/open.ts';
-import { type CallOptions, createStrangerError, exchange, type Network, type Settings } from './transport.ts';
+import {
+  type CallOptions,
+  type CallSettings,
+  createNotGatewayError,
+  exchange,
+  type Network,
+} from './transport.ts';
 
-/** Which tasks the administrator wants to see; `cursor` is a page's `next_cursor`. */
+/** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
 export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters']['query']>;
 
-/** The HTTP calls. All of them may throw `ApiError`, `ConnectionError`, `TimeoutError` and `AbortError`. */
+/** The HTTP calls. All of them may throw `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`. */
 export type Calls = {
   /**
-   * Hands in a task (§4.1) and answers it as it is then, `pending`. Repeated safely: it carries an idempotency key,
-   * made for this call unless one is given.
+   * Submits a task and returns it as it was accepted, `pending`. It carries an idempotency key, a random one unless
+   * given, so that a retry finds the task which an earlier attempt created.
    */
   submitTask(
     submission: TaskSubmission,
     options?: CallOptions & { readonly idempotencyKey?: string | undefined },
   ): Promise<Task>;
-  /** Answers a task (§4.3); with `wait` (seconds, at most 60) as soon as it has ended or the wait is over. */
+  /** Returns a task; with `wait` (seconds, at most 60) once it is in a terminal state or that time has passed. */
   getTask(
     request_id: RequestId,
     options?: CallOptions & { readonly wait?: number | undefined },
   ): Promise<Task>;
-  /** Cancels a task that has not ended (§4.4); one that has ended is a `BadRequestError`, `task_terminal`. */
+  /** Cancels a task. Throws `BadRequestError` (`task_terminal`) if it is in a terminal state already. */
   cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
-  /** Registers an agent, or writes its registration anew (§4.5). */
+  /** Registers an agent, or replaces its registration. */
   registerAgent(registration: AgentRegistration, options?: CallOptions): Promise<RegistrationReceipt>;
-  /** Says that an agent lives (§4.6); one that is not registered is a `NotFoundError`, `agent_not_found`. */
+  /** Sends an agent's heartbeat. Throws `NotFoundError` (`agent_not_found`) if the agent is not registered. */
   heartbeatAgent(heartbeat: AgentHeartbeat, options?: CallOptions): Promise<HeartbeatReceipt>;
-  /** Fetches a task for an agent registered as `pull`; null if none came within `wait` (seconds, at most 60). */
+  /** Claims a task for an agent registered as `pull`; null if none came within `wait` (seconds, at most 60). */
   claimTask(claim: TaskClaim, options?: CallOptions): Promise<Task | null>;
-  /** Reports progress, success or failure of a task (§4.7); `accepted: false` if it had ended before. */
+  /** Reports progress, success or failure of a task. `accepted` is false if it was in a terminal state already. */
   reportResult(report: TaskReport, options?: CallOptions): Promise<ReportReceipt>;
-  /** Takes an agent out (§4.8). */
+  /** Unregisters an agent. */
   unregisterAgent(departure: AgentDeparture, options?: CallOptions): Promise<DepartureReceipt>;
-  /** Lists the agents (§4.9). Needs `adminAuth`. */
+  /** Lists all agents. Needs `adminAuth`. */
   listAgents(options?: CallOptions): Promise<AgentListings>;
-  /** Lists tasks, newest first, a page at a time. Needs `adminAuth`. */
+  /** Lists tasks, newest first, one page per call. Needs `adminAuth`. */
   listTasks(query?: TaskQuery, options?: CallOptions): Promise<TaskPage>;
 };
 
 export type CallsDeps = Network &
-  Settings & {
+  CallSettings & {
     readonly baseUrl: string;
-    /** Answer the secret of the moment. */
+    /** Resolves to the current secret; so does `adminAuth`. */
     readonly auth: () => Promise<string>;
     readonly adminAuth: (() => Promise<string>) | undefined;
     readonly headers: Readonly<Record<string, string>>;
@@ -75,13 +82,13 @@ export type CallsDeps = Network &
 type Options = CallOptions | undefined;
 type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
-/** Builds a request with the secret it is given and sends it with that `fetch`. */
-type SendWork<Data> = (
+/** Builds a request that carries `secret` and sends it with `fetch`. */
+type SecretRequest<Data> = (
   fetch: (request: Request) => Promise<Response>,
   secret: string,
 ) => ReturnType<Parameters<typeof exchange<Data>>[2]>;
 
-/** Creates the calls. */
+/** Creates the calls, and the function that opens event streams with the same settings. */
 export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession } {
   const { baseUrl, headers } = deps;
   const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual' });
@@ -96,27 +103,27 @@ export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession
   };
 }
 
-/** Fills in what a call leaves open. */
-function createSend(deps: CallsDeps, askSecret: () => Promise<string>) {
-  return <Data>(options: Options, work: SendWork<Data>, extraMs = 0): Promise<Data | undefined> => {
+/** Creates a function that makes one call with its options, the client's where these are absent, and a secret. */
+function createSend(deps: CallsDeps, getSecret: () => Promise<string>) {
+  return <Data>(options: Options, request: SecretRequest<Data>, extraMs = 0): Promise<Data | undefined> => {
     const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + extraMs;
     const maxRetries = options?.maxRetries ?? deps.maxRetries;
     const { signal, onResponse } = options ?? {};
-    return withSecret(askSecret, (secret) =>
-      exchange<Data>(deps, { signal, timeoutMs, maxRetries, onResponse }, (fetch) => work(fetch, secret)),
+    return withSecret(getSecret, (secret) =>
+      exchange<Data>(deps, { signal, timeoutMs, maxRetries, onResponse }, (fetch) => request(fetch, secret)),
     );
   };
 }
 
-/** A success that must have a body and has none comes from somebody else. */
-function demand<Data>(data: Data | undefined): Data {
-  if (data === undefined || data === null) throw createStrangerError();
+/** A successful response without the body it must have was not sent by a gateway. */
+function requireBody<Data>(data: Data | undefined): Data {
+  if (data === undefined || data === null) throw createNotGatewayError();
   return data;
 }
 
-/** A task as the contract promises it; its types say less than its words. */
-function demandTask(data: components['schemas']['TaskInfo'] | undefined): Task {
-  return demand(data) as Task;
+/** Returns the body as a task. `Task` expresses what the contract promises in prose and its schema can't. */
+function requireTask(data: components['schemas']['TaskInfo'] | undefined): Task {
+  return requireBody(data) as Task;
 }
 
 function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
@@ -124,7 +131,7 @@ function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getT
     async submitTask(submission, options) {
       const header = { 'Idempotency-Key': options?.idempotencyKey ?? createId() };
       const headers = options?.headers ?? {};
-      return demandTask(
+      return requireTask(
         await send(options, (fetch, auth) =>
           api.POST('/api/cli/tasks', { params: { header }, body: { ...submission, auth }, headers, fetch }),
         ),
@@ -134,11 +141,15 @@ function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getT
     async getTask(request_id, options) {
       const wait = options?.wait;
       const params = { path: { request_id }, query: wait === undefined ? {} : { wait } };
-      return demandTask(
+      return requireTask(
         await send(
           options,
           (fetch, auth) =>
-            api.GET('/api/cli/tasks/{request_id}', { params, headers: bearer(options, auth), fetch }),
+            api.GET('/api/cli/tasks/{request_id}', {
+              params,
+              headers: createBearerHeaders(options, auth),
+              fetch,
+            }),
           (wait ?? 0) * 1_000,
         ),
       );
@@ -147,13 +158,17 @@ function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getT
     async cancelTask(request_id, options) {
       const params = { path: { request_id } };
       try {
-        return demand(
+        return requireBody(
           await send(options, (fetch, auth) =>
-            api.POST('/api/cli/tasks/{request_id}/cancel', { params, headers: bearer(options, auth), fetch }),
+            api.POST('/api/cli/tasks/{request_id}/cancel', {
+              params,
+              headers: createBearerHeaders(options, auth),
+              fetch,
+            }),
           ),
         );
       } catch (error) {
-        if (!isRepeat(error, 'task_terminal')) throw error;
+        if (!mayHaveTakenEffect(error, 'task_terminal')) throw error;
         const task = await calls.getTask(request_id, options);
         if (task.error_info !== CANCELLED_TEXT) throw error;
         return { ok: true, request_id };
@@ -163,10 +178,10 @@ function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getT
   return calls;
 }
 
-/** Whether a repeat was refused because an earlier attempt, whose answer was lost, may have had its effect. */
-function isRepeat(error: unknown, code: string): boolean {
-  const refused = error instanceof BadRequestError || error instanceof NotFoundError;
-  return refused && error.code === code && error.attempts > 1;
+/** Whether a retry may have failed only because an earlier attempt, whose response was lost, took effect. */
+function mayHaveTakenEffect(error: unknown, code: string): boolean {
+  const isRejected = error instanceof BadRequestError || error instanceof NotFoundError;
+  return isRejected && error.code === code && error.attempts > 1;
 }
 
 function createAgentCalls(
@@ -177,7 +192,7 @@ function createAgentCalls(
   return {
     async registerAgent(registration, options) {
       const headers = headersOf(options);
-      return demand(
+      return requireBody(
         await send(options, (fetch, auth) =>
           api.POST('/api/agent/register', { body: { ...registration, auth }, headers, fetch }),
         ),
@@ -186,7 +201,7 @@ function createAgentCalls(
 
     async heartbeatAgent(heartbeat, options) {
       const headers = headersOf(options);
-      return demand(
+      return requireBody(
         await send(options, (fetch, auth) =>
           api.POST('/api/agent/heartbeat', { body: { ...heartbeat, auth }, headers, fetch }),
         ),
@@ -200,12 +215,12 @@ function createAgentCalls(
         (fetch, auth) => api.POST('/api/agent/claim', { body: { ...claim, auth }, headers, fetch }),
         (claim.wait ?? 0) * 1_000,
       );
-      return task ? demandTask(task) : null;
+      return task ? requireTask(task) : null;
     },
 
     async reportResult(report, options) {
       const headers = headersOf(options);
-      return demand(
+      return requireBody(
         await send(options, (fetch, auth) =>
           api.POST('/api/agent/result', { body: { ...report, auth }, headers, fetch }),
         ),
@@ -215,13 +230,13 @@ function createAgentCalls(
     async unregisterAgent(departure, options) {
       const headers = headersOf(options);
       try {
-        return demand(
+        return requireBody(
           await send(options, (fetch, auth) =>
             api.POST('/api/agent/unregister', { body: { ...departure, auth }, headers, fetch }),
           ),
         );
       } catch (error) {
-        if (!isRepeat(error, 'agent_not_found')) throw error;
+        if (!mayHaveTakenEffect(error, 'agent_not_found')) throw error;
         return { ok: true, agent_id: departure.agent_id };
       }
     },
@@ -229,11 +244,11 @@ function createAgentCalls(
 }
 
 function createAdminCalls(deps: CallsDeps, api: Api): Pick<Calls, 'listAgents' | 'listTasks'> {
-  const send = createSend(deps, deps.adminAuth ?? refuseListing);
+  const send = createSend(deps, deps.adminAuth ?? throwMissingAdminAuth);
   const headersOf = (options: Options, secret: string) => ({ ...options?.headers, 'X-Admin-Auth': secret });
   return {
     async listAgents(options) {
-      return demand(
+      return requireBody(
         await send(options, (fetch, secret) =>
           api.GET('/api/admin/agents', { headers: headersOf(options, secret), fetch }),
         ),
@@ -244,12 +259,12 @@ function createAdminCalls(deps: CallsDeps, api: Api): Pick<Calls, 'listAgents' |
       const page = await send(options, (fetch, secret) =>
         api.GET('/api/admin/tasks', { params: { query }, headers: headersOf(options, secret), fetch }),
       );
-      return demand(page) as TaskPage;
+      return requireBody(page) as TaskPage;
     },
   };
 }
 
-async function refuseListing(): Promise<never> {
+async function throwMissingAdminAuth(): Promise<never> {
   throw new InvalidOptionError(
     'Listings need the administrator’s secret: give createClient adminAuth, or set TASK_GATEWAY_ADMIN_AUTH.',
   );

@@ -1,16 +1,16 @@
-/** Time and chance as the kit uses them. Both are injected, so that a test owns them; the real ones live here. */
+/** Time and randomness. Both are injected, so that tests control them; `systemClock` is the real implementation. */
 
-/** Waits, tells the time, and rolls the dice for jitter. */
+/** The source of time, delays and randomness. */
 export type Clock = {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;
-  /** Resolves after the time, or at once when the signal fires; never rejects. */
+  /** Resolves after the time, or as soon as the signal fires. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1), for jitter. */
   chance(): number;
 };
 
-/** The longest time a timer holds; a longer one would fire at once. */
+/** The longest delay a timer supports; with a longer one it would fire at once. */
 const TIMER_MAX_MS = 2_147_483_647;
 
 /** The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days. */
@@ -33,7 +33,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** A signal of its own that also fires when one of the given ones does. `release()` lets go of them. */
+/** A signal that can be aborted by itself and also fires when one of its sources does. `release()` unlinks the sources. */
 export type LinkedSignal = {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -41,8 +41,8 @@ export type LinkedSignal = {
 };
 
 /**
- * Links signals without leaving anything behind: a long-lived signal of the caller keeps no trace of the calls it was
- * given to once they have released it.
+ * Creates a signal linked to the given ones. Once released or aborted, it leaves no listener on its sources, so that
+ * a caller may pass one long-lived signal to any number of calls.
  */
 export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();
@@ -60,9 +60,9 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
       abort(source.reason);
       break;
     }
-    const follow = (): void => abort(source.reason);
-    source.addEventListener('abort', follow, { once: true });
-    releases.push(() => source.removeEventListener('abort', follow));
+    const onAbort = (): void => abort(source.reason);
+    source.addEventListener('abort', onAbort, { once: true });
+    releases.push(() => source.removeEventListener('abort', onAbort));
   }
   return { signal: controller.signal, abort, release };
 }

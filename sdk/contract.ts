@@ -1,95 +1,96 @@
 /**
- * The contract's types under the names the kit uses. Fields keep the names they have on the wire; what the contract
- * says in words alone is said here in types: what a task holds in each state, and which id is whose.
+ * The types of the gateway's HTTP contract under the names the SDK uses. Fields keep the names they have on the wire.
+ * Two things are more precise here than in the generated schemas: what a task holds in each state, and which id names
+ * which kind of thing.
  */
 import type { components } from '@task-gateway/contract';
 
 type Schemas = components['schemas'];
 
-/** A text that names one kind of thing. Any text may be given for it, except one that names another kind. */
+/** A string that names one kind of thing. It accepts any string except one that names another kind. */
 type Id<Kind extends string> = string & { readonly __names?: Kind };
 
-/** Names a task: made by the gateway, opaque. */
+/** Names a task. Made by the gateway; opaque. */
 export type RequestId = Id<'task'>;
-/** Names an agent: chosen by whoever runs it. */
+/** Names an agent. Chosen by the agent's operator. */
 export type AgentId = Id<'agent'>;
-/** Names a session, whose events one subscriber gets (`cli_session_id`): chosen by the client. */
+/** Names a session (`cli_session_id`), whose events one subscriber reads. Chosen by the client. */
 export type SessionId = Id<'session'>;
-/** A place in a session's stream of events: made by the gateway, opaque. */
+/** A position in a session's stream of events. Made by the gateway; opaque. */
 export type EventId = Id<'event'>;
 
-/** What every task has, whatever its state (§2.1). */
+/** What every task has, in any state. */
 type TaskInfo = Schemas['TaskInfo'] & { readonly request_id: RequestId; readonly cli_session_id: SessionId };
-/** What a task that ended well holds, in its record and in its event. */
+/** What a task that succeeded holds, in its record and in its event. */
 type Success = { readonly status: 'success'; readonly result: TaskResult; readonly error_info: null };
-/** What a task that ended otherwise holds, in its record and in its event. */
+/** What a task that failed holds, in its record and in its event. */
 type Failure = { readonly status: 'failed'; readonly result: null; readonly error_info: string };
 
-/** A task that waits for an agent (§3). */
+/** A task that has no agent yet. */
 export type PendingTask = TaskInfo & {
   readonly status: 'pending';
   readonly agent_id: null;
   readonly result: null;
   readonly error_info: null;
 };
-/** A task that an agent has been given (§3). */
+/** A task that is assigned to an agent. */
 export type RunningTask = TaskInfo & {
   readonly status: 'running';
   readonly agent_id: AgentId;
   readonly result: null;
   readonly error_info: null;
 };
-/** A task that ended well (§3). */
+/** A task whose agent reported success. */
 export type SuccessfulTask = TaskInfo & Success & { readonly agent_id: AgentId };
-/** A task that ended otherwise: it failed, was cancelled, timed out, or found no agent (§2.3). */
+/** A task that failed at its agent, was cancelled, timed out, found no agent, or lost its agent. */
 export type FailedTask = TaskInfo & Failure & { readonly agent_id: AgentId | null };
 
-/** A task as everybody sees it (§2.1); its `status` says what else it holds. */
+/** A task as the gateway returns it. Its `status` determines what else it holds. */
 export type Task = PendingTask | RunningTask | SuccessfulTask | FailedTask;
-/** `pending`, `running`, `success` or `failed` (§3). */
+/** The state of a task: `pending`, `running`, `success` or `failed`. The last two are terminal. */
 export type TaskStatus = Schemas['TaskStatus'];
-/** What an agent's work came to (§2.2); keys beyond `reply` and `output` pass through untouched. */
+/** The result of a task that succeeded. Keys other than `reply` and `output` pass through unchanged. */
 export type TaskResult = Schemas['TaskResult'];
-/** What a client hands in (§4.1); the client adds the secret. */
+/** The body of a submission. The client adds the secret. */
 export type TaskSubmission = Omit<Schemas['TaskSubmission'], 'auth'>;
-/** The one kind of event (§6): a task has ended. Its `status` says what else it holds. */
+/** The event of a task that reached a terminal state; the only kind of event. `status` determines the other fields. */
 export type TaskDone = Schemas['TaskDone'] & { readonly request_id: RequestId } & (Success | Failure);
-/** That a task was cancelled (§4.4). */
+/** The response to a cancellation. */
 export type CancelReceipt = Schemas['CancelReceipt'];
 
-/** An agent's registration (§4.5); the client adds the secret. */
+/** The body of a registration. The client adds the secret. */
 export type AgentRegistration = Omit<Schemas['AgentRegistration'], 'auth'> & { readonly agent_id: AgentId };
-/** How the gateway knows an agent that has registered, and what it asks of it. */
+/** The response to a registration: the agent's state, and how often it should send heartbeats. */
 export type RegistrationReceipt = Schemas['RegistrationReceipt'];
-/** A sign of life (§4.6); the client adds the secret. */
+/** The body of a heartbeat. The client adds the secret. */
 export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth'> & { readonly agent_id: AgentId };
-/** How the gateway knows an agent, and which of its tasks nobody wants done any more. */
+/** The response to a heartbeat: the agent's state, and which of its tasks it should stop working on. */
 export type HeartbeatReceipt = Schemas['HeartbeatReceipt'];
-/** How an agent behind a firewall asks for a task; the client adds the secret. */
+/** The body of a claim, by which an agent without an inbound port asks for a task. The client adds the secret. */
 export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth'> & { readonly agent_id: AgentId };
-/** What became of a task at its agent (§4.7); the client adds the secret. */
+/** The body of an agent's report on a task: progress, success or failure. The client adds the secret. */
 export type TaskReport = Omit<Schemas['TaskReport'], 'auth'> & {
   readonly request_id: RequestId;
   readonly agent_id: AgentId;
 };
-/** That a report has come, and whether it changed anything (`accepted`). */
+/** The response to a report. `accepted` says whether the report changed the task. */
 export type ReportReceipt = Schemas['ReportReceipt'];
-/** Who leaves (§4.8); the client adds the secret. */
+/** The body of an unregistration. The client adds the secret. */
 export type AgentDeparture = Omit<Schemas['AgentDeparture'], 'auth'> & { readonly agent_id: AgentId };
-/** That an agent has left. */
+/** The response to an unregistration. */
 export type DepartureReceipt = Schemas['DepartureReceipt'];
 
-/** An agent as the administrator sees it (§4.9). */
+/** An agent in the administrator's list. */
 export type AgentListing = Schemas['AgentListing'];
-/** All agents, as the administrator sees them. */
+/** The administrator's list of all agents. */
 export type AgentListings = Schemas['AgentListings'];
-/** A page of tasks, newest first; `next_cursor` leads to the next one. */
+/** A page of tasks, newest first. `next_cursor` requests the next page. */
 export type TaskPage = Omit<Schemas['TaskPage'], 'tasks'> & { readonly tasks: Task[] };
 
-/** One thing that is wrong in a request: a JSON Pointer and what to send instead. */
+/** One fault of a request: a JSON Pointer to the field, and what to send instead. */
 export type FieldError = Schemas['FieldError'];
 
-/** The body of an error answer (§7, RFC 9457). */
+/** The body of an error response: problem details as RFC 9457 defines them. */
 export type Problem =
   | Schemas['BadRequest']
   | Schemas['Unauthorized']

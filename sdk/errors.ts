@@ -1,14 +1,15 @@
 /**
- * The errors of the kit: one class per thing a caller may want to tell apart, each with a stable string `code`.
- * `TaskGatewayError` is the root of all of them. A task that failed is an error of `runTask` alone; the plain calls
- * answer it as data. No text here ever contains a secret.
+ * The errors of the SDK: one class for each case a caller may want to handle differently, each with a stable string
+ * `code`. All extend `TaskGatewayError`. A failed task is an error only in `runTask`; the plain calls return it as
+ * data. No message contains a secret.
  */
 import type { FailedTask, FieldError, Problem } from './contract.ts';
+import { CANCELLED_TEXT, NO_AGENT_TEXT, TIMEOUT_TEXT } from './settled.ts';
 
-/** The root of everything the kit throws on purpose. */
+/** The base class of all errors the SDK throws on purpose. */
 export class TaskGatewayError extends Error {
   override readonly name: string = 'TaskGatewayError';
-  /** Stable within a major version: what to branch on where the class isn't enough. */
+  /** Identifies the error where its class isn't enough. Stable within a major version. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -17,7 +18,7 @@ export class TaskGatewayError extends Error {
   }
 }
 
-/** An option or argument that can't work, found before anything is sent: `invalid_option`. */
+/** An option or argument that can't work, found before a request was sent. `code`: `invalid_option`. */
 export class InvalidOptionError extends TaskGatewayError {
   override readonly name: string = 'InvalidOptionError';
 
@@ -27,29 +28,30 @@ export class InvalidOptionError extends TaskGatewayError {
 }
 
 /**
- * No answer of the gateway: `connection_failed` (refused, cut, no such host; `cause` has the platform's words),
- * `redirected` and `not_a_gateway` (somebody else answers at this address), `not_an_event_stream`, `event_too_large`.
+ * No usable response from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause` is the
+ * platform's error), `redirected`, `not_a_gateway` (another server is at this address), `not_an_event_stream` or
+ * `event_too_large`.
  */
 export class ConnectionError extends TaskGatewayError {
   override readonly name: string = 'ConnectionError';
 }
 
-/** No answer within `timeoutMs`: `timeout`. Whether the call took effect is not known. */
+/** No response within `timeoutMs`. `code`: `timeout`. Whether the call took effect is unknown. */
 export class TimeoutError extends TaskGatewayError {
   override readonly name: string = 'TimeoutError';
-  /** How long was waited. */
+  /** The timeout that passed, in milliseconds. */
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number) {
     super(
       'timeout',
-      `The gateway did not answer within ${timeoutMs} ms. Raise timeoutMs, or try again later.`,
+      `The gateway did not respond within ${timeoutMs} ms. Raise timeoutMs, or try again later.`,
     );
     this.timeoutMs = timeoutMs;
   }
 }
 
-/** The caller's signal fired: `aborted`. `cause` is the signal's reason. */
+/** The caller's signal fired. `code`: `aborted`. `cause` is the signal's reason. */
 export class AbortError extends TaskGatewayError {
   override readonly name: string = 'AbortError';
 
@@ -58,39 +60,39 @@ export class AbortError extends TaskGatewayError {
   }
 }
 
-/** What is known of an answer that says no. */
-export type Refusal = {
+/** An error response, as the error classes need it. */
+export type ErrorResponse = {
   /** The HTTP status. */
   readonly status: number;
-  /** The problem details the gateway sent (§7); absent when something before the gateway answered. */
+  /** The problem details in its body; absent when the response came from something in front of the gateway. */
   readonly problem?: Problem | undefined;
-  /** What `Retry-After` asked for, milliseconds. */
+  /** The delay `Retry-After` asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** How often the request was sent. */
   readonly attempts: number;
-  /** The answer's headers. */
+  /** The response's headers. */
   readonly headers?: Headers | undefined;
 };
 
-/** The gateway answered with an error status (§7). `code` is the problem's, or `http_` and the status. */
+/** An error response. `code` is that of its problem details, or `http_` and the status where it has none. */
 export class ApiError extends TaskGatewayError {
   override readonly name: string = 'ApiError';
   /** The HTTP status. */
   readonly status: number;
-  /** What the gateway says is wrong; absent when something before it answered. */
+  /** The problem details; absent when the response came from something in front of the gateway. */
   readonly problem: Problem | undefined;
-  /** What `Retry-After` asked for, milliseconds. */
+  /** The delay `Retry-After` asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** How often the request was sent. */
   readonly attempts: number;
-  /** The answer's headers; empty where they are not known. */
+  /** The response's headers; empty if unknown. */
   readonly headers: Headers;
 
-  constructor(refusal: Refusal) {
-    const { status, problem, retryAfterMs, attempts, headers = new Headers() } = refusal;
+  constructor(response: ErrorResponse) {
+    const { status, problem, retryAfterMs, attempts, headers = new Headers() } = response;
     super(
       problem?.code ?? `http_${status}`,
-      problem ? `${status} ${problem.title}: ${problem.detail}` : `The gateway answered ${status}.`,
+      problem ? `${status} ${problem.title}: ${problem.detail}` : `The gateway responded with ${status}.`,
     );
     this.status = status;
     this.problem = problem;
@@ -100,91 +102,94 @@ export class ApiError extends TaskGatewayError {
   }
 }
 
-/** 400: `malformed_body`, `agent_id_missing`, `agent_mismatch`, `task_terminal`. */
+/** Status 400. `code`: `malformed_body`, `agent_id_missing`, `agent_mismatch` or `task_terminal`. */
 export class BadRequestError extends ApiError {
   override readonly name: string = 'BadRequestError';
 }
 
-/** 401: the secret is wrong (`unauthorized`). */
+/** Status 401: the secret is wrong. `code`: `unauthorized`. */
 export class AuthenticationError extends ApiError {
   override readonly name: string = 'AuthenticationError';
 }
 
-/** 404: `task_not_found`, `agent_not_found`, `route_not_found`. */
+/** Status 404. `code`: `task_not_found`, `agent_not_found` or `route_not_found`. */
 export class NotFoundError extends ApiError {
   override readonly name: string = 'NotFoundError';
 }
 
-/** 413: the body is larger than the gateway takes (`payload_too_large`). */
+/** Status 413: the body is larger than the gateway accepts. `code`: `payload_too_large`. */
 export class PayloadTooLargeError extends ApiError {
   override readonly name: string = 'PayloadTooLargeError';
 }
 
-/** 415: `unsupported_media_type`. */
+/** Status 415: the body is not JSON. `code`: `unsupported_media_type`. */
 export class UnsupportedMediaTypeError extends ApiError {
   override readonly name: string = 'UnsupportedMediaTypeError';
 }
 
-/** 422: fields are missing or wrong (`validation_failed`), or the idempotency key was used before. */
+/**
+ * Status 422. `code`: `validation_failed` (fields are missing or wrong) or `idempotency_conflict` (the idempotency
+ * key was used with other content).
+ */
 export class ValidationError extends ApiError {
   override readonly name: string = 'ValidationError';
-  /** Everything that is wrong: a JSON Pointer and what to send instead. */
+  /** All faults of the request: for each a JSON Pointer and what to send instead. */
   readonly errors: readonly FieldError[];
 
-  constructor(refusal: Refusal) {
-    super(refusal);
-    const { problem } = refusal;
+  constructor(response: ErrorResponse) {
+    super(response);
+    const { problem } = response;
     this.errors = problem && 'errors' in problem ? problem.errors : [];
     const details = this.errors.map(({ pointer, detail }) => `${pointer || 'the body'} ${detail}`);
     if (details.length > 0) this.message += ` (${details.join('; ')})`;
   }
 }
 
-/** 429: too many streams (`too_many_streams`). */
+/** Status 429: too many open event streams. `code`: `too_many_streams`. */
 export class RateLimitError extends ApiError {
   override readonly name: string = 'RateLimitError';
 }
 
-/** 500: a fault of the gateway (`internal`). */
+/** Status 500: a fault of the gateway. `code`: `internal`. */
 export class InternalError extends ApiError {
   override readonly name: string = 'InternalError';
 }
 
-/** 503: not now (`busy`, `store_unavailable`). */
+/** Status 503: temporarily unavailable. `code`: `busy` or `store_unavailable`. */
 export class UnavailableError extends ApiError {
   override readonly name: string = 'UnavailableError';
 }
 
-/** The error of the class that belongs to the status. */
-export function createApiError(refusal: Refusal): ApiError {
-  switch (refusal.status) {
+/** Creates an error of the class that belongs to the status. */
+export function createApiError(response: ErrorResponse): ApiError {
+  switch (response.status) {
     case 400:
-      return new BadRequestError(refusal);
+      return new BadRequestError(response);
     case 401:
-      return new AuthenticationError(refusal);
+      return new AuthenticationError(response);
     case 404:
-      return new NotFoundError(refusal);
+      return new NotFoundError(response);
     case 413:
-      return new PayloadTooLargeError(refusal);
+      return new PayloadTooLargeError(response);
     case 415:
-      return new UnsupportedMediaTypeError(refusal);
+      return new UnsupportedMediaTypeError(response);
     case 422:
-      return new ValidationError(refusal);
+      return new ValidationError(response);
     case 429:
-      return new RateLimitError(refusal);
+      return new RateLimitError(response);
     case 500:
-      return new InternalError(refusal);
+      return new InternalError(response);
     case 503:
-      return new UnavailableError(refusal);
+      return new UnavailableError(response);
     default:
-      return new ApiError(refusal);
+      return new ApiError(response);
   }
 }
 
-/** A task ended as `failed`: `task_failed`. `task` is the task as it ended. Thrown by `runTask`. */
+/** A task failed. `code`: `task_failed`. Thrown by `runTask`. */
 export class TaskFailedError extends TaskGatewayError {
   override readonly name: string = 'TaskFailedError';
-  /** The task as it ended. */
+  /** The task in its terminal state. */
   readonly task: FailedTask;
 
   constructor(task: FailedTask, code = 'task_failed') {
@@ -193,7 +198,7 @@ export class TaskFailedError extends TaskGatewayError {
   }
 }
 
-/** Somebody cancelled the task (§2.3): `task_cancelled`. */
+/** The task was cancelled. `code`: `task_cancelled`. */
 export class TaskCancelledError extends TaskFailedError {
   override readonly name: string = 'TaskCancelledError';
 
@@ -202,7 +207,7 @@ export class TaskCancelledError extends TaskFailedError {
   }
 }
 
-/** The task's own `timeout` was over (§2.3): `task_timeout`. */
+/** The task's own `timeout` passed. `code`: `task_timeout`. */
 export class TaskTimeoutError extends TaskFailedError {
   override readonly name: string = 'TaskTimeoutError';
 
@@ -211,7 +216,7 @@ export class TaskTimeoutError extends TaskFailedError {
   }
 }
 
-/** No agent qualified: no tag in common, wrong state, or full (§2.3): `no_agent_available`. */
+/** No agent qualified: none with a tag in common, in the right state and with a free slot. `code`: `no_agent_available`. */
 export class NoAgentAvailableError extends TaskFailedError {
   override readonly name: string = 'NoAgentAvailableError';
 
@@ -220,19 +225,33 @@ export class NoAgentAvailableError extends TaskFailedError {
   }
 }
 
-/** The `error_info` of a cancelled task (§2.3). */
-export const CANCELLED_TEXT = 'cancelled by user';
-
-/** The error for a task that ended as `failed`, told by its `error_info` (§2.3). */
+/** Creates the error for a failed task, of the class that its `error_info` indicates. */
 export function createTaskError(task: FailedTask): TaskFailedError {
   switch (task.error_info) {
     case CANCELLED_TEXT:
       return new TaskCancelledError(task);
-    case 'timeout':
+    case TIMEOUT_TEXT:
       return new TaskTimeoutError(task);
-    case '无可用 Agent':
+    case NO_AGENT_TEXT:
       return new NoAgentAvailableError(task);
     default:
       return new TaskFailedError(task);
+  }
+}
+
+/**
+ * Why a handler's signal fired. `task_cancelled`: the gateway no longer wants the task done (it was cancelled, reached
+ * a terminal state, or was assigned to another agent). `task_timeout`: its time is over. `agent_stopped`: the agent is
+ * being stopped and its time to drain is over.
+ */
+export type StopCode = 'task_cancelled' | 'task_timeout' | 'agent_stopped';
+
+/** The reason of a handler's signal; `code` says why it fired. A handler may throw it. */
+export class WorkStoppedError extends TaskGatewayError {
+  override readonly name: string = 'WorkStoppedError';
+  declare readonly code: StopCode;
+
+  constructor(code: StopCode, message: string) {
+    super(code, message);
   }
 }

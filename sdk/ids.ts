@@ -1,6 +1,6 @@
-/** Fresh names, where a collision must not happen. */
+/** Random ids that do not collide. */
 
-/** A random text of 128 bits. Outside a secure context browsers have no `randomUUID`, but they do have the bytes. */
+/** Returns a random id of 128 bits. Outside a secure context browsers lack `randomUUID` but have `getRandomValues`. */
 export function createId(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,4 +1,4 @@
-/** What users of the kit import. Runs on Node 20.19 or newer and in browsers: nothing here leans on either. */
+/** The public entry `@task-gateway/sdk`. It runs on Node 20.19 or newer and in browsers, and needs neither. */
 export type { Calls, TaskQuery } from './calls.ts';
 export { createClient, type TaskGatewayClient } from './client.ts';
 export type { Clock } from './clock.ts';

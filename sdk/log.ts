@@ -1,10 +1,10 @@
 /**
- * What the client says of its own doing, to a logger of the caller's choice. No secret ever stands in it: headers that
- * carry one are left out and every text is struck through. Bodies are never told, nor the name of a session.
+ * The client's log, written to a logger of the caller's choice. It contains no secret: headers that carry one are
+ * left out, and every text is redacted. It contains no bodies and no names of sessions either.
  */
 import type { Redactor } from './secrets.ts';
 
-/** Where the client's words go: `console` is one, and so are the loggers people use. */
+/** Receives log messages. `console` is one, and so are the usual logging libraries. */
 export type Logger = {
   readonly [Level in 'debug' | 'info' | 'warn' | 'error']: (
     message: string,
@@ -12,21 +12,24 @@ export type Logger = {
   ) => void;
 };
 
-/** `debug`: every attempt and answer. `info`: repeats too. `warn`: calls and streams that fail. `off`: nothing. */
+/**
+ * The least severe messages that are logged. `debug`: every attempt and response. `info`: retries. `warn`: calls that
+ * fail and streams that break. `error`: streams that end for good. `off`: nothing.
+ */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off';
 
-/** Says one thing; below the level nothing. */
+/** Logs one message, if its level is enabled. */
 export type Log = (level: keyof Logger, message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
 export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'off'];
 
-/** Creates the log. A logger that throws stops nothing: its error surfaces as an uncaught one. */
+/** Creates the log. When a logger throws, the call continues and the error surfaces as an uncaught one. */
 export function createLog(logger: Logger, level: LogLevel, redactor: Redactor): Log {
   const least = LOG_LEVELS.indexOf(level);
   return (at, message, fields = {}) => {
     if (LOG_LEVELS.indexOf(at) < least) return;
     try {
-      logger[at](redactor.strike(`task-gateway: ${message}`), redactFields(fields, redactor));
+      logger[at](redactor.redact(`task-gateway: ${message}`), redactFields(fields, redactor));
     } catch (error) {
       queueMicrotask(() => {
         throw error;
@@ -39,7 +42,7 @@ function redactFields(fields: Readonly<Record<string, unknown>>, redactor: Redac
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      typeof value === 'string' ? redactor.strike(value) : value,
+      typeof value === 'string' ? redactor.redact(value) : value,
     ]),
   );
 }

@@ -1,10 +1,10 @@
 /**
- * `runTask`: hands in a task and waits for its end (§6 rule 4). The stream says when to look; what is answered is
- * always what `getTask` says, so an event that comes twice or not at all changes nothing.
+ * `runTask`: submits a task and waits until it is settled. The event stream only says when to get the task; what is
+ * returned always comes from `getTask`, so a duplicate or missing event changes nothing.
  *
- * Stream open: looks when the task's event comes, after each reconnection or gap, and once a minute in any case.
- * Stream down: polls, with the gateway holding each poll until the task has ended. An outage of the gateway is waited
- * out until the task must have ended by its own timeout.
+ * Stream open: gets the task when its event comes, after each reconnection or gap, and once a minute in any case.
+ * Stream down: polls; the gateway holds each poll until the task is settled. During an outage of the gateway it keeps
+ * polling until the task must have timed out.
  */
 import { type Clock, linkSignals } from './clock.ts';
 import type { FailedTask, RequestId, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
@@ -16,20 +16,21 @@ import {
   TaskGatewayError,
   TimeoutError,
 } from './errors.ts';
-import type { SharedFeeds } from './stream/shared.ts';
+import { isSettled } from './settled.ts';
+import type { FeedListener, SharedFeeds } from './stream/shared.ts';
 import { type CallOptions, isTransient } from './transport.ts';
 
-/** What may be set for a run; `timeoutMs` and `maxRetries` hold for each of its calls. */
+/** The options of a run. `timeoutMs` and `maxRetries` apply to each of its calls. */
 export type RunOptions = CallOptions & {
-  /** A text naming this one task; a repeated run with the same key and content finds the task the first one made. */
+  /** Identifies this task: a second run with the same key and content finds the task that the first one created. */
   readonly idempotencyKey?: string | undefined;
-  /** Told the task as submitted, and each time its status or progress has changed. Asks the gateway each second. */
+  /** Called with the task as submitted and whenever its status or progress has changed. Polls once a second. */
   readonly onProgress?: ((task: Task) => void) | undefined;
-  /** Whether the signal also cancels the task; otherwise it goes on without anybody waiting. */
+  /** Whether the signal also cancels the task. Default: the task continues. */
   readonly cancelOnAbort?: boolean | undefined;
 };
 
-/** The calls a run is made of. */
+/** The calls a run makes. */
 export type RunCalls = {
   submitTask(
     submission: TaskSubmission,
@@ -46,24 +47,24 @@ export type RunDeps = {
   readonly calls: RunCalls;
   readonly feeds: SharedFeeds;
   readonly clock: Clock;
-  /** The session of tasks that are submitted without one. */
+  /** The session of tasks submitted without one. */
   readonly ownSession: string;
 };
 
-/** A submission waits so long for the stream to open; the events are stored, so nothing is lost without it. */
+/** How long a submission waits for the stream to open. Events are stored, so none is lost if it opens later. */
 const OPEN_MAX_MS = 5_000;
 const PROGRESS_EVERY_MS = 1_000;
-const LOOK_EVERY_MS = 60_000;
+const CHECK_EVERY_MS = 60_000;
 const POLL_SECONDS = 20;
-/** Between two polls, also where a gateway does not hold them. */
+/** The least time between two polls, for a gateway that does not hold them. */
 const POLL_EVERY_MS = 1_000;
 const OUTAGE_PAUSE_MS = 2_000;
-/** The longest a task may last (seconds), and what it is given on top before an outage is told as an error. */
+/** The longest timeout of a task, in seconds, and the time added to it before an outage becomes an error. */
 const TASK_SECONDS_MAX = 604_800;
 const GRACE_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 5_000;
 
-/** Runs a task to its end. Throws `TaskFailedError`s for one that failed, and what the calls throw. */
+/** Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw. */
 export async function runTask(
   deps: RunDeps,
   submission: TaskSubmission,
@@ -72,10 +73,10 @@ export async function runTask(
   const { signal, cancelOnAbort, idempotencyKey, timeoutMs, maxRetries, headers, onResponse } = options;
   if (signal?.aborted) throw new AbortError(signal.reason);
   const session = submission.cli_session_id || deps.ownSession;
-  const watch = createWatch(deps.clock, signal);
-  const leave = deps.feeds.listen(session, watch.hear);
+  const watch = createStreamWatch(deps.clock, signal);
+  const stopListening = deps.feeds.listen(session, watch.onItem);
   try {
-    await watch.opened(OPEN_MAX_MS);
+    await watch.waitForOpen(OPEN_MAX_MS);
     if (signal?.aborted) throw new AbortError(signal.reason);
     const submitted = await deps.calls.submitTask(
       { ...submission, cli_session_id: session },
@@ -88,18 +89,18 @@ export async function runTask(
         signal: cancelOnAbort ? undefined : signal,
       },
     );
-    watch.name(submitted.request_id);
+    watch.watchTask(submitted.request_id);
     return await followTask(deps, submitted, watch, options);
   } finally {
-    leave();
+    stopListening();
   }
 }
 
-/** Looks at the task whenever there is reason to, until it has ended. */
+/** Gets the task whenever the watch says so, until it is settled. */
 async function followTask(
   deps: RunDeps,
   submitted: Task,
-  watch: Watch,
+  watch: StreamWatch,
   options: RunOptions,
 ): Promise<SuccessfulTask> {
   const { calls, clock } = deps;
@@ -109,8 +110,8 @@ async function followTask(
   let task = submitted;
   onProgress?.(task);
   for (;;) {
-    if (isSettled(task)) return judgeEnd(task);
-    await watch.news(onProgress ? PROGRESS_EVERY_MS : LOOK_EVERY_MS);
+    if (isSettled(task)) return requireSuccess(task);
+    await watch.waitForCheck(onProgress ? PROGRESS_EVERY_MS : CHECK_EVERY_MS);
     if (signal?.aborted) {
       if (cancelOnAbort) await cancelQuietly(calls, task.request_id, call);
       throw new AbortError(signal.reason);
@@ -124,16 +125,12 @@ async function followTask(
       if (error instanceof AbortError) continue;
       if (!isOutage(error) || clock.nowMs() > giveUpMs) throw error;
       await clock.sleep(OUTAGE_PAUSE_MS, signal);
-      watch.lookAgain();
+      watch.requestCheck();
     }
   }
 }
 
-function isSettled(task: Task): task is SuccessfulTask | FailedTask {
-  return task.status === 'success' || task.status === 'failed';
-}
-
-function judgeEnd(task: SuccessfulTask | FailedTask): SuccessfulTask {
+function requireSuccess(task: SuccessfulTask | FailedTask): SuccessfulTask {
   if (task.status === 'success') return task;
   throw createTaskError(task);
 }
@@ -143,7 +140,7 @@ function isOutage(error: unknown): error is TaskGatewayError {
   return error instanceof TimeoutError || error instanceof ConnectionError;
 }
 
-/** The caller has left already: whether the gateway heard of it is not worth another error. */
+/** Cancels the task for a caller who has aborted the run. A failure is ignored: the caller gets the `AbortError`. */
 async function cancelQuietly(calls: RunCalls, request_id: string, call: CallOptions): Promise<void> {
   try {
     await calls.cancelTask(request_id, {
@@ -157,33 +154,33 @@ async function cancelQuietly(calls: RunCalls, request_id: string, call: CallOpti
   }
 }
 
-/** What a run knows of its stream. */
-type Watch = {
-  hear: Parameters<SharedFeeds['listen']>[1];
-  /** Resolves when the stream is open or known to be down, or the time is over. */
-  opened(maxMs: number): Promise<void>;
-  /** Says whose events matter; one that came before counts. */
-  name(request_id: string): void;
+/** Watches a session's stream for one task, and decides when to get the task. */
+type StreamWatch = {
+  readonly onItem: FeedListener;
+  /** Resolves when the stream is open or known to be down, when `maxMs` has passed or when the signal fires. */
+  waitForOpen(maxMs: number): Promise<void>;
+  /** Names the task whose events matter. One that came before counts too. */
+  watchTask(request_id: string): void;
   isOpen(): boolean;
-  /** Makes the next `news` resolve at once. */
-  lookAgain(): void;
-  /** Resolves when there is reason to look at the task, at the latest after the time, or when the signal fires. */
-  news(maxMs: number): Promise<void>;
+  /** Makes the next `waitForCheck` resolve at once. */
+  requestCheck(): void;
+  /** Resolves when the task should be fetched, when `maxMs` has passed or when the signal fires. */
+  waitForCheck(maxMs: number): Promise<void>;
 };
 
-function createWatch(clock: Clock, signal: AbortSignal | undefined): Watch {
+function createStreamWatch(clock: Clock, signal: AbortSignal | undefined): StreamWatch {
   const early = new Set<string>();
-  let mine: string | undefined;
+  let watched: string | undefined;
   let state: 'new' | 'open' | 'down' = 'new';
-  let reason = false;
-  let lastLookMs = Number.NEGATIVE_INFINITY;
+  let isDue = false;
+  let lastCheckMs = Number.NEGATIVE_INFINITY;
   let wake: () => void = () => undefined;
 
-  /** Waits until `isOver`, looked at whenever something is heard, or the time is over. */
-  async function until(isOver: () => boolean, maxMs: number): Promise<void> {
+  /** Waits until the condition, checked at each item of the feed, holds or `maxMs` has passed. */
+  async function waitUntil(isMet: () => boolean, maxMs: number): Promise<void> {
     const linked = linkSignals(signal);
     wake = () => {
-      if (isOver()) linked.abort();
+      if (isMet()) linked.abort();
     };
     wake();
     await clock.sleep(maxMs, linked.signal);
@@ -192,20 +189,20 @@ function createWatch(clock: Clock, signal: AbortSignal | undefined): Watch {
 
   return {
     isOpen: () => state === 'open',
-    lookAgain: () => {
-      reason = true;
+    requestCheck: () => {
+      isDue = true;
     },
-    hear(item) {
+    onItem(item) {
       switch (item.kind) {
         case 'event':
-          if (mine === undefined) early.add(item.event.request_id);
-          reason ||= item.event.request_id === mine;
+          if (watched === undefined) early.add(item.event.request_id);
+          isDue ||= item.event.request_id === watched;
           break;
         case 'gap':
-          reason = true;
+          isDue = true;
           break;
         case 'open':
-          reason ||= state === 'down';
+          isDue ||= state === 'down';
           state = 'open';
           break;
         case 'down':
@@ -215,18 +212,18 @@ function createWatch(clock: Clock, signal: AbortSignal | undefined): Watch {
       }
       wake();
     },
-    opened: (maxMs) => until(() => state !== 'new', maxMs),
-    name(request_id) {
-      mine = request_id;
-      reason ||= early.has(request_id);
+    waitForOpen: (maxMs) => waitUntil(() => state !== 'new', maxMs),
+    watchTask(request_id) {
+      watched = request_id;
+      isDue ||= early.has(request_id);
       early.clear();
     },
-    async news(maxMs) {
-      await until(() => reason || state === 'down', maxMs);
-      const restMs = lastLookMs + POLL_EVERY_MS - clock.nowMs();
-      if (state === 'down' && restMs > 0) await until(() => reason, restMs);
-      reason = false;
-      lastLookMs = clock.nowMs();
+    async waitForCheck(maxMs) {
+      await waitUntil(() => isDue || state === 'down', maxMs);
+      const restMs = lastCheckMs + POLL_EVERY_MS - clock.nowMs();
+      if (state === 'down' && restMs > 0) await waitUntil(() => isDue, restMs);
+      isDue = false;
+      lastCheckMs = clock.nowMs();
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What a client is told, from its options and, for what they leave open, from the environment: `TASK_GATEWAY_URL` and
- * its like. Where there is no environment, as in a browser, the options are all there is.
+ * A client's settings: its options and, where these are absent, variables of the environment such as
+ * `TASK_GATEWAY_URL`. In a browser there is no environment, so only the options count.
  */
 import { type Clock, systemClock } from './clock.ts';
 import { InvalidOptionError } from './errors.ts';
@@ -8,31 +8,31 @@ import { createLog, LOG_LEVELS, type Log, type Logger, type LogLevel } from './l
 import { createRedactor, createSecretSource, type Redactor, type Secret } from './secrets.ts';
 import type { Fetch } from './transport.ts';
 
-/** How a client reaches its gateway. Each of these may also stand in the environment, under the name given here. */
+/** How a client reaches its gateway. Options that name a `TASK_GATEWAY_` variable may be set by it instead. */
 export type ClientOptions = {
-  /** Where the gateway is: `http://127.0.0.1:8080`, or in a browser a path of the same origin. `TASK_GATEWAY_URL` */
+  /** The gateway's address: `http://127.0.0.1:8080`, or in a browser a path of the same origin. `TASK_GATEWAY_URL` */
   readonly baseUrl?: string | undefined;
-  /** The gateway secret (§5), or a function that fetches it. `TASK_GATEWAY_AUTH` */
+  /** The gateway secret, or a function that returns it. `TASK_GATEWAY_AUTH` */
   readonly auth?: Secret | undefined;
-  /** The administrator's secret; needed for the listings alone. `TASK_GATEWAY_ADMIN_AUTH` */
+  /** The administrator's secret, needed only to list agents and tasks. `TASK_GATEWAY_ADMIN_AUTH` */
   readonly adminAuth?: Secret | undefined;
-  /** Milliseconds one attempt of a call may take; 30,000 unless told otherwise. `TASK_GATEWAY_TIMEOUT_MS` */
+  /** The timeout of one attempt of a call, in milliseconds. Default: 30,000. `TASK_GATEWAY_TIMEOUT_MS` */
   readonly timeoutMs?: number | undefined;
-  /** How often a failed attempt is repeated; 4 unless told otherwise. `TASK_GATEWAY_MAX_RETRIES` */
+  /** How often a failed call is retried. Default: 4. `TASK_GATEWAY_MAX_RETRIES` */
   readonly maxRetries?: number | undefined;
-  /** Sent along with every request. `TASK_GATEWAY_HEADERS`: lines of `Name: value` */
+  /** Headers sent with every request. `TASK_GATEWAY_HEADERS`: lines of `Name: value` */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** How much is logged: `off`, or `info` where a logger is given. `TASK_GATEWAY_LOG` */
+  /** How much is logged. Default: `info` when a logger is given, otherwise `off`. `TASK_GATEWAY_LOG` */
   readonly logLevel?: LogLevel | undefined;
-  /** Where the log goes; `console` unless told otherwise. */
+  /** Receives the log. Default: `console`. */
   readonly logger?: Logger | undefined;
-  /** Used instead of the platform's `fetch`. It is given a `Request` and must heed the signal. */
+  /** Used instead of the platform's `fetch`. It is called with a `Request` and must obey the signal in `init`. */
   readonly fetch?: Fetch | undefined;
-  /** Used instead of the platform's time and chance, in tests. */
+  /** Used instead of the platform's time, timers and randomness, in tests. */
   readonly clock?: Clock | undefined;
 };
 
-/** The options with nothing left open. */
+/** The options with all defaults filled in. */
 export type ClientSettings = {
   readonly baseUrl: string;
   readonly auth: () => Promise<string>;
@@ -49,14 +49,14 @@ export type ClientSettings = {
 const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 4;
 
-/** Reads the settings. Throws `InvalidOptionError` for an address, a secret or a number that can't work. */
+/** Returns the settings. Throws `InvalidOptionError` for an address, a secret or a number that can't work. */
 export function readSettings(options: ClientOptions): ClientSettings {
   const redactor = createRedactor();
   const baseUrl = options.baseUrl ?? readVariable('URL');
   const auth = options.auth ?? readVariable('AUTH');
   const adminAuth = options.adminAuth ?? readVariable('ADMIN_AUTH');
-  if (baseUrl === undefined) throw createMissing('baseUrl', 'URL');
-  if (auth === undefined) throw createMissing('auth', 'AUTH');
+  if (baseUrl === undefined) throw createMissingOptionError('baseUrl', 'URL');
+  if (auth === undefined) throw createMissingOptionError('auth', 'AUTH');
   const level = readLevel(options.logLevel ?? readVariable('LOG') ?? (options.logger ? 'info' : 'off'));
   return {
     baseUrl: readBaseUrl(baseUrl),
@@ -72,17 +72,17 @@ export function readSettings(options: ClientOptions): ClientSettings {
   };
 }
 
-/** A variable of the environment, where there is one; an empty one is none. */
+/** Returns the environment variable `TASK_GATEWAY_<name>`. An empty one counts as absent. */
 export function readVariable(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[`TASK_GATEWAY_${name}`] || undefined;
 }
 
-function createMissing(option: string, variable: string): InvalidOptionError {
+function createMissingOptionError(option: string, variable: string): InvalidOptionError {
   return new InvalidOptionError(`${option} is missing: give it, or set TASK_GATEWAY_${variable}.`);
 }
 
-/** The address without a slash at its end. The texts do not repeat it: it may hold a password. */
+/** Returns the address without slashes at its end. The errors do not quote it: it may contain a password. */
 function readBaseUrl(text: string): string {
   const url = parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -114,7 +114,7 @@ function readLevel(text: string): LogLevel {
   throw new InvalidOptionError(`logLevel must be one of ${LOG_LEVELS.join(', ')}.`);
 }
 
-/** Lines of `Name: value`. The texts do not repeat them: they may hold a secret. */
+/** Reads lines of `Name: value`. The errors do not quote them: they may contain a secret. */
 function readHeaders(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 /**
- * Sends a request as often as it needs and turns every way to fail into an error of the kit. It repeats after no
- * answer, 408, 429 and 5xx, so only calls that may be repeated go through here, and all of the client's may: they say
- * "be so" rather than "do once more", and a submission carries an idempotency key.
+ * Sends a request with retries and turns every failure into an error of the SDK. It retries when there is no response,
+ * and after 408, 429 and 5xx. So only idempotent calls may go through here. All of the client's calls are: a submission
+ * carries an idempotency key, and the others set a state instead of adding to it.
  */
 import { type Clock, linkSignals } from './clock.ts';
 import type { Problem } from './contract.ts';
@@ -9,80 +9,84 @@ import { AbortError, ConnectionError, createApiError, TaskGatewayError, TimeoutE
 import type { Log } from './log.ts';
 import type { Redactor } from './secrets.ts';
 
-/** What may be set for one call; what isn't comes from the client's options. */
+/** The options of one call. The client's options are the defaults. */
 export type CallOptions = {
-  /** Ends the call with an `AbortError`. */
+  /** Aborts the call, which then throws an `AbortError`. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds one attempt may take, the answer's body included; 30,000 unless told otherwise. */
+  /** The timeout of one attempt, including its response body, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** How often a failed attempt is repeated; 4 unless told otherwise, 0 for never. */
+  /** How often a failed call is retried; 0 for never. Default: 4. */
   readonly maxRetries?: number | undefined;
-  /** Sent along with the request. */
+  /** Headers sent with the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Told each answer as it came, also those that are repeated: its status, headers and body, which is its own copy. */
+  /** Called with a copy of each response, including those that are followed by a retry. The body may be read. */
   readonly onResponse?: ((response: Response) => void) | undefined;
 };
 
 /** The platform's `fetch`, or one that behaves like it. */
 export type Fetch = (request: Request, init?: RequestInit) => Promise<Response>;
 
-/** The call options with nothing left open. */
-export type Settings = { readonly timeoutMs: number; readonly maxRetries: number };
+/** The call options that have defaults. */
+export type CallSettings = { readonly timeoutMs: number; readonly maxRetries: number };
 
 export type Network = {
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** Knows what must not stand in an error's text. */
+  /** Removes secrets from the texts of errors. */
   readonly redactor: Redactor;
   readonly log: Log;
 };
 
-/** What openapi-fetch answers. */
-export type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
+/** What a request function of openapi-fetch resolves to. */
+export type FetchResult<Data> = {
+  readonly data?: Data;
+  readonly error?: unknown;
+  readonly response: Response;
+};
 
 const BACKOFF_FIRST_MS = 500;
 const BACKOFF_MAX_MS = 8_000;
-/** Who asks for more is not waited for: the error says how long it asked for. */
+/** When `Retry-After` asks for more than this, the call fails at once; its error says how long to wait. */
 const RETRY_AFTER_MAX_MS = 60_000;
 
 /**
- * Runs one call: `work` builds the request and sends it with the `fetch` it is given. Answers the body, or undefined
- * where there is none. Throws `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`.
+ * Makes one call: `request` builds the request and sends it with the `fetch` it is given. Returns the response's body,
+ * or undefined if it has none. Throws `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`.
  */
 export async function exchange<Data>(
   network: Network,
-  options: CallOptions & Settings,
-  work: (fetch: (request: Request) => Promise<Response>) => Promise<Answer<Data>>,
+  options: CallOptions & CallSettings,
+  request: (fetch: (request: Request) => Promise<Response>) => Promise<FetchResult<Data>>,
 ): Promise<Data | undefined> {
   if (options.signal?.aborted) throw new AbortError(options.signal.reason);
   const sent = { attempts: 0 };
-  const answer = await readAnswer(() => work((request) => sendPatiently(network, options, request, sent)));
-  if (answer.response.ok) return answer.data;
-  throw refuse(network, answer, sent.attempts);
+  const result = await requireJson(() => request((one) => sendWithRetries(network, options, one, sent)));
+  if (result.response.ok) return result.data;
+  throw createResponseError(network, result, sent.attempts);
 }
 
-/** A success that isn't JSON comes from somebody else. */
-async function readAnswer<Data>(work: () => Promise<Answer<Data>>): Promise<Answer<Data>> {
+/** A successful response that isn't JSON was not sent by a gateway. */
+async function requireJson<Data>(request: () => Promise<FetchResult<Data>>): Promise<FetchResult<Data>> {
   try {
-    return await work();
+    return await request();
   } catch (error) {
-    if (error instanceof SyntaxError) throw createStrangerError();
+    if (error instanceof SyntaxError) throw createNotGatewayError();
     throw error;
   }
 }
 
-/** The error for an answer that no gateway would give. */
-export function createStrangerError(): ConnectionError {
+/** Creates the error for a response that a gateway would not send. */
+export function createNotGatewayError(): ConnectionError {
   return new ConnectionError(
     'not_a_gateway',
-    'What answers at this address is not a Task Gateway: its answer makes no sense. Check baseUrl.',
+    'The server at this address is not a Task Gateway: its response is not valid. Check baseUrl.',
   );
 }
 
-/** The error for an answer that says no. */
-export function refuse(
+/** Creates the error for an error response. */
+export function createResponseError(
   { clock, redactor }: Network,
-  { response, error }: Answer<unknown>,
+  { response, error }: FetchResult<unknown>,
   attempts: number,
 ): TaskGatewayError {
   return createApiError({
@@ -94,38 +98,38 @@ export function refuse(
   });
 }
 
-async function sendPatiently(
+async function sendWithRetries(
   network: Network,
-  options: CallOptions & Settings,
+  options: CallOptions & CallSettings,
   request: Request,
   sent: { attempts: number },
 ): Promise<Response> {
   const { clock, log } = network;
   const { signal } = options;
-  const what = `${request.method} ${new URL(request.url).pathname}`;
+  const call = `${request.method} ${new URL(request.url).pathname}`;
   for (;;) {
     const startMs = clock.nowMs();
     const outcome = await sendOnce(network, options, request.clone());
     sent.attempts += 1;
-    const answer = outcome instanceof Response ? String(outcome.status) : outcome.code;
-    log('debug', `${what}: ${answer}`, { attempt: sent.attempts, afterMs: clock.nowMs() - startMs });
-    const waitMs = sent.attempts > options.maxRetries ? undefined : judgeRetry(outcome, sent.attempts, clock);
+    const status = outcome instanceof Response ? String(outcome.status) : outcome.code;
+    log('debug', `${call}: ${status}`, { attempt: sent.attempts, afterMs: clock.nowMs() - startMs });
+    const waitMs = chooseRetryDelay(outcome, sent.attempts, options.maxRetries, clock);
     if (waitMs === undefined) {
       if (outcome instanceof Response && outcome.ok) return outcome;
-      log(signal?.aborted ? 'debug' : 'warn', `${what} failed: ${answer}`, { attempts: sent.attempts });
+      log(signal?.aborted ? 'debug' : 'warn', `${call} failed: ${status}`, { attempts: sent.attempts });
       if (outcome instanceof Response) return outcome;
       throw outcome;
     }
-    log('info', `${what}: ${answer}, again in ${Math.round(waitMs)} ms`, { attempt: sent.attempts });
+    log('info', `${call}: ${status}, retrying in ${Math.round(waitMs)} ms`, { attempt: sent.attempts });
     await clock.sleep(waitMs, signal);
     if (signal?.aborted) throw new AbortError(signal.reason);
   }
 }
 
-/** One attempt, its body read to the end, within its time. An error is an answer here: the caller may try again. */
+/** Makes one attempt within its timeout, reading the whole body. Returns an error instead of throwing, for the retries. */
 async function sendOnce(
   { fetch, clock }: Network,
-  { signal, timeoutMs, onResponse }: CallOptions & Settings,
+  { signal, timeoutMs, onResponse }: CallOptions & CallSettings,
   request: Request,
 ): Promise<Response | TaskGatewayError> {
   let received: Response;
@@ -134,7 +138,7 @@ async function sendOnce(
   void clock.sleep(timeoutMs, linked.signal).then(() => linked.abort(timeout));
   try {
     const response = await fetch(request, { signal: linked.signal });
-    const redirected = judgeRedirect(response);
+    const redirected = validateNoRedirect(response);
     if (redirected) return redirected;
     const body = await response.arrayBuffer();
     const { status, statusText, headers } = response;
@@ -151,8 +155,8 @@ async function sendOnce(
 }
 
 /**
- * One attempt at a stream: the head within `timeoutMs`, the body as it comes, until the signal fires. The signal must
- * be this connection's own and fire at its end.
+ * Opens a stream with one attempt. The response's head must arrive within `timeoutMs`; the body then streams until the
+ * signal fires. The signal must belong to this connection alone and fire at its end.
  */
 export async function openOnce(
   { fetch, clock }: Network,
@@ -160,12 +164,12 @@ export async function openOnce(
   request: Request,
 ): Promise<Response> {
   const linked = linkSignals(signal);
-  const waiting = linkSignals(signal);
+  const headTimer = linkSignals(signal);
   const timeout = new TimeoutError(timeoutMs);
-  void clock.sleep(timeoutMs, waiting.signal).then(() => waiting.signal.aborted || linked.abort(timeout));
+  void clock.sleep(timeoutMs, headTimer.signal).then(() => headTimer.signal.aborted || linked.abort(timeout));
   try {
     const response = await fetch(request, { signal: linked.signal });
-    const redirected = judgeRedirect(response);
+    const redirected = validateNoRedirect(response);
     if (redirected) throw redirected;
     return response.ok ? response : new Response(await response.arrayBuffer(), response);
   } catch (cause) {
@@ -173,34 +177,32 @@ export async function openOnce(
     if (linked.signal.reason === timeout) throw timeout;
     throw cause instanceof TaskGatewayError ? cause : createConnectionError(request, cause);
   } finally {
-    waiting.abort();
+    headTimer.abort();
   }
 }
 
-/** Redirects are not followed: the secret and the task would go to whoever is named there. */
-function judgeRedirect({ type, status }: Response): ConnectionError | undefined {
+/** Redirects are not followed: the secret and the task would be sent to the server they name. */
+function validateNoRedirect({ type, status }: Response): ConnectionError | undefined {
   if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return undefined;
   return new ConnectionError(
     'redirected',
-    'The address answers with a redirect, which is not followed. Set baseUrl to where the gateway really is.',
+    'The server at this address redirects, which is not followed. Set baseUrl to the gateway itself.',
   );
 }
 
-/** The error for a request that got no answer. The URL's path stays out of the text: it names a task or session. */
+/** Creates the error for a request without a response. It does not quote the path, which names a task or a session. */
 function createConnectionError(request: Request, cause: unknown): ConnectionError {
   const { origin } = new URL(request.url);
   const code = findCode(cause);
   const why = code ? ` (${code})` : '';
   return new ConnectionError(
     'connection_failed',
-    `No answer from the gateway at ${origin}${why}. Is it running?`,
-    {
-      cause,
-    },
+    `No response from the gateway at ${origin}${why}. Is it running?`,
+    { cause },
   );
 }
 
-/** The platform's code of a failure, like ECONNREFUSED, wherever in the chain of causes it stands. */
+/** Finds the platform's code of a failure, such as ECONNREFUSED, in the chain of causes. */
 function findCode(cause: unknown): string | undefined {
   for (let error = cause; error instanceof Error; error = error.cause) {
     if ('code' in error && typeof error.code === 'string') return error.code;
@@ -208,39 +210,41 @@ function findCode(cause: unknown): string | undefined {
   return undefined;
 }
 
-/** Milliseconds to wait before the next attempt; undefined if another one makes no sense. */
-function judgeRetry(
+/** Returns the milliseconds to wait before the next attempt, or undefined if there should be none. */
+function chooseRetryDelay(
   outcome: Response | TaskGatewayError,
   attempts: number,
+  maxRetries: number,
   clock: Clock,
 ): number | undefined {
+  if (attempts > maxRetries) return undefined;
   if (outcome instanceof Response) {
     if (!isTransient(outcome.status)) return undefined;
     const askedMs = readRetryAfter(outcome, clock.nowMs());
     if (askedMs === undefined) return backoffMs(attempts, clock);
-    return askedMs > RETRY_AFTER_MAX_MS ? undefined : spread(askedMs, clock);
+    return askedMs > RETRY_AFTER_MAX_MS ? undefined : addJitter(askedMs, clock);
   }
   const transient = outcome.code === 'connection_failed' || outcome.code === 'timeout';
   return transient ? backoffMs(attempts, clock) : undefined;
 }
 
-/** Whether the same request may be answered otherwise a little later. */
+/** Whether the same request may succeed a little later. */
 export function isTransient(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 }
 
-/** 0.5 s, doubling to 8 s, half of it at random so that many clients do not come back together. */
+/** 0.5 s, doubling up to 8 s; half of it is random, so that many clients do not retry at the same time. */
 function backoffMs(attempts: number, clock: Clock): number {
   const fullMs = Math.min(BACKOFF_FIRST_MS * 2 ** (attempts - 1), BACKOFF_MAX_MS);
   return fullMs / 2 + (fullMs / 2) * clock.chance();
 }
 
-/** Never sooner than asked for, and up to a quarter later. */
-function spread(askedMs: number, clock: Clock): number {
+/** Adds up to a quarter to a delay that was asked for, and never shortens it. */
+export function addJitter(askedMs: number, clock: Clock): number {
   return askedMs * (1 + clock.chance() / 4);
 }
 
-/** Milliseconds that `Retry-After` asks for, from seconds or a date. */
+/** Returns the milliseconds that `Retry-After` asks for, given there as seconds or as a date. */
 function readRetryAfter(response: Response, nowMs: number): number | undefined {
   const text = response.headers.get('retry-after')?.trim();
   if (!text) return undefined;
@@ -249,9 +253,9 @@ function readRetryAfter(response: Response, nowMs: number): number | undefined {
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-/** The problem details of an error body; a secret that was echoed is struck out. */
+/** Returns the problem details of an error body. A secret that the server echoed is redacted. */
 function readProblem(error: unknown, redactor: Redactor): Problem | undefined {
-  return isProblem(error) ? JSON.parse(redactor.strike(JSON.stringify(error))) : undefined;
+  return isProblem(error) ? JSON.parse(redactor.redact(JSON.stringify(error))) : undefined;
 }
 
 function isProblem(error: unknown): error is Problem {

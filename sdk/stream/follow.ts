@@ -1,62 +1,64 @@
 /**
- * Follows a session's stream of events through every break (§4.2, §6): reconnects with `Last-Event-ID`, so that
- * nothing is lost and a repeat is rare, and says what happens to the connection on the way.
+ * Follows a session's stream of events across reconnections. It reconnects with `Last-Event-ID`, so that no event is
+ * lost and duplicates are rare, and yields the events together with the changes of the connection.
  *
- * Between breaks it is connected; a break is the server's close, a lost connection, silence, 5xx or 429. What another
- * attempt can't mend (any other 4xx, an answer that is no event stream) ends it with a typed error. When the reader
- * leaves or the signal fires, the connection is closed with it.
+ *   connecting ──response head──▶ open ──close, error, silence──▶ down ──delay──▶ connecting
+ *        └──no response, 5xx, 429──────────────────────────────────▲
+ *
+ * Failures that a retry can't solve (any other 4xx, a response that is not an event stream) end the feed with a typed
+ * error. When the reader leaves its loop or the signal fires, the connection is closed.
  */
 import { type Clock, linkSignals } from '../clock.ts';
 import type { TaskDone } from '../contract.ts';
 import { ApiError, ConnectionError, TaskGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { isTransient } from '../transport.ts';
+import { addJitter, isTransient } from '../transport.ts';
 import { createFrameReader, type Frame } from './frames.ts';
 
-/** What a feed says: an event, or what became of the connection. */
+/** What a feed yields: an event, or a change of the connection. */
 export type FeedItem = { readonly kind: 'event'; readonly event: TaskDone } | FeedNotice;
 
-/** What became of the connection. */
+/** A change of an event stream's connection. */
 export type FeedNotice =
-  /** Connected: what was stored follows, then what happens. */
+  /** Connected: stored events follow, then new ones. */
   | { readonly kind: 'open' }
-  /** Older events were trimmed away before they could be read here: look at the tasks themselves. */
+  /** Some events were deleted before they could be read. To learn what was missed, get the tasks themselves. */
   | { readonly kind: 'gap' }
-  /** The connection is lost; the next attempt follows after `retryInMs`. */
+  /** The connection was lost or could not be opened. The next attempt follows after `retryInMs`. */
   | { readonly kind: 'down'; readonly error: TaskGatewayError; readonly retryInMs: number };
 
 /**
- * Opens one connection: resolves when the answer's head is there. Rejects with an error of the kit. The signal is the
- * connection's own; it fires when nobody reads any more, and closes it.
+ * Opens one connection: resolves when the response's head has arrived, rejects with an error of the SDK. The signal
+ * belongs to this connection; it fires when the feed stops reading, and closes it.
  */
 export type OpenStream = (
   lastEventId: string | undefined,
   signal: AbortSignal,
 ) => Promise<ReadableStream<Uint8Array>>;
 
-/** Where a reader stands; moves as events are read, and may be handed to a later feed. */
-export type Place = { lastEventId: string | undefined };
+/** The position of a reader in a session's events. It moves as events are read; a later feed may continue from it. */
+export type Cursor = { lastEventId: string | undefined };
 
 export type FeedDeps = {
   readonly openStream: OpenStream;
   readonly clock: Clock;
   readonly log: Log;
-  readonly place: Place;
-  /** Milliseconds without a byte after which the connection counts as lost; the gateway pings every 15 s. */
+  readonly cursor: Cursor;
+  /** Milliseconds without a byte after which the connection counts as lost. The gateway pings every 15 s. */
   readonly idleMs: number;
   readonly signal: AbortSignal;
 };
 
-/** Four pings long. */
+/** The default: four times the interval of the gateway's pings. */
 export const IDLE_MS = 60_000;
-/** Until the server says otherwise (`retry:`). */
+/** The first delay, until the server sends another one (`retry:`). */
 const RETRY_FIRST_MS = 2_000;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 30_000;
 
-/** Follows the feed until the signal fires (it then ends quietly) or a final error is thrown. */
+/** Follows the feed until the signal fires (it then ends without an error) or a final error is thrown. */
 export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void, undefined> {
-  const { clock, log, place, signal } = deps;
+  const { clock, log, cursor, signal } = deps;
   let baseMs = RETRY_FIRST_MS;
   let failures = 0;
   while (!signal.aborted) {
@@ -66,12 +68,12 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
         failures = 0;
         if (frame.kind === 'retry') baseMs = Math.max(frame.retryMs, RETRY_MIN_MS);
         if (frame.kind === 'open') log('debug', 'the event stream is open');
-        const item = readItem(frame, place);
+        const item = readItem(frame, cursor);
         if (item) yield item;
       }
     } catch (cause) {
       if (signal.aborted) return;
-      if (!isBreak(cause)) {
+      if (!isRetryable(cause)) {
         log('error', `the event stream ended: ${describeError(cause)}`);
         throw cause;
       }
@@ -86,27 +88,27 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
   }
 }
 
-/** A frame as an item, if it says anything; moves the place behind an event. */
-function readItem(frame: Frame | { kind: 'open' }, place: Place): FeedItem | undefined {
+/** Returns what the feed yields for a frame, if anything. Moves the cursor behind an event. */
+function readItem(frame: Frame | { kind: 'open' }, cursor: Cursor): FeedItem | undefined {
   switch (frame.kind) {
     case 'open':
       return frame;
     case 'retry':
       return undefined;
     case 'id':
-      place.lastEventId = frame.id;
+      cursor.lastEventId = frame.id;
       return undefined;
     case 'comment':
       return frame.text.trim() === 'gap' ? { kind: 'gap' } : undefined;
     case 'event': {
-      place.lastEventId = frame.id ?? place.lastEventId;
+      cursor.lastEventId = frame.id ?? cursor.lastEventId;
       const event = readEvent(frame.data);
       return event && { kind: 'event', event };
     }
   }
 }
 
-/** Kinds of event that a later gateway may send are passed over. */
+/** Returns the event, or undefined for kinds that a later version of the gateway may send. */
 function readEvent(data: string): TaskDone | undefined {
   try {
     const value = JSON.parse(data);
@@ -116,23 +118,23 @@ function readEvent(data: string): TaskDone | undefined {
   }
 }
 
-/** One connection from its opening to its end; whatever ends the reading closes it. */
+/** Yields the frames of one connection. However the reading ends, the connection is closed. */
 async function* readConnection(deps: FeedDeps): AsyncGenerator<Frame | { kind: 'open' }, void, undefined> {
   const { clock, idleMs } = deps;
   const linked = linkSignals(deps.signal);
   const { signal } = linked;
   try {
-    const reader = (await deps.openStream(deps.place.lastEventId, signal)).getReader();
+    const reader = (await deps.openStream(deps.cursor.lastEventId, signal)).getReader();
     const readFrames = createFrameReader();
-    const heard = { atMs: clock.nowMs() };
-    void watchSilence(clock, idleMs, heard, signal).then(() => linked.abort());
+    const lastChunk = { atMs: clock.nowMs() };
+    void waitForSilence(clock, idleMs, lastChunk, signal).then(() => linked.abort());
     yield { kind: 'open' };
     for (;;) {
       const chunk = await reader.read().catch((cause: unknown) => {
-        throw describeBreak(cause, clock.nowMs() - heard.atMs >= idleMs ? idleMs : undefined);
+        throw createBreakError(cause, clock.nowMs() - lastChunk.atMs >= idleMs ? idleMs : undefined);
       });
       if (chunk.done) return;
-      heard.atMs = clock.nowMs();
+      lastChunk.atMs = clock.nowMs();
       yield* readFrames(chunk.value);
     }
   } finally {
@@ -140,21 +142,21 @@ async function* readConnection(deps: FeedDeps): AsyncGenerator<Frame | { kind: '
   }
 }
 
-/** Resolves when nothing was heard for `idleMs`, or the signal fired. */
-async function watchSilence(
+/** Resolves when no chunk has arrived for `idleMs`, or the signal fired. */
+async function waitForSilence(
   clock: Clock,
   idleMs: number,
-  heard: { readonly atMs: number },
+  lastChunk: { readonly atMs: number },
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const leftMs = heard.atMs + idleMs - clock.nowMs();
+    const leftMs = lastChunk.atMs + idleMs - clock.nowMs();
     if (leftMs <= 0 || signal.aborted) return;
     await clock.sleep(leftMs, signal);
   }
 }
 
-function describeBreak(cause: unknown, silentMs: number | undefined): ConnectionError {
+function createBreakError(cause: unknown, silentMs: number | undefined): ConnectionError {
   const why = silentMs === undefined ? 'was cut' : `was silent for ${silentMs} ms`;
   return new ConnectionError('connection_failed', `The event stream ${why}.`, { cause });
 }
@@ -163,18 +165,21 @@ function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether another attempt may mend it. */
-function isBreak(error: unknown): error is TaskGatewayError {
+/** Whether another attempt to connect may succeed. */
+function isRetryable(error: unknown): error is TaskGatewayError {
   if (error instanceof ApiError) return isTransient(error.status);
   return (
     error instanceof TaskGatewayError && (error.code === 'connection_failed' || error.code === 'timeout')
   );
 }
 
-/** The server's `retry:` doubling with each attempt in vain to 30 s, a quarter to either side; `Retry-After` wins. */
+/**
+ * The delay before the next attempt: `Retry-After` if the response has it. Otherwise the server's `retry:`, doubled
+ * with each failed attempt up to 30 s, and at random up to a quarter shorter or longer.
+ */
 function chooseDelay(error: TaskGatewayError, baseMs: number, failures: number, clock: Clock): number {
   const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-  if (askedMs !== undefined) return askedMs * (1 + clock.chance() / 4);
+  if (askedMs !== undefined) return addJitter(askedMs, clock);
   const fullMs = Math.min(baseMs * 2 ** failures, Math.max(baseMs, RETRY_MAX_MS));
   return fullMs * (0.75 + clock.chance() / 2);
 }

@@ -1,32 +1,37 @@
 /**
- * Reads the bytes of a server-sent-event stream into frames (§6; the HTML standard's "event stream" format). Pure:
- * bytes in, frames out. Every line end, a byte-order mark, and characters or line ends split between chunks are read
- * right; an event that is not finished by an empty line is never told.
+ * Parses the bytes of an event stream (server-sent events, as the HTML standard defines them) into frames. Pure: bytes
+ * in, frames out. It accepts every kind of line end, a byte-order mark, and characters or line ends split between
+ * chunks. An event that no empty line completes is never returned.
+ *
+ * Why not the package eventsource-parser: it reads text, not bytes, and version 3.1.1 fails 4 of the 25 wire cases in
+ * test/sdk/frames.test.ts. It holds back a CR that ends a chunk until the next chunk arrives ("lines end with CR", "LF
+ * then CR is two line ends"), removes characters that only resemble a byte-order mark ("a text that looks like one is
+ * none"), and drops an id that comes without data ("an id comes without an event"), from which a stream must resume.
  */
 import { ConnectionError } from '../errors.ts';
 
-/** One thing a stream says. */
+/** One parsed unit of a stream. */
 export type Frame =
   | {
       readonly kind: 'event';
-      /** The id given with this event; absent if it had none. */
+      /** The id sent with this event; undefined if it had none. */
       readonly id: string | undefined;
-      /** Its type; absent for the unnamed ones. */
+      /** Its type; undefined if it had none. */
       readonly type: string | undefined;
       readonly data: string;
     }
-  /** An id without an event: from here on the stream would be resumed behind it. */
+  /** An id without an event: a later connection resumes behind it. */
   | { readonly kind: 'id'; readonly id: string }
   | { readonly kind: 'comment'; readonly text: string }
   | { readonly kind: 'retry'; readonly retryMs: number };
 
-/** Takes chunks of bytes as they come and answers the frames they complete. */
+/** Takes the next chunk of bytes and returns the frames it completes. */
 export type FrameReader = (chunk: Uint8Array) => readonly Frame[];
 
-/** Characters of one unfinished event; the gateway's results are far below. */
+/** The most characters of one incomplete event. The gateway's results are far smaller. */
 export const FRAME_CHARS_MAX = 67_108_864;
 
-/** Creates a reader for one connection. Throws a `ConnectionError` when an event exceeds `frameCharsMax`. */
+/** Creates a reader for one connection. It throws a `ConnectionError` when an event exceeds `frameCharsMax`. */
 export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader {
   const decode = createDecoder();
   const split = createLineSplitter();
@@ -39,40 +44,40 @@ export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader 
       const { frame, chars } = readLine(line);
       if (frame) frames.push(frame);
       eventChars = chars;
-      refuseOversize(eventChars, frameCharsMax);
+      requireFrameSize(eventChars, frameCharsMax);
     }
-    refuseOversize(eventChars + restChars, frameCharsMax);
+    requireFrameSize(eventChars + restChars, frameCharsMax);
     return frames;
   };
 }
 
-/** Memory is not given away without a limit. */
-function refuseOversize(chars: number, frameCharsMax: number): void {
+/** Limits the memory that one event may take. */
+function requireFrameSize(chars: number, frameCharsMax: number): void {
   if (chars <= frameCharsMax) return;
   throw new ConnectionError(
     'event_too_large',
-    'The event stream carries an event that is too large to read.',
+    'The event stream contains an event that is too large to read.',
   );
 }
 
 /**
- * UTF-8 without the byte-order mark that may open it. The platform's decoder is told to keep it: Node's takes two away
- * when the first comes in pieces.
+ * Decodes UTF-8 and removes one leading byte-order mark. The platform's decoder is set to keep it, because Node's
+ * removes two when the first one is split between chunks.
  */
 function createDecoder(): (chunk: Uint8Array) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let opening = true;
+  let isStart = true;
   return (chunk) => {
     const text = decoder.decode(chunk, { stream: true });
-    if (!opening || text === '') return text;
-    opening = false;
+    if (!isStart || text === '') return text;
+    isStart = false;
     return text.startsWith('\uFEFF') ? text.slice(1) : text;
   };
 }
 
 /**
- * Whole lines as they come. CR, LF and CRLF each end one, a CR at once: the LF that may follow it in the next chunk
- * belongs to it.
+ * Splits text into complete lines. CR, LF and CRLF each end a line. A CR ends it at once, even at the end of a chunk:
+ * an LF that opens the next chunk belongs to it.
  */
 function createLineSplitter(): (text: string) => { lines: readonly string[]; restChars: number } {
   let rest = '';
@@ -88,22 +93,22 @@ function createLineSplitter(): (text: string) => { lines: readonly string[]; res
   };
 }
 
-/** Puts lines together to frames; `chars` is the size of the event so far. */
+/** Assembles lines into frames. `chars` is the size of the incomplete event. */
 function createLineReader(): (line: string) => { frame: Frame | undefined; chars: number } {
   let data: string[] = [];
   let chars = 0;
   let id: string | undefined;
   let type: string | undefined;
 
-  /** The event that an empty line ends. Without data it is none, but its id counts. */
+  /** Returns the event that an empty line completes. Without data there is no event, but its id counts. */
   function dispatch(): Frame | undefined {
-    const ended = { id, type: type || undefined, data };
+    const complete = { id, type: type || undefined, data };
     data = [];
     chars = 0;
     id = undefined;
     type = undefined;
-    if (ended.data.length > 0) return { ...ended, kind: 'event', data: ended.data.join('\n') };
-    return ended.id === undefined ? undefined : { kind: 'id', id: ended.id };
+    if (complete.data.length > 0) return { ...complete, kind: 'event', data: complete.data.join('\n') };
+    return complete.id === undefined ? undefined : { kind: 'id', id: complete.id };
   }
 
   function readField(name: string, value: string): Frame | undefined {
@@ -113,7 +118,7 @@ function createLineReader(): (line: string) => { frame: Frame | undefined; chars
     } else if (name === 'event') {
       type = value;
     } else if (name === 'id') {
-      // The standard has an id with NUL ignored: no header could carry it.
+      // The standard ignores an id with NUL, which fits in no header.
       if (!value.includes('\0')) id = value;
     } else if (name === 'retry' && /^\d+$/.test(value)) {
       return { kind: 'retry', retryMs: Number(value) };

@@ -1,17 +1,17 @@
 /**
- * The event streams that running tasks share: one connection per session however many tasks wait on it, opened by the
- * first, closed by the last, and resumed where it was left when another one comes.
+ * The event streams shared by the runs of a client: one connection for each session, however many runs listen to it.
+ * The first listener opens it and the last one closes it; a later one resumes behind the last event read.
  */
 import type { TaskGatewayError } from '../errors.ts';
-import type { FeedItem, Place } from './follow.ts';
+import type { Cursor, FeedItem } from './follow.ts';
 
-/** Told everything a feed says, and `ended` when it said something final: from then on there is no stream. */
+/** Called with all items of a feed, and with `ended` when the feed threw its final error. */
 export type FeedListener = (
   item: FeedItem | { readonly kind: 'ended'; readonly error: TaskGatewayError },
 ) => void;
 
 export type SharedFeeds = {
-  /** Listens to a session, at once told `open` where the stream is open. Answers how to stop listening. */
+  /** Listens to a session. Calls the listener with `open` at once if the stream is open. Returns how to stop. */
   listen(session: string, listener: FeedListener): () => void;
 };
 
@@ -21,34 +21,35 @@ type SharedFeed = {
   open: boolean;
 };
 
-/** Places are kept for so many sessions. */
-const PLACES_MAX = 100;
+/** The number of sessions whose cursors are kept. */
+const CURSORS_MAX = 100;
 
-/** Creates the shared feeds over a way to follow one. */
+/** Creates the shared feeds; `follow` follows one session. */
 export function createSharedFeeds(
-  follow: (session: string, place: Place, signal: AbortSignal) => AsyncIterable<FeedItem>,
+  follow: (session: string, cursor: Cursor, signal: AbortSignal) => AsyncIterable<FeedItem>,
 ): SharedFeeds {
   const feeds = new Map<string, SharedFeed>();
-  const places = new Map<string, Place>();
+  const cursors = new Map<string, Cursor>();
 
-  function placeOf(session: string): Place {
-    const place = places.get(session) ?? { lastEventId: undefined };
-    places.delete(session);
-    places.set(session, place);
-    if (places.size > PLACES_MAX) places.delete(places.keys().next().value ?? session);
-    return place;
+  /** Returns the session's cursor and marks it as the one used last. */
+  function getCursor(session: string): Cursor {
+    const cursor = cursors.get(session) ?? { lastEventId: undefined };
+    cursors.delete(session);
+    cursors.set(session, cursor);
+    if (cursors.size > CURSORS_MAX) cursors.delete(cursors.keys().next().value ?? session);
+    return cursor;
   }
 
   function start(session: string): SharedFeed {
     const feed: SharedFeed = { listeners: new Set(), closing: new AbortController(), open: false };
     feeds.set(session, feed);
-    void pump(session, feed);
+    void notifyListeners(session, feed);
     return feed;
   }
 
-  async function pump(session: string, feed: SharedFeed): Promise<void> {
+  async function notifyListeners(session: string, feed: SharedFeed): Promise<void> {
     try {
-      for await (const item of follow(session, placeOf(session), feed.closing.signal)) {
+      for await (const item of follow(session, getCursor(session), feed.closing.signal)) {
         if (item.kind === 'open') feed.open = true;
         if (item.kind === 'down') feed.open = false;
         for (const listener of feed.listeners) listener(item);

@@ -1,58 +1,58 @@
-/** A subscription to the events of one session, as a loop reads it (§4.2). */
+/** A subscription to the events of one session, read with `for await`. */
 import { linkSignals } from '../clock.ts';
 import type { EventId, TaskDone } from '../contract.ts';
 import { AbortError, InvalidOptionError } from '../errors.ts';
-import { type FeedDeps, type FeedNotice, followFeed, IDLE_MS, type Place } from './follow.ts';
+import { type Cursor, type FeedDeps, type FeedNotice, followFeed, IDLE_MS } from './follow.ts';
 
-/** What may be set for a subscription. */
+/** The options of a subscription. */
 export type SubscribeOptions = {
-  /** Ends the subscription: the loop throws an `AbortError`. */
+  /** Aborts the subscription: the loop throws an `AbortError`. */
   readonly signal?: AbortSignal | undefined;
-  /** Go on behind this event; absent: everything that is stored comes first. */
+  /** Start behind this event. Without it, all stored events come first. */
   readonly lastEventId?: EventId | undefined;
-  /** Told when the connection opens, breaks, or skipped events that were trimmed away. */
+  /** Called when the connection opens or breaks, and when events were deleted before they could be read. */
   readonly onNotice?: ((notice: FeedNotice) => void) | undefined;
-  /** Milliseconds without a byte after which the connection counts as lost; 60,000 unless told otherwise. */
+  /** Milliseconds without a byte after which the connection counts as lost. Default: 60,000. */
   readonly idleMs?: number | undefined;
-  /** Milliseconds one attempt to connect may take; as for every call. */
+  /** The timeout of one attempt to connect, in milliseconds. Default: the client's. */
   readonly timeoutMs?: number | undefined;
-  /** Sent along with the request. */
+  /** Headers sent with the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 /**
- * The events of a session, for one `for await`. It connects when the loop starts, reconnects by itself, and ends when
- * the loop is left, `close()` is called or the signal fires; nothing stays open after it. A repeat that a reconnection
- * brings is dropped as long as its first showing is among the last 10,000 events.
+ * The events of a session, for one `for await` loop. It connects when the loop starts and reconnects by itself. It
+ * ends, and closes its connection, when the loop is left, `close()` is called or the signal fires. An event that is
+ * sent again after a reconnection is skipped if it is among the last 10,000.
  */
 export type EventSubscription = AsyncIterable<TaskDone> & {
-  /** The id of the last event read, for a later subscription to go on from. */
+  /** The id of the last event read, from which a later subscription may continue. */
   readonly lastEventId: EventId | undefined;
-  /** Ends the loop quietly, wherever it waits. Twice is fine. */
+  /** Ends the loop without an error, also while it waits. Idempotent. */
   close(): void;
 };
 
-/** Repeats are recognised this far back. */
+/** The number of events among which duplicates are recognised. */
 const SEEN_MAX = 10_000;
 
-/** Creates a subscription. Its loop throws the typed error of a final refusal (401, 422 …) or `AbortError`. */
+/** Creates a subscription. Its loop throws the typed error of a final response (401, 422 …) or `AbortError`. */
 export function createSubscription(
   deps: Pick<FeedDeps, 'openStream' | 'clock' | 'log'>,
   options: SubscribeOptions = {},
 ): EventSubscription {
   const { signal, onNotice } = options;
-  const place: Place = { lastEventId: options.lastEventId };
+  const cursor: Cursor = { lastEventId: options.lastEventId };
   const closing = new AbortController();
-  let taken = false;
+  let isStarted = false;
 
   async function* read(): AsyncGenerator<TaskDone, void, undefined> {
-    const isFirst = createRepeatFilter();
+    const isNew = createDuplicateFilter();
     const idleMs = options.idleMs ?? IDLE_MS;
     const linked = linkSignals(signal, closing.signal);
     try {
-      for await (const item of followFeed({ ...deps, place, idleMs, signal: linked.signal })) {
+      for await (const item of followFeed({ ...deps, cursor, idleMs, signal: linked.signal })) {
         if (item.kind !== 'event') onNotice?.(item);
-        else if (isFirst(item.event.request_id)) yield item.event;
+        else if (isNew(item.event.request_id)) yield item.event;
       }
       if (signal?.aborted) throw new AbortError(signal.reason);
     } finally {
@@ -62,13 +62,13 @@ export function createSubscription(
 
   return {
     get lastEventId() {
-      return place.lastEventId;
+      return cursor.lastEventId;
     },
     close: () => closing.abort(),
     [Symbol.asyncIterator]() {
-      if (taken)
-        throw new InvalidOptionError('A subscription is read once. Subscribe again for another loop.');
-      taken = true;
+      if (isStarted)
+        throw new InvalidOptionError('A subscription can be read once. Subscribe again for another loop.');
+      isStarted = true;
       const events = read();
       return {
         next: () => events.next(),
@@ -81,8 +81,8 @@ export function createSubscription(
   };
 }
 
-/** Tells whether an id is new, remembering the last `SEEN_MAX` of them. */
-function createRepeatFilter(): (id: string) => boolean {
+/** Creates a check for whether an id is new, which remembers the last `SEEN_MAX` ids. */
+function createDuplicateFilter(): (id: string) => boolean {
   const seen = new Set<string>();
   return (id) => {
     if (seen.has(id)) return false;

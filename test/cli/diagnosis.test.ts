@@ -154,7 +154,7 @@ test('a command without a reachable gateway says what to do, with exit code 1', 
   const { code, stderr } = await run(['task', 'get', 'x', '--url', 'http://127.0.0.1:1']);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^task-gateway: No answer .*Start the gateway, or give its address with --url or TASK_GATEWAY_URL\.\n$/,
+    /^task-gateway: No response .*Start the gateway, or give its address with --url or TASK_GATEWAY_URL\.\n$/,
   );
 });
 

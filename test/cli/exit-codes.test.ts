@@ -52,9 +52,9 @@ describe('an error becomes an exit code and one line', () => {
       /503.*Try again in 2 s/,
     ],
     [
-      new ConnectionError('connection_failed', 'No answer from the gateway.'),
+      new ConnectionError('connection_failed', 'No response from the gateway.'),
       1,
-      /No answer.*Start the gateway.*TASK_GATEWAY_URL/,
+      /No response.*Start the gateway.*TASK_GATEWAY_URL/,
     ],
     [
       new ConnectionError('redirected', 'Set baseUrl right.'),

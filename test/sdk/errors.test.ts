@@ -57,7 +57,7 @@ describe('an answer that says no becomes the class of its status', () => {
     for (const body of ['', '<html>', '[]', '{"code":7}', 'null']) {
       const error = await fail(new Response(body, { status: 403 }));
       expect(error).toMatchObject({ name: 'ApiError', status: 403, code: 'http_403', problem: undefined });
-      expect(error.message).toBe('The gateway answered 403.');
+      expect(error.message).toBe('The gateway responded with 403.');
     }
   });
 
@@ -95,7 +95,7 @@ describe('a failure without an answer', () => {
     const error = await fail(cause);
     expect(error).toBeInstanceOf(kit.ConnectionError);
     expect(error.message).toBe(
-      'No answer from the gateway at http://gateway.test (ECONNREFUSED). Is it running?',
+      'No response from the gateway at http://gateway.test (ECONNREFUSED). Is it running?',
     );
     expect(error.cause).toBe(cause);
   });

@@ -1,7 +1,7 @@
-/** `followFeed` by itself: what it leaves behind when its reader goes, and what it makes of a clock and a place. */
+/** `followFeed` by itself: what it leaves behind when its reader goes, and what it makes of a clock and a cursor. */
 import { expect, test } from 'vitest';
 import { ApiError, ConnectionError } from '../../sdk/errors.ts';
-import { type FeedItem, followFeed, type Place } from '../../sdk/stream/follow.ts';
+import { type Cursor, type FeedItem, followFeed } from '../../sdk/stream/follow.ts';
 import { createKitClock, pass } from './kit-clock.ts';
 import { doneFrame } from './scripted-server.ts';
 
@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 function follow(open: (attempt: number) => readonly string[] | Error, lastEventId?: string) {
   const clock = createKitClock();
   const controller = new AbortController();
-  const place: Place = { lastEventId };
+  const cursor: Cursor = { lastEventId };
   const connections: {
     readonly after: string | undefined;
     readonly signal: AbortSignal;
@@ -31,11 +31,11 @@ function follow(open: (attempt: number) => readonly string[] | Error, lastEventI
     openStream,
     clock,
     log: () => undefined,
-    place,
+    cursor,
     idleMs: 60_000,
     signal: controller.signal,
   });
-  return { feed, clock, controller, connections, place };
+  return { feed, clock, controller, connections, cursor };
 }
 
 test('A reader that leaves the loop closes the connection, its timers with it.', async () => {
@@ -61,9 +61,9 @@ test('A signal that fires while nothing comes ends the loop quietly.', async () 
   expect(clock.sleeping()).toBe(0);
 });
 
-test('The place moves with the events and is where each connection begins.', async () => {
+test('The cursor moves with the events and is where each connection begins.', async () => {
   const cut = new ConnectionError('connection_failed', 'cut');
-  const { feed, clock, connections, place } = follow(
+  const { feed, clock, connections, cursor } = follow(
     (attempt) => (attempt === 2 ? cut : [doneFrame(`${attempt}-0`), 'data: {}\nid: late\n\n']),
     '0-0',
   );
@@ -76,7 +76,7 @@ test('The place moves with the events and is where each connection begins.', asy
   }
   expect(kinds).toEqual(['open', 'event', 'down', 'down', 'open', 'event']);
   expect(connections.map(({ after }) => after)).toEqual(['0-0', 'late', 'late']);
-  expect(place.lastEventId).toBe('3-0');
+  expect(cursor.lastEventId).toBe('3-0');
 });
 
 test('An error that another attempt cannot mend is thrown.', async () => {

@@ -144,7 +144,7 @@ describe('a logger', () => {
         /^debug task-gateway: GET \/api\/cli\/tasks\/t: connection_failed \{"attempt":1,"afterMs":0\}/,
       ),
       expect.stringMatching(
-        /^info task-gateway: GET \/api\/cli\/tasks\/t: connection_failed, again in 375 ms/,
+        /^info task-gateway: GET \/api\/cli\/tasks\/t: connection_failed, retrying in 375 ms/,
       ),
       expect.stringMatching(/^debug task-gateway: GET \/api\/cli\/tasks\/t: 404/),
       expect.stringMatching(/^warn task-gateway: GET \/api\/cli\/tasks\/t failed: 404 \{"attempts":2\}/),

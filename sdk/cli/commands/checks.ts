@@ -6,10 +6,10 @@ import type { TaskGatewayClient } from '../../client.ts';
 import { systemClock } from '../../clock.ts';
 import { AuthenticationError, NotFoundError } from '../../errors.ts';
 import { createId } from '../../ids.ts';
+import { isSettled } from '../../settled.ts';
 import type { Connection } from '../connection.ts';
 import { ADDRESS_ADVICE, describeError } from '../exit-codes.ts';
 import { VERSION } from '../version.ts';
-import { isSettled } from './wait.ts';
 
 export type CheckName =
   | 'gateway'
@@ -183,13 +183,13 @@ export async function explainMissingEvent(
   request_id: string,
   waitedSeconds: number,
 ): Promise<Finding> {
-  const { status, error_info } = await client.getTask(request_id);
-  if (isSettled({ status })) {
-    const text = `The outcome of a task is known (${error_info ?? status}), but its event did not arrive within ${waitedSeconds} s.`;
+  const task = await client.getTask(request_id);
+  if (isSettled(task)) {
+    const text = `The outcome of a task is known (${task.error_info ?? task.status}), but its event did not arrive within ${waitedSeconds} s.`;
     const advice = 'A proxy may hold the stream back: turn buffering off for /api/cli/events there.';
     return createFinding('round trip', 'wrong', text, advice);
   }
-  const text = `A task is still ${status} after ${waitedSeconds} s.`;
+  const text = `A task is still ${task.status} after ${waitedSeconds} s.`;
   const advice = 'The gateway is overloaded, or requests to /api/agent/claim do not reach it.';
   return createFinding('round trip', 'wrong', text, advice);
 }

@@ -2,14 +2,14 @@
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskSubmission } from '../../contract.ts';
-import { AbortError, CANCELLED_TEXT, TaskFailedError, TaskGatewayError } from '../../errors.ts';
+import { AbortError, TaskFailedError, TaskGatewayError } from '../../errors.ts';
+import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome } from '../terminal/outcome.ts';
 import { type Spinner, startSpinner } from '../terminal/spinner.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { parseSeconds } from './option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
-import { isSettled } from './wait.ts';
 
 /** `wait`: seconds. */
 type RunOptions = SubmissionOptions & { readonly wait?: number };

@@ -2,6 +2,7 @@
 import type { TaskGatewayClient } from '../../client.ts';
 import { systemClock } from '../../clock.ts';
 import type { Task } from '../../contract.ts';
+import { isSettled } from '../../settled.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 
 /** How long the gateway holds a poll open; shorter if the progress is shown. */
@@ -19,11 +20,6 @@ export type WaitOptions = {
   readonly onPoll?: ((task: Task) => void) | undefined;
   readonly signal: AbortSignal;
 };
-
-/** Whether the task has succeeded or failed. */
-export function isSettled({ status }: Pick<Task, 'status'>): boolean {
-  return status === 'success' || status === 'failed';
-}
 
 /**
  * Returns the task once it is settled. Throws with `EXIT_CODES.waitTimeout` if that takes longer than
