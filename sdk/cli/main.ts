@@ -9,7 +9,7 @@ if (major > 20 || (major === 20 && minor >= 19)) {
   import('./program.ts').then(({ main }) => main());
 } else {
   console.error(
-    `task-gateway needs Node 20.19 or newer, but this is Node ${process.versions.node}: install a newer one from https://nodejs.org.`,
+    `task-gateway needs Node 20.19 or newer and this is Node ${process.versions.node}: install a newer one (https://nodejs.org).`,
   );
   process.exitCode = 1;
 }

@@ -30,7 +30,7 @@ function respondWith(status: number, body: string, version = '1.0.0'): () => Res
   return () => new Response(body, { status, headers: { 'Task-Gateway-Version': version } });
 }
 
-/** A client of which every call does this. */
+/** A client all of whose calls run `call`. */
 function clientOf(call: () => Promise<unknown>): Connection['client'] {
   return { getTask: call, listAgents: call } as unknown as Connection['client'];
 }
