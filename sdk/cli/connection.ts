@@ -1,13 +1,17 @@
-/** Which gateway and with which secrets: options first, then the secrets' file, then the environment. */
+/**
+ * Finds out which gateway to call and with which secrets. Options have priority over the file of
+ * `--auth-file`, and that over the environment.
+ */
 import { readFileSync } from 'node:fs';
 import { createClient, type TaskGatewayClient } from '../client.ts';
 import { AuthenticationError } from '../errors.ts';
-import { decodeText } from './encoding.ts';
-import { CommandError, createUsageError, EXITS } from './exit-codes.ts';
-import type { Screen } from './terminal/terminal.ts';
+import { decodeText } from './decoding.ts';
+import { CommandError, createUsageError, EXIT_CODES } from './exit-codes.ts';
+import type { OutputFormat } from './terminal/outcome.ts';
+import type { Environment, Terminal } from './terminal/terminal.ts';
 import { createTracingFetch } from './trace.ts';
 
-/** The options every command takes. */
+/** The options that every command accepts. */
 export type GlobalOptions = {
   readonly url?: string;
   readonly auth?: string;
@@ -17,28 +21,26 @@ export type GlobalOptions = {
   readonly debug?: true;
 };
 
-export type OutputFormat = 'table' | 'json' | 'jsonl';
-export const OUTPUT_FORMATS: readonly OutputFormat[] = ['table', 'json', 'jsonl'];
-
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** A gateway and what it takes to call it. */
+/** The address of a gateway and the secrets for it. */
 export type Target = {
   readonly url: string;
   readonly auth: string;
+  /** The admin secret; undefined if none was given. */
   readonly adminAuth: string | undefined;
-  /** Nobody gave a gateway secret: the documented one of a gateway that was given none is tried. */
+  /** No gateway secret was given, so `auth` is the public default. */
   readonly isDefaultAuth: boolean;
 };
 
 export type Connection = Target & {
   readonly client: TaskGatewayClient;
-  /** The options with which kit and agents reach the gateway. */
-  readonly reach: Reach;
+  /** The options for further clients and agents of the same gateway. */
+  readonly sdkOptions: SdkOptions;
 };
 
-/** `fetch` is told on the screen with `--debug`; the kit's own log would go to standard output. */
-type Reach = {
+/**
+ * The SDK's own log is off because it writes to standard output; `fetch` logs requests if `--debug` is set.
+ */
+type SdkOptions = {
   readonly baseUrl: string;
   readonly auth: string;
   readonly fetch: (request: Request, init?: RequestInit) => Promise<Response>;
@@ -46,16 +48,15 @@ type Reach = {
 };
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
-/** The secret of a gateway that was given none (§5.5); such a gateway listens on loopback only. */
+/** The secret of a gateway started without one. Such a gateway listens only on the loopback interface. */
 export const DEFAULT_AUTH = 'task-gateway-default-secret';
-/** A person waits: two repeats, one and a half seconds. */
+/** Few retries, because a person waits for the command: they add at most about 1.5 s. */
 const RETRIES_MAX = 2;
-const ADMIN_ADVICE =
-  'Give the administrator’s secret with TASK_GATEWAY_ADMIN_AUTH, --auth-file or --admin-auth.';
+const ADMIN_OPTIONS = 'TASK_GATEWAY_ADMIN_AUTH, --auth-file or --admin-auth';
 const FILE_BYTES_MAX = 65_536;
 
-/** Reads where to call and with what. Throws usage errors; no text repeats a secret. */
-export function readTarget(options: GlobalOptions, env: Env): Target {
+/** Returns the gateway to call and its secrets. Throws usage errors; their texts contain no secret. */
+export function readTarget(options: GlobalOptions, env: Environment): Target {
   if (options.auth !== undefined && options.authFile !== undefined) {
     throw createUsageError('Give --auth or --auth-file, not both.');
   }
@@ -69,7 +70,10 @@ export function readTarget(options: GlobalOptions, env: Env): Target {
   };
 }
 
-/** The secrets of a file: `TASK_GATEWAY_AUTH=…` and `TASK_GATEWAY_ADMIN_AUTH=…`, or one line, the gateway secret. */
+/**
+ * Reads a file of secrets. It holds either the gateway secret on one line, or lines `TASK_GATEWAY_AUTH=…` and
+ * `TASK_GATEWAY_ADMIN_AUTH=…`; empty lines and lines that start with `#` are ignored. Throws usage errors.
+ */
 export function readAuthFile(path: string): { auth?: string; adminAuth?: string } {
   const text = decodeText(readBytes(path), '--auth-file');
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
@@ -84,7 +88,7 @@ export function readAuthFile(path: string): { auth?: string; adminAuth?: string 
   const adminAuth = named.get('TASK_GATEWAY_ADMIN_AUTH');
   if (plain.length > 1 || (plain.length > 0 && named.size > 0) || (!auth && !adminAuth)) {
     throw createUsageError(
-      '--auth-file must hold the gateway secret on one line, or lines TASK_GATEWAY_AUTH=… and TASK_GATEWAY_ADMIN_AUTH=….',
+      '--auth-file must hold either the gateway secret on one line, or lines TASK_GATEWAY_AUTH=… and TASK_GATEWAY_ADMIN_AUTH=….',
     );
   }
   return { ...(auth && { auth }), ...(adminAuth && { adminAuth }) };
@@ -99,39 +103,54 @@ function readBytes(path: string): Uint8Array {
   }
 }
 
-/** Connects a command: nothing is sent yet. Throws usage errors for an address or a secret that can't work. */
-export function connect(options: GlobalOptions, env: Env, screen: Screen): Connection {
+/**
+ * Creates the client of a command, and lets the terminal redact the secrets. Sends nothing. Throws usage
+ * errors for an address or a secret that can't work.
+ */
+export function connect(options: GlobalOptions, env: Environment, terminal: Terminal): Connection {
   const target = readTarget(options, env);
   const { url, auth, adminAuth } = target;
-  screen.hide([
+  terminal.redact([
     ...(target.isDefaultAuth ? [] : [auth]),
     ...(adminAuth === undefined ? [] : [adminAuth]),
     ...listHeaderValues(env.TASK_GATEWAY_HEADERS ?? ''),
   ]);
-  const plain: Reach['fetch'] = (request, init) => globalThis.fetch(request, init);
+  const plainFetch: SdkOptions['fetch'] = (request, init) => globalThis.fetch(request, init);
   const fetch = options.debug
-    ? createTracingFetch(plain, (line) => screen.say(screen.err.paint('dim', line)))
-    : plain;
-  const reach: Reach = { baseUrl: url, auth, fetch, logLevel: 'off' };
-  return { ...target, reach, client: createClient({ ...reach, adminAuth, maxRetries: RETRIES_MAX }) };
+    ? createTracingFetch(plainFetch, (line) => terminal.log(terminal.err.paint('dim', line)))
+    : plainFetch;
+  const sdkOptions: SdkOptions = { baseUrl: url, auth, fetch, logLevel: 'off' };
+  const client = createClient({ ...sdkOptions, adminAuth, maxRetries: RETRIES_MAX });
+  return { ...target, sdkOptions, client };
 }
 
-/** Headers sent along with every request may be what opens a door in front of the gateway. */
+/**
+ * The values of extra headers are secrets too: they may be credentials for a proxy in front of the gateway.
+ */
 function listHeaderValues(lines: string): readonly string[] {
   return lines.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
-/** Runs a call that needs the administrator's secret; without it, or with a wrong one, says which one that is. */
-export async function callAsAdmin<Answer>(
+/**
+ * Runs a call that needs the admin secret. Throws a `CommandError` that names it if it is missing or wrong.
+ */
+export async function callAsAdmin<Result>(
   { adminAuth }: Pick<Target, 'adminAuth'>,
-  call: () => Promise<Answer>,
-): Promise<Answer> {
-  if (adminAuth === undefined)
-    throw new CommandError(EXITS.auth, `A listing needs another secret. ${ADMIN_ADVICE}`);
+  call: () => Promise<Result>,
+): Promise<Result> {
+  if (adminAuth === undefined) {
+    throw new CommandError(
+      EXIT_CODES.auth,
+      `This command needs the admin secret. Give it with ${ADMIN_OPTIONS}.`,
+    );
+  }
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof AuthenticationError)) throw error;
-    throw new CommandError(EXITS.auth, `The gateway refuses the administrator’s secret. ${ADMIN_ADVICE}`);
+    throw new CommandError(
+      EXIT_CODES.auth,
+      `The gateway rejects the admin secret. Give the right one with ${ADMIN_OPTIONS}.`,
+    );
   }
 }

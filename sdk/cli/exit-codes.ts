@@ -1,4 +1,4 @@
-/** How the command ends: one exit code per thing a script may want to tell apart, and one line on what to do. */
+/** The exit codes of the command, and which one an error leads to, with a message that says what to do. */
 import {
   AbortError,
   ApiError,
@@ -12,29 +12,31 @@ import {
   ValidationError,
 } from '../errors.ts';
 
-/** The exit codes; the README's table is this one. */
-export const EXITS = {
-  /** Done. */
+/**
+ * All exit codes, one for each failure that a script may want to handle. The README's table lists the same.
+ */
+export const EXIT_CODES = {
+  /** Success. */
   ok: 0,
-  /** Anything that has no code of its own: no answer, a refusal, a fault. */
+  /** A failure without a code of its own, such as a lost connection or an error of the gateway. */
   other: 1,
-  /** The command line or the input is wrong. */
+  /** The command line or its input is wrong. */
   usage: 2,
-  /** The wait is over and the task is not. */
-  waitOver: 3,
+  /** The wait timed out; the task continues. */
+  waitTimeout: 3,
   /** A secret is missing or wrong. */
   auth: 4,
-  /** The task ended as failed. */
+  /** The task failed. */
   taskFailed: 5,
-  /** The task failed because no agent could take it. */
+  /** The task failed because no agent was available. */
   noAgent: 6,
-  /** No such task or agent. */
+  /** The task or agent does not exist. */
   notFound: 7,
   /** Ctrl-C. */
   interrupted: 130,
 } as const;
 
-/** An end that is not a success; the message is what to tell. */
+/** Ends the command with an exit code; the message is written to standard error. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
@@ -45,69 +47,74 @@ export class CommandError extends Error {
   }
 }
 
-/** Something typed or read that can't work. */
+/** Creates the error for arguments or input that can't work. */
 export function createUsageError(message: string): CommandError {
-  return new CommandError(EXITS.usage, message);
+  return new CommandError(EXIT_CODES.usage, message);
 }
 
-export type Ending = { readonly exitCode: number; readonly text: string };
+/** Returns the message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
-const ADVICE_AUTH = 'Give the gateway secret with TASK_GATEWAY_AUTH, --auth-file or --auth.';
+/** How a command failed. */
+export type Failure = { readonly exitCode: number; readonly text: string };
 
-/** The exit code of an error and what to say: what is wrong, then what to do. */
-export function judgeError(error: unknown): Ending {
+const AUTH_ADVICE = 'Give the right one with TASK_GATEWAY_AUTH, --auth-file or --auth.';
+/** What to do when no gateway was reached. */
+export const ADDRESS_ADVICE = 'Start the gateway, or give its address with --url or TASK_GATEWAY_URL.';
+const DOCTOR_ADVICE = 'Run "task-gateway doctor" to find the cause.';
+
+/** Returns the exit code for an error, and a text that says what is wrong and what to do. */
+export function describeError(error: unknown): Failure {
   if (error instanceof CommandError) return { exitCode: error.exitCode, text: error.message };
-  if (error instanceof AbortError) return { exitCode: EXITS.interrupted, text: 'Interrupted.' };
-  if (error instanceof TaskFailedError) return judgeFailure(error);
-  if (error instanceof ApiError) return judgeRefusal(error);
-  if (error instanceof ConnectionError || error instanceof TimeoutError) {
-    return { exitCode: EXITS.other, text: `${speakPlainly(error)} ${adviseOnSilence(error)}` };
+  if (error instanceof AbortError) return { exitCode: EXIT_CODES.interrupted, text: 'Interrupted.' };
+  if (error instanceof TaskFailedError) return describeTaskFailure(error);
+  if (error instanceof ApiError) return describeApiError(error);
+  if (error instanceof TimeoutError) {
+    const text = `The gateway did not respond within ${error.timeoutMs} ms. Try again later. ${DOCTOR_ADVICE}`;
+    return { exitCode: EXIT_CODES.other, text };
   }
-  if (error instanceof TaskGatewayError) return { exitCode: EXITS.usage, text: speakPlainly(error) };
-  return { exitCode: EXITS.other, text: error instanceof Error ? error.message : String(error) };
+  if (error instanceof ConnectionError) {
+    const advice = error.code === 'connection_failed' ? ADDRESS_ADVICE : DOCTOR_ADVICE;
+    return { exitCode: EXIT_CODES.other, text: `${translateMessage(error)} ${advice}` };
+  }
+  if (error instanceof TaskGatewayError) return { exitCode: EXIT_CODES.usage, text: translateMessage(error) };
+  return { exitCode: EXIT_CODES.other, text: messageOf(error) };
 }
 
-function judgeFailure(error: TaskFailedError): Ending {
+function describeTaskFailure(error: TaskFailedError): Failure {
   if (error instanceof NoAgentAvailableError) {
-    const text = `${error.message}. Look for an agent with such a tag that is not full ("task-gateway agent list"), or wait for one with --queue-timeout.`;
-    return { exitCode: EXITS.noAgent, text };
+    const text = `${error.message}. Look for a free agent with a matching tag ("task-gateway agent list"), or let the task wait for one with --queue-timeout.`;
+    return { exitCode: EXIT_CODES.noAgent, text };
   }
-  return { exitCode: EXITS.taskFailed, text: error.message };
+  return { exitCode: EXIT_CODES.taskFailed, text: error.message };
 }
 
-function judgeRefusal(error: ApiError): Ending {
-  const text = speakPlainly(error);
+function describeApiError(error: ApiError): Failure {
+  const text = translateMessage(error);
   if (error instanceof AuthenticationError) {
-    return { exitCode: EXITS.auth, text: `The gateway refuses the secret. ${ADVICE_AUTH}` };
+    return { exitCode: EXIT_CODES.auth, text: `The gateway rejects the gateway secret. ${AUTH_ADVICE}` };
   }
-  if (error instanceof ValidationError) return { exitCode: EXITS.usage, text };
+  if (error instanceof ValidationError) return { exitCode: EXIT_CODES.usage, text };
   if (error instanceof NotFoundError) {
     if (error.code === 'task_not_found' || error.code === 'agent_not_found') {
-      return { exitCode: EXITS.notFound, text: `${text} Check the id and --url.` };
+      return { exitCode: EXIT_CODES.notFound, text: `${text} Check the id and --url.` };
     }
-    return { exitCode: EXITS.other, text: `${text} Is a Task Gateway there? Check --url.` };
+    return { exitCode: EXIT_CODES.other, text: `${text} This may not be a Task Gateway: check --url.` };
   }
   if (error.retryAfterMs !== undefined) {
-    return {
-      exitCode: EXITS.other,
-      text: `${text} Try again in ${Math.ceil(error.retryAfterMs / 1_000)} s.`,
-    };
+    const seconds = Math.ceil(error.retryAfterMs / 1_000);
+    return { exitCode: EXIT_CODES.other, text: `${text} Try again in ${seconds} s.` };
   }
-  return { exitCode: EXITS.other, text };
+  return { exitCode: EXIT_CODES.other, text };
 }
 
-function adviseOnSilence(error: TaskGatewayError): string {
-  return error.code === 'connection_failed'
-    ? 'Start it, or say with --url or TASK_GATEWAY_URL where it is.'
-    : 'See "task-gateway doctor".';
-}
-
-/** The kit's options under the names they have on the command line. */
-function speakPlainly(error: TaskGatewayError): string {
+/** The message as a sentence, with the SDK's option names replaced by those of the command line. */
+function translateMessage(error: TaskGatewayError): string {
   const text = error.message
     .replaceAll(/\bbaseUrl\b/g, '--url')
     .replaceAll(/\badminAuth\b/g, '--admin-auth')
-    .replaceAll(/^auth\b/g, '--auth')
-    .replace(' Raise timeoutMs, or try again later.', ' Try again later.');
+    .replaceAll(/^auth\b/g, '--auth');
   return /[.!?)]$/.test(text) ? text : `${text}.`;
 }

@@ -1,59 +1,72 @@
 /**
- * Ctrl-C, SIGTERM, and the terminal that is closed: the first asks a command to end well, the last one leaves at once.
+ * Handles Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP). The first signal asks the command to stop
+ * in an orderly way; a later one ends the process at once.
+ *
+ *     running ──1st──▶ stopping ──2nd──▶ exit at once
+ *                          └── 2nd, after allowSecond() ──▶ stopping faster ──3rd──▶ exit at once
  */
 
 export type Interrupts = {
-  /** Fires at the first of them. */
+  /** Aborts at the first signal. */
   readonly first: AbortSignal;
-  /** Fires at the second. */
+  /** Aborts at the second signal, if `allowSecond` was called before it. */
   readonly second: AbortSignal;
-  /** Lets the second be heard too: only the third then leaves at once. */
+  /** Lets the command handle the second signal too; the third then ends the process. Idempotent. */
   allowSecond(): void;
-  /** 130 after Ctrl-C, 143 after SIGTERM, 129 after the terminal was closed. */
+  /** The exit code for the latest signal: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP. */
   exitCode(): number;
 };
 
-type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 /** What is needed of `process`. */
-export type SignalSource = { on(signal: Signal, listener: () => void): unknown };
+export type SignalSource = { on(signal: SignalName, listener: () => void): unknown };
 
-const CODES: Readonly<Record<Signal, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /**
- * Listens for the signals that ask the command to end. `leave` is called with the exit code when it must at once. A
- * closed terminal counts where there is one: a listener would undo what `nohup` has set.
+ * Listens for the signals. `exitNow` is called with the exit code when the process must end at once. SIGHUP
+ * is handled only if there is a terminal, because a listener would disable `nohup`.
  */
 export function createInterrupts(
   source: SignalSource,
-  leave: (exitCode: number) => void,
+  exitNow: (exitCode: number) => void,
   { hasTerminal = false }: { readonly hasTerminal?: boolean } = {},
 ): Interrupts {
   const first = new AbortController();
   const second = new AbortController();
-  let times = 0;
-  let patience = 1;
-  let exitCode = CODES.SIGINT;
+  let received = 0;
+  let handledMax = 1;
+  let exitCode = SIGNAL_EXIT_CODES.SIGINT;
 
-  function hear(signal: Signal): void {
-    times += 1;
-    exitCode = CODES[signal];
-    if (times > patience) {
-      leave(exitCode);
+  function handleSignal(signal: SignalName): void {
+    received += 1;
+    exitCode = SIGNAL_EXIT_CODES[signal];
+    if (received > handledMax) {
+      exitNow(exitCode);
       return;
     }
-    (times === 1 ? first : second).abort();
+    (received === 1 ? first : second).abort();
   }
 
-  source.on('SIGINT', () => hear('SIGINT'));
-  source.on('SIGTERM', () => hear('SIGTERM'));
-  if (hasTerminal) source.on('SIGHUP', () => hear('SIGHUP'));
+  source.on('SIGINT', () => handleSignal('SIGINT'));
+  source.on('SIGTERM', () => handleSignal('SIGTERM'));
+  if (hasTerminal) source.on('SIGHUP', () => handleSignal('SIGHUP'));
   return {
     first: first.signal,
     second: second.signal,
     allowSecond() {
-      patience = 2;
+      handledMax = 2;
     },
     exitCode: () => exitCode,
   };
+}
+
+/** Returns a promise that never resolves, and rejects with the created error once the signal is aborted. */
+export function rejectOnAbort(signal: AbortSignal, createError: () => Error): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const fail = (): void => reject(createError());
+    if (signal.aborted) fail();
+    signal.addEventListener('abort', fail, { once: true });
+  });
 }

@@ -1,70 +1,75 @@
-/** The command line as a whole: its options, its commands, and how it ends. */
+/** The whole command line: its options and commands, and how a run of it ends. */
 import { Command, CommanderError, Option } from 'commander';
-import { addAgentList } from './commands/agents.ts';
+import { addAgentExec } from './commands/agent-exec.ts';
+import { addAgentList } from './commands/agent-list.ts';
 import { addCompletionCommands } from './commands/completion.ts';
-import type { Desk } from './commands/context.ts';
+import type { CommandContext } from './commands/context.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addEventsCommand } from './commands/events.ts';
-import { addAgentExec } from './commands/exec.ts';
 import { addRunCommand } from './commands/run.ts';
-import { addTaskCommands } from './commands/tasks.ts';
-import { type GlobalOptions, OUTPUT_FORMATS } from './connection.ts';
-import { EXITS, judgeError } from './exit-codes.ts';
+import { addTaskCommands } from './commands/task.ts';
+import { DEFAULT_URL, type GlobalOptions } from './connection.ts';
+import { describeError, EXIT_CODES } from './exit-codes.ts';
 import { createInterrupts } from './interrupts.ts';
-import { createScreen } from './terminal/terminal.ts';
+import { OUTPUT_FORMATS } from './terminal/outcome.ts';
+import { createTerminal } from './terminal/terminal.ts';
 import { cleanText } from './terminal/width.ts';
 import { VERSION } from './version.ts';
 
 const NAME = 'task-gateway';
 
-const ENVIRONMENT = `
+const HELP = `
 Environment:
-  TASK_GATEWAY_URL         the gateway's address (http://127.0.0.1:8080 without)
-  TASK_GATEWAY_AUTH        the gateway secret
-  TASK_GATEWAY_ADMIN_AUTH  the administrator's secret, for the listings
-  NO_COLOR                 no colours
+  TASK_GATEWAY_URL         address of the gateway (default: ${DEFAULT_URL})
+  TASK_GATEWAY_AUTH        gateway secret
+  TASK_GATEWAY_ADMIN_AUTH  admin secret, needed by "task list" and "agent list"
+  NO_COLOR                 print without colours
 
 Exit codes:
-  0 done   1 other failure   2 wrong usage   3 wait over   4 secret missing or wrong
-  5 task failed   6 no agent could take the task   7 no such task   130 Ctrl-C
+  0 success   1 other failure   2 wrong usage   3 wait timed out   4 secret missing or wrong
+  5 task failed   6 no agent available   7 task not found   130 Ctrl-C
 
 Examples:
   $ ${NAME} doctor
   $ ${NAME} agent exec --tag hello -- jq -r '"Hello, " + .name'
   $ ${NAME} run greet name=Ada --tag hello`;
 
-/** Builds the commands. Nothing is parsed yet. */
-export function createProgram(desk: Desk): Command {
+/** Builds the command line. Parses nothing yet. */
+export function createProgram(context: CommandContext): Command {
+  const { terminal } = context;
   const program = new Command(NAME)
-    .description('Hand tasks to a Task Gateway, follow them, and serve them.')
+    .description('Submit tasks to a Task Gateway, follow them, and run agents.')
     .version(VERSION, '-V, --version', 'print the version')
-    .option('--url <url>', 'where the gateway is')
-    .option('--auth <secret>', 'the gateway secret; other users may see it in the list of processes')
-    .option('--admin-auth <secret>', 'the administrator’s secret; the same holds')
-    .option('--auth-file <file>', 'a file with the secrets: the safe way')
-    .addOption(new Option('-o, --output <format>', 'how to print').choices(OUTPUT_FORMATS))
-    .option('--debug', 'tell every exchange with the gateway, without secrets')
-    .addHelpText('after', ENVIRONMENT)
+    .option('--url <url>', 'address of the gateway')
+    .option('--auth <secret>', 'gateway secret; other users can see it in the process list')
+    .option('--admin-auth <secret>', 'admin secret; other users can see it in the process list')
+    .option('--auth-file <file>', 'read the secrets from this file; the safe way')
+    .addOption(new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS))
+    .option('--debug', 'log each request and response to standard error, without secrets')
+    .addHelpText('after', HELP)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => void desk.screen.print(text),
-      writeErr: (text) => desk.screen.say(text.trimEnd()),
+      writeOut: (text) => void terminal.print(text),
+      writeErr: (text) => terminal.log(text.trimEnd()),
       outputError: (text, write) => write(`${NAME}: ${explainUsage(text)}`),
     })
     .exitOverride();
-  addRunCommand(program, desk);
-  addTaskCommands(program, desk);
-  addEventsCommand(program, desk);
-  const agent = program.command('agent').summary('list agents, make a program one');
-  agent.description('Agents: those that do the work.');
-  addAgentList(agent, desk);
-  addAgentExec(agent, desk);
-  addDoctorCommand(program, desk);
-  addCompletionCommands(program, desk);
+  addRunCommand(program, context);
+  addTaskCommands(program, context);
+  addEventsCommand(program, context);
+  const agent = program.command('agent').summary('list agents, or run a program as an agent');
+  agent.description('Lists agents, or runs a program as an agent.');
+  addAgentList(agent, context);
+  addAgentExec(agent, context);
+  addDoctorCommand(program, context);
+  addCompletionCommands(program, context);
   return program;
 }
 
-/** The parser's words on one line; a value is never repeated, for it may be a secret behind a mistyped name. */
+/**
+ * Puts a message of the parser on one line, without option values: a mistyped option may have a secret as
+ * value.
+ */
 export function explainUsage(text: string): string {
   const line = text
     .replace(/^error: /, '')
@@ -74,37 +79,38 @@ export function explainUsage(text: string): string {
   return `${safe}${/[.)]$/.test(safe) ? '' : '.'} See --help.`;
 }
 
-/** Parses and runs; answers the exit code and has said what there is to say. */
-export async function runProgram(desk: Desk, words: readonly string[]): Promise<number> {
-  const program = createProgram(desk);
+/** Parses the arguments and runs the command. Returns the exit code; errors have been logged by then. */
+export async function runProgram(context: CommandContext, words: readonly string[]): Promise<number> {
+  const { terminal } = context;
+  const program = createProgram(context);
   try {
     await program.parseAsync([...words], { from: 'user' });
-    return EXITS.ok;
+    return EXIT_CODES.ok;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXITS.ok : EXITS.usage;
-    const { exitCode, text } = judgeError(error);
-    desk.screen.say(`${desk.screen.err.paint('red', `${NAME}:`)} ${cleanText(text)}`);
-    if (program.opts<GlobalOptions>().debug && error instanceof Error) desk.screen.say(error.stack ?? '');
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+    const { exitCode, text } = describeError(error);
+    terminal.log(`${terminal.err.paint('red', `${NAME}:`)} ${cleanText(text)}`);
+    if (program.opts<GlobalOptions>().debug && error instanceof Error) terminal.log(error.stack ?? '');
     return exitCode;
   }
 }
 
-/** Runs the command of this process and ends it. */
+/** Runs the command of this process, then exits. */
 export async function main(): Promise<void> {
   const { stdout, stderr, stdin, env } = process;
-  // Whoever read the output has left: there is nobody to tell anything.
+  // The reader of standard output may close it early, as `head` does: that is not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === 'EPIPE' ? EXITS.ok : EXITS.other),
+    process.exit(error.code === 'EPIPE' ? EXIT_CODES.ok : EXIT_CODES.other),
   );
   stderr.on('error', () => undefined);
-  const screen = createScreen(stdout, stderr, env);
-  const leave = (exitCode: number): void => {
-    screen.show('');
+  const terminal = createTerminal(stdout, stderr, env);
+  const exitNow = (exitCode: number): void => {
+    terminal.showStatus('');
     process.exit(exitCode);
   };
-  const interrupts = createInterrupts(process, leave, { hasTerminal: screen.err.isTerminal });
-  const exitCode = await runProgram({ screen, env, stdin, interrupts }, process.argv.slice(2));
-  // What is written is written in order: this comes after all of it.
-  await screen.print('');
+  const interrupts = createInterrupts(process, exitNow, { hasTerminal: terminal.err.isTty });
+  const exitCode = await runProgram({ terminal, env, stdin, interrupts }, process.argv.slice(2));
+  // Writes complete in order, so this one completes after all earlier ones.
+  await terminal.print('');
   process.exit(exitCode);
 }

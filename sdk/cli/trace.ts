@@ -1,23 +1,26 @@
-/** `--debug`: every exchange with the gateway on standard error, without secrets. */
+/** `--debug`: logs every HTTP request to the gateway and its response, without secrets. */
 import type { Fetch } from '../transport.ts';
+import { messageOf } from './exit-codes.ts';
 import { describeBody, describeHeaders } from './terminal/redaction.ts';
 
-/** A `fetch` that tells what it sends and what comes back. Bodies that never end are not read. */
-export function createTracingFetch(fetch: Fetch, say: (line: string) => void): Fetch {
+/**
+ * Wraps a `fetch` so that it logs what it sends and receives. Of the responses, only JSON bodies are read.
+ */
+export function createTracingFetch(fetch: Fetch, log: (line: string) => void): Fetch {
   return async (request, init) => {
     const startMs = Date.now();
-    say(`> ${request.method} ${request.url}`);
-    for (const line of describeHeaders(request.headers)) say(`> ${line}`);
+    log(`> ${request.method} ${request.url}`);
+    for (const line of describeHeaders(request.headers)) log(`> ${line}`);
     const sent = request.body ? await request.clone().text() : '';
-    if (sent) say(`> ${describeBody(sent)}`);
+    if (sent) log(`> ${describeBody(sent)}`);
     try {
       const response = await fetch(request, init);
-      say(`< ${response.status} after ${Date.now() - startMs} ms`);
-      for (const line of describeHeaders(response.headers)) say(`< ${line}`);
-      if (isJson(response)) say(`< ${describeBody(await response.clone().text())}`);
+      log(`< ${response.status} after ${Date.now() - startMs} ms`);
+      for (const line of describeHeaders(response.headers)) log(`< ${line}`);
+      if (isJson(response)) log(`< ${describeBody(await response.clone().text())}`);
       return response;
     } catch (error) {
-      say(`< no answer after ${Date.now() - startMs} ms: ${error instanceof Error ? error.message : error}`);
+      log(`< no response after ${Date.now() - startMs} ms: ${messageOf(error)}`);
       throw error;
     }
   };

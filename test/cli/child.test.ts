@@ -1,9 +1,11 @@
-/** A program run for a task: what it writes, how it ends, and that nothing it started outlives it. */
+/**
+ * Child processes of `agent exec`: their input and output, how they exit, and that none of them is left over.
+ */
 import { describe, expect, test, vi } from 'vitest';
 import { type ChildOptions, canRun, runChild } from '../../sdk/cli/commands/child.ts';
-import { judgeRun } from '../../sdk/cli/commands/exec.ts';
-import { createMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
-import { isAlive } from './is-running.ts';
+import { readResult } from '../../sdk/cli/commands/child-handler.ts';
+import { createProgressMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
+import { isRunning } from './cli-process.ts';
 
 function run(script: string, more: Partial<ChildOptions> = {}) {
   return runChild(['sh', '-c', script], {
@@ -14,78 +16,78 @@ function run(script: string, more: Partial<ChildOptions> = {}) {
 }
 
 describe('a program', () => {
-  test('is given its input, and its output, end and last words are kept', async () => {
-    const end = await run('cat; echo; echo "why not" >&2; exit 3', { input: '{"a":"世界"}' });
-    expect(end).toEqual({
-      ...{ exitCode: 3, signal: null, output: '{"a":"世界"}\n', truncated: false, lastWords: 'why not' },
+  test('receives its input; its output, exit code and last error lines are returned', async () => {
+    const exit = await run('cat; echo; echo "why not" >&2; exit 3', { input: '{"a":"世界"}' });
+    expect(exit).toEqual({
+      ...{ exitCode: 3, signal: null, output: '{"a":"世界"}\n', truncated: false, errorTail: 'why not' },
     });
   });
 
-  test('need not read its input, however large', async () => {
+  test('may exit without reading its input, however large that is', async () => {
     expect(await run('exec true', { input: 'x'.repeat(1_000_000) })).toMatchObject({ exitCode: 0 });
   });
 
-  test('that can’t be started is an error', async () => {
+  test('that can’t be started makes runChild reject', async () => {
     const options = { input: '', env: {}, signal: new AbortController().signal, killAfterMs: 1 };
     const more = { outputBytesMax: 1, onProgress: () => undefined, onErrorText: () => undefined };
     await expect(runChild(['/no/such/program'], { ...options, ...more })).rejects.toThrow('ENOENT');
   });
 
-  test('is kept within its limit of output, whole characters only', async () => {
+  test('has its output cut at the limit, but never inside a character', async () => {
     const { output, truncated } = await run('yes 世 | head -c 100000', { outputBytesMax: 10 });
     expect({ output, truncated }).toEqual({ output: '世\n世\n', truncated: true });
   });
 
-  test('tells its progress on either output, and that is no output', async () => {
+  test('reports progress by markers on either output; the markers are not part of the output', async () => {
     const progress: number[] = [];
-    const end = await run(
+    const exit = await run(
       'echo "::progress 10::"; echo one; echo "::progress 55.5 %::" >&2; echo two >&2; printf "::progress 90::"',
       { onProgress: (percent) => progress.push(percent) },
     );
     expect(progress.toSorted()).toEqual([10, 55.5, 90]);
-    expect(end).toMatchObject({ output: 'one\n', lastWords: 'two' });
+    expect(exit).toMatchObject({ output: 'one\n', errorTail: 'two' });
   });
 
-  test('ends on SIGTERM with all it started', async () => {
-    const stopping = new AbortController();
+  test('and all processes it started end on SIGTERM', async () => {
+    const controller = new AbortController();
     let pid = 0;
-    const ended = run('sleep 1000 & echo $! >&2; wait', {
-      signal: stopping.signal,
+    const exit = run('sleep 1000 & echo $! >&2; wait', {
+      signal: controller.signal,
       onErrorText: (text) => {
         pid = Number(text);
-        stopping.abort();
+        controller.abort();
       },
     });
-    expect(await ended).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+    expect(await exit).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
   });
 
   test('that ignores SIGTERM is killed', async () => {
-    const stopping = new AbortController();
-    const ended = run('trap "" TERM; echo ready >&2; while :; do sleep 0.05; done', {
-      signal: stopping.signal,
-      onErrorText: () => stopping.abort(),
+    const controller = new AbortController();
+    const exit = run('trap "" TERM; echo ready >&2; while :; do sleep 0.05; done', {
+      signal: controller.signal,
+      onErrorText: () => controller.abort(),
     });
-    expect(await ended).toMatchObject({ signal: 'SIGKILL' });
+    expect(await exit).toMatchObject({ signal: 'SIGKILL' });
   });
 
-  test('whose signal has fired before it starts ends at once', async () => {
+  test('whose signal is aborted before it starts ends at once', async () => {
     expect(await run('sleep 1000', { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' });
   });
 
-  test('leaves nobody behind, not those that hold its output nor those that don’t', async () => {
+  test('leaves no process behind, whether that holds its output open or not', async () => {
     let pids: readonly number[] = [];
-    const end = await run('sleep 1000 & a=$!; sleep 1000 >/dev/null 2>&1 & echo $a $! >&2; echo done', {
+    const exit = await run('sleep 1000 & a=$!; sleep 1000 >/dev/null 2>&1 & echo $a $! >&2; echo done', {
       onErrorText: (text) => {
         pids = text.trim().split(' ').map(Number);
       },
     });
-    expect(end).toMatchObject({ exitCode: 0, output: 'done\n' });
+    expect(exit).toMatchObject({ exitCode: 0, output: 'done\n' });
     expect(pids).toHaveLength(2);
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]));
+    await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]));
   });
 
-  test('is looked for on the path', () => {
+  test('is searched in PATH', () => {
     expect(canRun('sh', { PATH: process.env.PATH })).toBe(true);
     expect(canRun('/bin/sh', {})).toBe(true);
     expect(canRun('no-such-program', { PATH: process.env.PATH })).toBe(false);
@@ -94,19 +96,19 @@ describe('a program', () => {
   });
 });
 
-describe('a marker line', () => {
-  /** What passes and what is progress, when the text comes in these pieces. */
-  function filter(...pieces: readonly string[]) {
-    const told: { passed: string; progress: number[] } = { passed: '', progress: [] };
-    const { write, end } = createMarkerFilter({
-      onProgress: (percent) => told.progress.push(percent),
-      pass: (text) => {
-        told.passed += text;
+describe('progress markers are separated from the output', () => {
+  /** Returns the text and the progress that a filter reports if it receives the output in these pieces. */
+  function filterOutput(...pieces: readonly string[]) {
+    const reported: { text: string; progress: number[] } = { text: '', progress: [] };
+    const { write, end } = createProgressMarkerFilter({
+      onProgress: (percent) => reported.progress.push(percent),
+      onText: (text) => {
+        reported.text += text;
       },
     });
     for (const piece of pieces) write(piece);
     end();
-    return told;
+    return reported;
   }
 
   test.each([
@@ -122,31 +124,31 @@ describe('a marker line', () => {
     ],
     [['no break at the end'], 'no break at the end', []],
     [['', '\n\n'], '\n\n', []],
-  ])('%j', (pieces, passed, progress) => {
-    expect(filter(...pieces)).toEqual({ passed, progress });
+  ])('%j', (pieces, text, progress) => {
+    expect(filterOutput(...pieces)).toEqual({ text, progress });
   });
 });
 
-describe('a run becomes a result or a reason', () => {
-  const fine = { exitCode: 0, signal: null, output: '', truncated: false, lastWords: '' };
+describe('an exit becomes the result of the task or the reason of its failure', () => {
+  const success = { exitCode: 0, signal: null, output: '', truncated: false, errorTail: '' };
 
   test.each([
     [{ output: 'text\n' }, 'text', { output: 'text' }],
     [{ output: 'two\n\n' }, 'text', { output: 'two\n' }],
     [{ output: 'te', truncated: true }, 'text', { output: 'te', truncated: true }],
     [{ output: '{"a":1}\n' }, 'json', { a: 1 }],
-  ] as const)('%j as %s is %j', (end, kind, result) => {
-    expect(judgeRun({ ...fine, ...end }, 'prog', kind)).toEqual(result);
+  ] as const)('%j as %s is %j', (exit, kind, result) => {
+    expect(readResult({ ...success, ...exit }, 'prog', kind)).toEqual(result);
   });
 
   test.each([
     [{ exitCode: 2 }, 'text', 'prog ended with exit code 2'],
-    [{ exitCode: 2, lastWords: 'disk full' }, 'text', 'disk full'],
+    [{ exitCode: 2, errorTail: 'disk full' }, 'text', 'disk full'],
     [{ exitCode: null, signal: 'SIGKILL' }, 'text', 'prog was ended by SIGKILL'],
-    [{ output: 'hi' }, 'json', 'prog wrote no JSON'],
-    [{ output: '[1]' }, 'json', 'prog wrote JSON that is no object'],
+    [{ output: 'hi' }, 'json', 'prog did not write usable JSON'],
+    [{ output: '[1]' }, 'json', 'prog wrote JSON that is not an object'],
     [{ output: '{', truncated: true }, 'json', 'more than --output-max'],
-  ] as const)('%j as %s fails: %s', (end, kind, reason) => {
-    expect(() => judgeRun({ ...fine, ...end }, 'prog', kind)).toThrow(reason);
+  ] as const)('%j as %s fails: %s', (exit, kind, reason) => {
+    expect(() => readResult({ ...success, ...exit }, 'prog', kind)).toThrow(reason);
   });
 });

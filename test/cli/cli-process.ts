@@ -1,20 +1,20 @@
-/** The command line as a process of its own, with its own environment and nothing of this one's secrets. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/** Runs the command line as a process, with an environment of its own that contains no secret by default. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { ADMIN_SECRET, type GatewayProcess, SECRET } from '../harness/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 export const MAIN = join(ROOT, 'sdk/cli/main.ts');
-/** What Node has compiled once it need not again: half the time of a command. */
+/** Node compiles the sources once and keeps the code here; that halves the time of a command. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/task-gateway-cli');
-/** No command of these tests takes longer, also on a busy machine. */
-const ENDED_MS = 15_000;
+/** Longer than any command of these tests takes, even on a busy machine. */
+const LOG_TIMEOUT_MS = 15_000;
 
-/** How a command ended and what it wrote. */
-export type Ended = {
+/** How a command exited and what it wrote. */
+export type CommandExit = {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -22,22 +22,22 @@ export type Ended = {
 
 export type CommandOptions = {
   readonly env?: Readonly<Record<string, string>>;
-  /** What it is given on standard input; nothing without. */
+  /** The standard input; empty by default. */
   readonly input?: string | Uint8Array;
 };
 
-export type Running = {
+export type RunningCommand = {
   readonly child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Resolves once it has said that on standard error. */
-  said(words: string | RegExp): Promise<void>;
-  ended(): Promise<Ended>;
-  /** SIGKILL, if it is still there. */
+  /** Resolves once the text is on standard error. */
+  waitForLog(text: string | RegExp): Promise<void>;
+  waitForExit(): Promise<CommandExit>;
+  /** Kills the command with SIGKILL if it still runs. */
   kill(): Promise<void>;
 };
 
-/** The environment in which commands find the gateway and its secrets. */
+/** The environment with which a command finds the gateway and its secrets. */
 export function envFor({ baseUrl }: Pick<GatewayProcess, 'baseUrl'>): Record<string, string> {
   return {
     TASK_GATEWAY_URL: baseUrl,
@@ -47,7 +47,7 @@ export function envFor({ baseUrl }: Pick<GatewayProcess, 'baseUrl'>): Record<str
 }
 
 /** Starts a command. */
-export function startCommand(words: readonly string[], options: CommandOptions = {}): Running {
+export function startCommand(words: readonly string[], options: CommandOptions = {}): RunningCommand {
   const env = {
     PATH: process.env.PATH ?? '',
     LANG: 'C.UTF-8',
@@ -69,15 +69,15 @@ export function startCommand(words: readonly string[], options: CommandOptions =
     child,
     stdout: () => written.stdout,
     stderr: () => written.stderr,
-    async said(words_) {
+    async waitForLog(text) {
       await vi.waitFor(
         () => {
-          if (written.stderr.match(words_) === null) throw new Error(`It said only:\n${written.stderr}`);
+          if (written.stderr.match(text) === null) throw new Error(`Only logged:\n${written.stderr}`);
         },
-        { timeout: ENDED_MS, interval: 20 },
+        { timeout: LOG_TIMEOUT_MS, interval: 20 },
       );
     },
-    async ended() {
+    async waitForExit() {
       await closed;
       return { code: child.exitCode, ...written };
     },
@@ -88,12 +88,12 @@ export function startCommand(words: readonly string[], options: CommandOptions =
   };
 }
 
-/** Runs a command to its end. */
-export function runCommand(words: readonly string[], options?: CommandOptions): Promise<Ended> {
-  return startCommand(words, options).ended();
+/** Runs a command until it exits. */
+export function runCommand(words: readonly string[], options?: CommandOptions): Promise<CommandExit> {
+  return startCommand(words, options).waitForExit();
 }
 
-/** Writes `task-gateway` into a folder, for shells to find. */
+/** Writes a `task-gateway` program into a folder, so that a shell with that folder in its PATH finds it. */
 export function writeLauncher(folder: string): void {
   const path = join(folder, 'task-gateway');
   writeFileSync(
@@ -101,4 +101,24 @@ export function writeLauncher(folder: string): void {
     `#!/bin/sh\nNODE_COMPILE_CACHE='${COMPILE_CACHE}' exec '${process.execPath}' '${MAIN}' "$@"\n`,
   );
   chmodSync(path, 0o755);
+}
+
+/** Whether a process runs. A zombie does not count: in a container, its parent may never collect it. */
+export function isRunning(pid: number): boolean {
+  const state = process.platform === 'linux' ? readProcessState(pid) : askProcessState(pid);
+  return state !== '' && !state.startsWith('Z');
+}
+
+/** In /proc, the state follows the program's name, which is in parentheses and may contain any character. */
+function readProcessState(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2);
+  } catch {
+    return '';
+  }
+}
+
+function askProcessState(pid: number): string {
+  return spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
 }

@@ -1,4 +1,4 @@
-/** Every command against a real gateway, each as a process of its own: what it prints, and its exit code. */
+/** Every command against a real gateway, each as a process: what it prints, and its exit code. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { type CommandOptions, type Ended, envFor, runCommand, startCommand } from './cli-process.ts';
+import { type CommandExit, type CommandOptions, envFor, runCommand, startCommand } from './cli-process.ts';
 
 let gateway: GatewayProcess;
 let agent: Agent;
@@ -18,10 +18,10 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
   gateway = await startGateway();
   env = envFor(gateway);
-  const reach = { baseUrl: gateway.baseUrl, auth: SECRET };
-  client = createClient({ ...reach, adminAuth: ADMIN_SECRET });
+  const options = { baseUrl: gateway.baseUrl, auth: SECRET };
+  client = createClient({ ...options, adminAuth: ADMIN_SECRET });
   agent = createAgent({
-    ...{ ...reach, agentId: '执行者', tags: ['echo'], maxConcurrent: 50 },
+    ...{ ...options, agentId: '执行者', tags: ['echo'], maxConcurrent: 50 },
     handler: ({ payload, task_type }, { signal }) => {
       if (task_type === 'fail') throw new Error('the disk is full');
       if (task_type === 'hang') {
@@ -42,18 +42,18 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function run(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+function run(words: readonly string[], options: CommandOptions = {}): Promise<CommandExit> {
   return runCommand(words, { ...options, env: { ...env, ...options.env } });
 }
 
-/** Hands in a task nobody finishes. */
-async function hang(): Promise<string> {
+/** Submits a task that runs until it is cancelled. */
+async function submitHangingTask(): Promise<string> {
   const { request_id } = await client.submitTask({ task_type: 'hang', task_tags: ['echo'], payload: {} });
   return request_id;
 }
 
 describe('run', () => {
-  test('prints what the agent wrote, from pairs, a file and standard input together', async () => {
+  test('prints the agent’s output, with a payload from pairs, a file and standard input', async () => {
     writeFileSync(join(folder, '文件.json'), '\ufeff{"file":"文件","n":1}');
     const words = ['run', 'echo', 'n:=2', `@${folder}/文件.json`, '-', 'text=两 行', '--tag', 'echo'];
     const { code, stdout, stderr } = await run(words, { input: '\ufeff{"stdin":true}' });
@@ -61,7 +61,7 @@ describe('run', () => {
     expect(JSON.parse(stdout)).toEqual({ file: '文件', n: 2, stdin: true, text: '两 行' });
   });
 
-  test('hands in what the options say', async () => {
+  test('submits what the options describe', async () => {
     const options = [
       '--session',
       '会话',
@@ -82,30 +82,30 @@ describe('run', () => {
     expect(JSON.parse(again.stdout).request_id).toBe(task.request_id);
   });
 
-  test('prints a result that is more than text as JSON', async () => {
+  test('prints a result with more than text as JSON', async () => {
     const { stdout } = await run(['run', 'parts', '-t', 'echo']);
     expect(JSON.parse(stdout)).toEqual({ reply: 'first', output: 'last', parts: [1] });
   });
 
-  test('a task that failed is exit 5 and its reason', async () => {
+  test('a task that failed leads to exit code 5 and prints its reason', async () => {
     const { code, stdout, stderr } = await run(['run', 'fail', '-t', 'echo']);
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
     expect(stderr).toMatch(/^task-gateway: Task \S+ failed: the disk is full\n$/);
   });
 
-  test('a task nobody can take is exit 6, and with -o json the task is printed too', async () => {
-    const { code, stdout, stderr } = await run(['run', 'x', '-t', 'nobody', '-o', 'json']);
+  test('a task without an available agent leads to exit code 6, and -o json prints the task too', async () => {
+    const { code, stdout, stderr } = await run(['run', 'x', '-t', 'no-agent', '-o', 'json']);
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
     expect(stderr).toMatch(/无可用 Agent.*--queue-timeout/);
   });
 
-  test('a task that runs out of its own time is exit 5', async () => {
+  test('a task that exceeds its timeout leads to exit code 5', async () => {
     const { code, stderr } = await run(['run', 'hang', '-t', 'echo', '--timeout', '0.2']);
     expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('timeout') });
   });
 
-  test('a wait that is over is exit 3, and the task goes on', async () => {
+  test('a wait that times out leads to exit code 3, and the task continues', async () => {
     const { code, stderr } = await run(['run', 'hang', '-t', 'echo', '--wait', '0.7']);
     expect(code).toBe(3);
     const [, request_id = ''] = /task wait (\S+)"/.exec(stderr) ?? [];
@@ -113,17 +113,17 @@ describe('run', () => {
     await client.cancelTask(request_id);
   });
 
-  test('Ctrl-C cancels the task and says so: exit 130, SIGTERM 143', async () => {
+  test('Ctrl-C cancels the task and says so, with exit code 130; SIGTERM does the same, with 143', async () => {
     const signals = [['SIGINT', 130] as const, ['SIGTERM', 143] as const];
     await Promise.all(
-      signals.map(async ([signal, exit]) => {
+      signals.map(async ([signal, exitCode]) => {
         const session = `stopped by ${signal}`;
         const running = startCommand(['run', 'hang', '-t', 'echo', '-s', session], { env });
-        const task = await untilRunning(session);
+        const task = await waitForRunningTask(session);
         running.child.kill(signal);
-        const { code, stdout, stderr } = await running.ended();
+        const { code, stdout, stderr } = await running.waitForExit();
         expect({ code, stdout, stderr }).toEqual({
-          ...{ code: exit, stdout: '', stderr: `task-gateway: Cancelled task ${task}.\n` },
+          ...{ code: exitCode, stdout: '', stderr: `task-gateway: Cancelled task ${task}.\n` },
         });
         expect(await client.getTask(task)).toMatchObject({ error_info: 'cancelled by user' });
       }),
@@ -131,24 +131,24 @@ describe('run', () => {
   });
 });
 
-test('Ctrl-C during an outage says that the task may go on: exit 130', async () => {
-  const doomed = await startGateway();
-  const running = startCommand(['run', 'x', '-t', 'nobody', '--queue-timeout', '60'], {
-    env: envFor(doomed),
+test('Ctrl-C during an outage says that the task may continue, with exit code 130', async () => {
+  const killed = await startGateway();
+  const running = startCommand(['run', 'x', '-t', 'no-agent', '--queue-timeout', '60'], {
+    env: envFor(killed),
   });
-  const own = createClient({ baseUrl: doomed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  const own = createClient({ baseUrl: killed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
   await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 15_000 }).toBe(1);
-  await doomed.kill();
+  await killed.kill();
   running.child.kill('SIGINT');
-  const { code, stderr } = await running.ended();
+  const { code, stderr } = await running.waitForExit();
   expect(code).toBe(130);
   expect(stderr).toMatch(
-    /could not be told: task \S+ may go on\. Cancel it with "task-gateway task cancel \S+"/,
+    /did not confirm the cancellation: task \S+ may continue\. Cancel it with "task-gateway task cancel \S+"/,
   );
 });
 
-/** The task of a session, once an agent has it. */
-async function untilRunning(session: string): Promise<string> {
+/** Returns the id of the session's task once an agent runs it. */
+async function waitForRunningTask(session: string): Promise<string> {
   return expect
     .poll(async () => (await client.listTasks({ session, status: 'running' })).tasks[0]?.request_id, {
       timeout: 15_000,
@@ -158,7 +158,7 @@ async function untilRunning(session: string): Promise<string> {
 }
 
 describe('task', () => {
-  test('submit prints the id, and wait and get show what became of it', async () => {
+  test('submit prints the id, wait prints the result, and get shows the task', async () => {
     const submitted = await run(['task', 'submit', 'echo', 'a=世界', '-t', 'echo']);
     const id = submitted.stdout.trim();
     expect(submitted).toMatchObject({ code: 0, stderr: '' });
@@ -172,16 +172,16 @@ describe('task', () => {
     expect(table.stdout).toMatch(/^request_id {6}\S+\nstatus {10}success\n[\s\S]*agent_id {8}执行者\n/);
   });
 
-  test('cancel ends a task once; wait then exits 5', async () => {
-    const id = await hang();
+  test('cancel works once; wait then leads to exit code 5', async () => {
+    const id = await submitHangingTask();
     expect(await run(['task', 'cancel', id])).toMatchObject({ code: 0, stdout: `Cancelled task ${id}.\n` });
     const [again, waited] = await Promise.all([run(['task', 'cancel', id]), run(['task', 'wait', id])]);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('has ended already') });
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("can't be cancelled") });
     expect(waited).toMatchObject({ code: 5, stderr: expect.stringContaining('cancelled by user') });
   });
 
-  test('wait --for is exit 3 when it is over, at once for 0', async () => {
-    const id = await hang();
+  test('wait --for leads to exit code 3 after that time, at once for 0', async () => {
+    const id = await submitHangingTask();
     const [short, none] = await Promise.all([
       run(['task', 'wait', id, '--for', '0.3']),
       run(['task', 'wait', id, '--for', '0']),
@@ -191,7 +191,7 @@ describe('task', () => {
     await client.cancelTask(id);
   });
 
-  test('an unknown task is exit 7 for each of them', async () => {
+  test('an unknown task leads to exit code 7 for get, wait and cancel', async () => {
     const all = await Promise.all(
       ['get', 'wait', 'cancel'].map((verb) => run(['task', verb, 'no-such-task'])),
     );
@@ -201,11 +201,16 @@ describe('task', () => {
     }
   });
 
-  test('list shows the newest first, filtered, through as many pages as it takes', async () => {
+  test('list prints filtered tasks, newest first, over several pages', async () => {
     const session = 'many';
     const tasks = await Promise.all(
       Array.from({ length: 120 }, () =>
-        client.submitTask({ task_type: '很多', task_tags: ['nobody'], payload: {}, cli_session_id: session }),
+        client.submitTask({
+          task_type: '很多',
+          task_tags: ['no-agent'],
+          payload: {},
+          cli_session_id: session,
+        }),
       ),
     );
     const [lines, json, table, none] = await Promise.all([
@@ -224,7 +229,7 @@ describe('task', () => {
         '-o',
         'json',
       ]),
-      run(['task', 'list', '--tag', 'nobody', '-n', '2']),
+      run(['task', 'list', '--tag', 'no-agent', '-n', '2']),
       run(['task', 'list', '--agent', 'no-such-agent']),
     ]);
     const ids = lines.stdout
@@ -236,19 +241,19 @@ describe('task', () => {
     expect(JSON.parse(json.stdout)).toHaveLength(3);
     const [head = '', first = ''] = table.stdout.split('\n');
     expect(head).toMatch(/^REQUEST ID +STATUS +% +TYPE +TAGS +AGENT +CREATED +ERROR$/);
-    expect(first).toMatch(/^\S{36} {2}failed {2}0 {2}很多 {2}nobody {2}– {6}\S+Z {2}无可用 Agent$/);
+    expect(first).toMatch(/^\S{36} {2}failed {2}0 {2}很多 {2}no-agent {2}– {6}\S+Z {2}无可用 Agent$/);
     expect(none).toEqual({ code: 0, stdout: '', stderr: 'No task matches.\n' });
   });
 });
 
 describe('events', () => {
-  test('prints the stored events, those that come, and goes on behind a cursor', async () => {
+  test('prints stored and new events, and continues after a cursor', async () => {
     const submission = { task_type: 'echo', task_tags: ['echo'], payload: { n: '一' }, cli_session_id: '流' };
     const first = await client.runTask(submission);
     const following = startCommand(['events', '流', '--count', '2'], { env });
     await expect.poll(() => following.stdout(), { timeout: 15_000 }).toContain('\n');
     const second = await client.runTask(submission);
-    const { code, stdout, stderr } = await following.ended();
+    const { code, stdout, stderr } = await following.waitForExit();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const events = stdout
       .trimEnd()
@@ -267,20 +272,20 @@ describe('events', () => {
     expect(JSON.parse(after.stdout)).toEqual(events[1]);
   });
 
-  test('ends quietly when nobody reads any more, and on Ctrl-C with exit 130', async () => {
+  test('ends quietly when its reader is gone, and on Ctrl-C with exit code 130', async () => {
     const session = '断';
     const submission = { task_type: 'echo', task_tags: ['echo'], payload: {}, cli_session_id: session };
     await client.runTask(submission);
     const cut = startCommand(['events', session], { env });
     const interrupted = startCommand(['events', session], { env });
-    for (const one of [cut, interrupted]) {
-      await expect.poll(() => one.stdout(), { timeout: 15_000 }).toContain('\n');
+    for (const command of [cut, interrupted]) {
+      await expect.poll(() => command.stdout(), { timeout: 15_000 }).toContain('\n');
     }
     cut.child.stdout?.destroy();
     interrupted.child.kill('SIGINT');
     await client.runTask(submission);
-    expect(await cut.ended()).toMatchObject({ code: 0, stderr: '' });
-    expect(await interrupted.ended()).toMatchObject({
+    expect(await cut.waitForExit()).toMatchObject({ code: 0, stderr: '' });
+    expect(await interrupted.waitForExit()).toMatchObject({
       code: 130,
       stderr: expect.stringContaining('--after '),
     });
@@ -288,7 +293,7 @@ describe('events', () => {
 });
 
 describe('agent list', () => {
-  test('shows who is there', async () => {
+  test('prints the agents as a table, as JSON and as JSON lines', async () => {
     const [table, json, lines] = await Promise.all([
       run(['agent', 'list']),
       run(['agent', 'list', '-o', 'json']),

@@ -1,4 +1,4 @@
-/** The completion scripts, loaded by the real shells. */
+/** The completion scripts, loaded into real shells. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ function isInstalled(shell: string): boolean {
   return spawnSync(shell, ['-c', 'true']).error === undefined;
 }
 
-/** What bash would offer for the line, by the function it would call. */
+/** Calls the completion function as bash does, and returns what it offers. */
 function completeInBash(...words: readonly string[]): readonly string[] {
   const quoted = words.map((word) => `'${word}'`).join(' ');
   const script = `. "${folder}/script.bash"
@@ -50,7 +50,7 @@ describe('bash', () => {
     expect(completeInBash('task', 'list', '--status', 'r')).toEqual(['running']);
   });
 
-  test('offers files where only the user knows', () => {
+  test('offers files where any value is possible', () => {
     expect(completeInBash('--auth-file', '')).toEqual(['']);
     const text = execFileSync(
       'bash',
@@ -62,8 +62,8 @@ describe('bash', () => {
 });
 
 describe('zsh and fish', () => {
-  test('zsh reads the script and its function finds what may follow', () => {
-    if (!isInstalled('zsh')) return void console.warn('NO ZSH ON THIS MACHINE: its completion was not tried');
+  test('zsh loads the script, and its function finds what may follow', () => {
+    if (!isInstalled('zsh')) return void console.warn('zsh is not installed: its completion was not tested');
     const script = `autoload -U compinit && compinit -u -d ${folder}/dump
       . ${folder}/script.zsh
       _describe() { print -l -- "\${(@P)2}" }
@@ -73,12 +73,12 @@ describe('zsh and fish', () => {
       words=(task-gateway --auth-file '') CURRENT=3 _task_gateway
       print -- $_comps[task-gateway]`;
     const text = execFileSync('zsh', ['-f', '-c', script], { env, encoding: 'utf8' });
-    expect(text).toMatch(/^running:\nsubmit:hand in a task[\s\S]*\nFILES\n_task_gateway\n$/);
+    expect(text).toMatch(/^running:\nsubmit:submit a task[\s\S]*\nFILES\n_task_gateway\n$/);
   });
 
-  test('fish completes with it', () => {
+  test('fish completes with the script', () => {
     if (!isInstalled('fish'))
-      return void console.warn('NO FISH ON THIS MACHINE: its completion was not tried');
+      return void console.warn('fish is not installed: its completion was not tested');
     const script = `source ${folder}/script.fish
       complete -C 'task-gateway task '
       complete -C 'task-gateway task list --status r'`;

@@ -1,12 +1,11 @@
-/** Which gateway and which secrets: options before the file before the environment; and no secret is ever shown. */
+/** Where the gateway's address and the secrets come from, and that no secret is ever written. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { parseListen } from '../../sdk/cli/commands/exec.ts';
 import { DEFAULT_AUTH, readTarget } from '../../sdk/cli/connection.ts';
 import { describeBody, redactSecrets } from '../../sdk/cli/terminal/redaction.ts';
-import { createScreen } from '../../sdk/cli/terminal/terminal.ts';
+import { createTerminal } from '../../sdk/cli/terminal/terminal.ts';
 import { createTracingFetch } from '../../sdk/cli/trace.ts';
 import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
 
@@ -26,7 +25,7 @@ describe('the target', () => {
     TASK_GATEWAY_ADMIN_AUTH: 'env-admin',
   };
 
-  test('comes from the environment, and an option beats it', () => {
+  test('comes from the environment, but options have priority', () => {
     expect(readTarget({}, env)).toEqual({
       ...{ url: 'http://env:1', auth: 'env-secret', adminAuth: 'env-admin', isDefaultAuth: false },
     });
@@ -35,7 +34,7 @@ describe('the target', () => {
     });
   });
 
-  test('without anything it is a gateway on this machine that was given no secret', () => {
+  test('is by default a gateway on this machine that was started without a secret', () => {
     const nothing = { TASK_GATEWAY_URL: '', TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
     for (const empty of [{}, nothing]) {
       expect(readTarget({}, empty)).toEqual({
@@ -47,45 +46,29 @@ describe('the target', () => {
 
   test.each([
     ['file-secret\n', { auth: 'file-secret', adminAuth: 'env-admin' }],
-    ['\ufeff# ours\r\nfile-secret\r\n', { auth: 'file-secret', adminAuth: 'env-admin' }],
+    ['\ufeff# a comment\r\nfile-secret\r\n', { auth: 'file-secret', adminAuth: 'env-admin' }],
     [
       'TASK_GATEWAY_AUTH=file=secret\nTASK_GATEWAY_ADMIN_AUTH = file-admin',
       { auth: 'file=secret', adminAuth: 'file-admin' },
     ],
     ['TASK_GATEWAY_ADMIN_AUTH=file-admin', { auth: 'env-secret', adminAuth: 'file-admin' }],
-  ])('a file with %j beats the environment', (content, secrets) => {
+  ])('a file with %j has priority over the environment', (content, secrets) => {
     expect(readTarget({ authFile: fileWith(content) }, env)).toMatchObject(secrets);
   });
 
   test.each([
     [{ auth: 'top-secret', authFile: 'x' }, '--auth or --auth-file, not both'],
     [{ authFile: '/nowhere/at/all' }, 'ENOENT'],
-    [{ authFile: fileWith('') }, 'must hold the gateway secret'],
-    [{ authFile: fileWith('top-secret\nanother') }, 'must hold the gateway secret'],
+    [{ authFile: fileWith('') }, 'must hold either the gateway secret'],
+    [{ authFile: fileWith('top-secret\nanother') }, 'must hold either the gateway secret'],
     [{ authFile: fileWith(Buffer.from('\ufefftop-secret', 'utf16le')) }, 'UTF-16'],
-  ])('%j is refused without repeating a secret', (options, words) => {
+  ])('%j is refused, and no secret is in the message', (options, words) => {
     expect(() => readTarget(options, env)).toThrow(words);
     expect(() => readTarget(options, env)).not.toThrow('top-secret');
   });
 });
 
-test.each([
-  ['127.0.0.1:9000', { host: '127.0.0.1', port: 9000 }],
-  [':9000', { port: 9000 }],
-  ['[::1]:0', { host: '::1', port: 0 }],
-  ['host.example:80/tasks/in', { host: 'host.example', port: 80, path: '/tasks/in' }],
-])('--listen %s is understood', (text, listen) => {
-  expect(parseListen(text)).toEqual(listen);
-});
-
-test.each(['9000', 'host', 'host:', 'host:70000', '::1:80', 'http://x:80'])(
-  '--listen %s is refused',
-  (text) => {
-    expect(() => parseListen(text)).toThrow('give HOST:PORT');
-  },
-);
-
-/** A stream that keeps what is written to it. */
+/** A stream that collects what is written to it. */
 function createStream(isTTY: boolean) {
   const written: string[] = [];
   return {
@@ -98,13 +81,13 @@ function createStream(isTTY: boolean) {
   };
 }
 
-describe('the screen', () => {
-  test('strikes secrets out of all it says, in every form they can take', () => {
+describe('the terminal', () => {
+  test('redacts secrets on standard error: plain, in JSON and in URLs', () => {
     const stderr = createStream(true);
-    const screen = createScreen(createStream(false), stderr, {});
-    screen.hide(['a "secret"/one', 'abc']);
-    screen.say('plain a "secret"/one json a \\"secret\\"/one url a%20%22secret%22%2Fone abc');
-    screen.show('moving a "secret"/one');
+    const terminal = createTerminal(createStream(false), stderr, {});
+    terminal.redact(['a "secret"/one', 'abc']);
+    terminal.log('plain a "secret"/one json a \\"secret\\"/one url a%20%22secret%22%2Fone abc');
+    terminal.showStatus('moving a "secret"/one');
     expect(stderr.written.join('')).not.toContain('secret');
     expect(redactSecrets('too short to tell: abc', ['abc'])).toContain('abc');
   });
@@ -115,27 +98,27 @@ describe('the screen', () => {
     [true, { NO_COLOR: '1' }, false],
     [true, { NO_COLOR: '' }, true],
     [true, { TERM: 'dumb' }, false],
-  ])('terminal %s with %j is coloured: %s', (isTTY, env, coloured) => {
-    const { out } = createScreen(createStream(isTTY), createStream(isTTY), env);
-    expect(out.paint('red', 'x') !== 'x').toBe(coloured);
+  ])('isTTY %s with %j has colours: %s', (isTTY, env, hasColours) => {
+    const { out } = createTerminal(createStream(isTTY), createStream(isTTY), env);
+    expect(out.paint('red', 'x') !== 'x').toBe(hasColours);
   });
 
-  test('moves lines on a terminal alone', () => {
+  test('shows the status line only if standard error is a terminal', () => {
     const stderr = createStream(false);
-    const screen = createScreen(createStream(false), stderr, {});
-    screen.show('spinning');
-    screen.show('');
+    const terminal = createTerminal(createStream(false), stderr, {});
+    terminal.showStatus('spinning');
+    terminal.showStatus('');
     expect(stderr.written).toEqual([]);
   });
 });
 
 describe('--debug', () => {
-  test('tells requests and answers without the secrets in them', async () => {
+  test('logs requests and responses without secrets', async () => {
     const lines: string[] = [];
-    const answer = () =>
+    const respond = () =>
       new Response('{"detail":"fine"}', { headers: { 'content-type': 'application/problem+json' } });
     const fetch = createTracingFetch(
-      async () => answer(),
+      async () => respond(),
       (line) => lines.push(line),
     );
     const response = await fetch(
@@ -152,7 +135,7 @@ describe('--debug', () => {
     expect(lines.at(-1)).toBe('< {"detail":"fine"}');
   });
 
-  test('tells that no answer came, and leaves streams unread', async () => {
+  test('logs that there was no response, and does not read streams', async () => {
     const lines: string[] = [];
     const failing = createTracingFetch(
       async () => {
@@ -161,7 +144,7 @@ describe('--debug', () => {
       (line) => lines.push(line),
     );
     await expect(failing(new Request('http://gateway'))).rejects.toThrow('refused');
-    expect(lines.at(-1)).toMatch(/^< no answer after \d+ ms: refused$/);
+    expect(lines.at(-1)).toMatch(/^< no response after \d+ ms: refused$/);
     const endless = new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } });
     const streaming = createTracingFetch(
       async () => endless,
@@ -170,7 +153,7 @@ describe('--debug', () => {
     expect(await streaming(new Request('http://gateway'))).toBe(endless);
   });
 
-  test('cuts long bodies and shows broken ones as they are', () => {
+  test('cuts long bodies, and logs broken JSON as it is', () => {
     expect(describeBody(`"${'x'.repeat(5_000)}"`)).toMatch(/^"x+… \(5002 characters\)$/);
     expect(describeBody('{"auth":\n')).toBe('{"auth": ');
   });

@@ -1,4 +1,7 @@
-/** What the command line says when something is wrong, against a real gateway: secrets, usage, and `doctor`. */
+/**
+ * What commands report when something is wrong, against a real gateway: secrets, usage, outages, and
+ * `doctor`.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -10,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { type CommandOptions, type Ended, envFor, runCommand, writeLauncher } from './cli-process.ts';
+import { type CommandExit, type CommandOptions, envFor, runCommand, writeLauncher } from './cli-process.ts';
 
 let gateway: GatewayProcess;
 let agent: Agent;
@@ -34,13 +37,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function run(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+function run(words: readonly string[], options: CommandOptions = {}): Promise<CommandExit> {
   return runCommand(words, { ...options, env: { ...env, ...options.env } });
 }
 
 describe('secrets', () => {
-  test('a wrong one is exit 4, and is not repeated, not even with --debug', async () => {
-    const wrong = 'a-wrong-secret-nobody-may-see';
+  test('a wrong secret leads to exit code 4 and is never written, not even with --debug', async () => {
+    const wrong = 'a-wrong-secret-not-to-be-shown';
     const all = await Promise.all([
       run(['task', 'get', 'x', '--auth', wrong, '--debug']),
       run(['task', 'submit', 'x', '-t', 'y', '--auth', wrong, '--debug']),
@@ -57,7 +60,7 @@ describe('secrets', () => {
     expect(all[0]?.stderr).toContain('> GET http://');
   });
 
-  test('those of a file are taken', async () => {
+  test('the secrets of --auth-file are used', async () => {
     const path = join(folder, 'secrets');
     writeFileSync(path, `TASK_GATEWAY_AUTH=${SECRET}\nTASK_GATEWAY_ADMIN_AUTH=${ADMIN_SECRET}\n`);
     const bare = { TASK_GATEWAY_AUTH: '', TASK_GATEWAY_ADMIN_AUTH: '' };
@@ -65,7 +68,7 @@ describe('secrets', () => {
   });
 });
 
-test('wrong usage is exit 2 and one line on standard error, found here or by the gateway', async () => {
+test('wrong usage leads to exit code 2 and one line on standard error, whether the command or the gateway finds it', async () => {
   const [here, there, session] = await Promise.all([
     run(['run', 'x', '--tagg=y']),
     run(['run', 'x', '-t', '']),
@@ -77,7 +80,7 @@ test('wrong usage is exit 2 and one line on standard error, found here or by the
   expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining('cli_session_id') });
 });
 
-test('help and version go to standard output: exit 0', async () => {
+test('--help and --version write to standard output, with exit code 0', async () => {
   const [help, version, inner] = await Promise.all([
     run(['--help']),
     run(['--version']),
@@ -89,22 +92,24 @@ test('help and version go to standard output: exit 0', async () => {
 });
 
 describe('doctor', () => {
-  test('finds all well, line by line', async () => {
+  test('prints a line for every check that succeeds', async () => {
     const { code, stdout, stderr } = await run(['doctor']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^✓ http:\S+ answers and is ready \(\d+ ms\)\.$/),
-      '✓ The gateway speaks version 1.0.0, this command 1.0.0.',
+      expect.stringMatching(/^✓ The gateway at http:\S+ is ready \(\d+ ms\)\.$/),
+      '✓ The gateway has version 1.0.0, this command has version 1.0.0.',
       '✓ The gateway secret is right.',
-      '✓ The administrator’s secret is right.',
+      '✓ The admin secret is right.',
       '✓ 1 agent is registered, 1 can take a task now.',
       '✓ The clocks of the gateway and of this machine agree.',
-      expect.stringMatching(/^✓ A task went to an agent and its event came back by the stream \(\d+ ms\)\.$/),
+      expect.stringMatching(
+        /^✓ A task went to an agent, and its event came back on the stream \(\d+ ms\)\.$/,
+      ),
     ]);
     expect((await client.listAgents()).total).toBe(1);
   });
 
-  test('says which secret is wrong or missing, and what to do: exit 4', async () => {
+  test('says which secret is wrong or missing and what to do, with exit code 4', async () => {
     const [wrong, missing] = await Promise.all([
       run(['doctor', '-o', 'json'], {
         env: { TASK_GATEWAY_AUTH: 'wrong-one', TASK_GATEWAY_ADMIN_AUTH: 'wrong-two' },
@@ -125,38 +130,42 @@ describe('doctor', () => {
     ]);
     expect(missing.code).toBe(4);
     expect(missing.stdout).toMatch(
-      /✗ No secret was given, and the default one is wrong\. Set TASK_GATEWAY_AUTH/,
+      /✗ No gateway secret was given, and the default one is wrong\. Set TASK_GATEWAY_AUTH/,
     );
-    expect(missing.stdout).toMatch(/– No administrator’s secret was given/);
+    expect(missing.stdout).toMatch(/– No admin secret was given/);
   });
 
-  test('says that nothing, or somebody else, answers: exit 1', async () => {
-    const stranger = createServer((_request, response) => response.end('hello'));
-    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-    const { port } = stranger.address() as AddressInfo;
-    const [nothing, somebody] = await Promise.all([
+  test('says that there is no server or another server, with exit code 1', async () => {
+    const otherServer = createServer((_request, response) => response.end('hello'));
+    await new Promise<void>((resolve) => otherServer.listen(0, '127.0.0.1', resolve));
+    const { port } = otherServer.address() as AddressInfo;
+    const [nothing, other] = await Promise.all([
       run(['doctor', '--url', 'http://127.0.0.1:1']),
       run(['doctor', '-o', 'jsonl', '--url', `http://127.0.0.1:${port}`]),
     ]);
-    stranger.close();
-    expect(nothing).toMatchObject({ code: 1, stdout: expect.stringMatching(/^✗ Nothing answers .*--url/) });
-    expect(somebody.code).toBe(1);
-    expect(JSON.parse(somebody.stdout)).toMatchObject({ check: 'gateway', state: 'wrong' });
+    otherServer.close();
+    expect(nothing).toMatchObject({ code: 1, stdout: expect.stringMatching(/^✗ No response from .*--url/) });
+    expect(other.code).toBe(1);
+    expect(JSON.parse(other.stdout)).toMatchObject({ check: 'gateway', state: 'wrong' });
   });
 });
 
-test('a gateway that is away is exit 1 and says what to do', async () => {
+test('a command without a reachable gateway says what to do, with exit code 1', async () => {
   const { code, stderr } = await run(['task', 'get', 'x', '--url', 'http://127.0.0.1:1']);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^task-gateway: No answer .*Start it, or say with --url or TASK_GATEWAY_URL where it is\.\n$/,
+    /^task-gateway: No response .*Start the gateway, or give its address with --url or TASK_GATEWAY_URL\.\n$/,
   );
 });
 
-test('a reader that leaves early is no failure, and the kit’s log is kept off standard output', async () => {
+test('a reader that closes standard output early is not a failure, and the SDK’s log is kept off standard output', async () => {
   writeLauncher(folder);
   for (let count = 0; count < 40; count += 1) {
-    await client.submitTask({ task_type: 'x', task_tags: ['nobody'], payload: { text: 'x'.repeat(4_000) } });
+    await client.submitTask({
+      task_type: 'x',
+      task_tags: ['no-agent'],
+      payload: { text: 'x'.repeat(4_000) },
+    });
   }
   const script = `task-gateway task list -n 40 -o jsonl | head -1 | cut -c 1-15; echo "\${PIPESTATUS[*]}"`;
   const logged = { ...env, TASK_GATEWAY_LOG: 'debug', PATH: `${folder}:${process.env.PATH}` };

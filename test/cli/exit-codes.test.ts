@@ -1,7 +1,6 @@
-/** Every way a command can end, as the exit code and the one line it is told with. */
+/** The exit code and the message of every way a command can fail. */
 import { describe, expect, test } from 'vitest';
-import { judgeClock, judgeVersion } from '../../sdk/cli/commands/checks.ts';
-import { CommandError, judgeError } from '../../sdk/cli/exit-codes.ts';
+import { CommandError, describeError } from '../../sdk/cli/exit-codes.ts';
 import { explainUsage } from '../../sdk/cli/program.ts';
 import type { Task } from '../../sdk/contract.ts';
 import {
@@ -18,7 +17,7 @@ const task: Task = {
   ...{ cli_session_id: '', create_time: 1, timeout: 1, progress: 0, result: null, error_info: 'boom' },
 };
 
-function refusal(status: number, code: string, more: object = {}) {
+function apiError(status: number, code: string, more: object = {}) {
   const problem = { type: 'x', title: 'A title', status, detail: 'A detail.', code, ...more };
   return createApiError({ status, problem: problem as never, headers: new Headers(), attempts: 1 });
 }
@@ -35,32 +34,32 @@ describe('an error becomes an exit code and one line', () => {
       6,
       /无可用 Agent.*agent list.*--queue-timeout/,
     ],
-    [refusal(401, 'unauthorized'), 4, /TASK_GATEWAY_AUTH, --auth-file or --auth/],
+    [apiError(401, 'unauthorized'), 4, /TASK_GATEWAY_AUTH, --auth-file or --auth/],
     [
-      refusal(422, 'validation_failed', { errors: [{ pointer: '/timeout', detail: 'must be > 0' }] }),
+      apiError(422, 'validation_failed', { errors: [{ pointer: '/timeout', detail: 'must be > 0' }] }),
       2,
       /\/timeout must/,
     ],
-    [refusal(404, 'task_not_found'), 7, /A detail\. Check the id and --url/],
-    [refusal(404, 'agent_not_found'), 7, /A detail\./],
-    [refusal(404, 'route_not_found'), 1, /Is a Task Gateway there\? Check --url/],
-    [refusal(400, 'task_terminal'), 1, /A detail/],
-    [refusal(413, 'payload_too_large'), 1, /A detail/],
-    [refusal(500, 'internal'), 1, /A detail/],
+    [apiError(404, 'task_not_found'), 7, /A detail\. Check the id and --url/],
+    [apiError(404, 'agent_not_found'), 7, /A detail\./],
+    [apiError(404, 'route_not_found'), 1, /may not be a Task Gateway: check --url/],
+    [apiError(400, 'task_terminal'), 1, /A detail/],
+    [apiError(413, 'payload_too_large'), 1, /A detail/],
+    [apiError(500, 'internal'), 1, /A detail/],
     [
       createApiError({ status: 503, retryAfterMs: 1_500, headers: new Headers(), attempts: 3 }),
       1,
       /503.*Try again in 2 s/,
     ],
     [
-      new ConnectionError('connection_failed', 'No answer from the gateway.'),
+      new ConnectionError('connection_failed', 'No response from the gateway.'),
       1,
-      /No answer.*TASK_GATEWAY_URL/,
+      /No response.*Start the gateway.*TASK_GATEWAY_URL/,
     ],
     [
       new ConnectionError('redirected', 'Set baseUrl right.'),
       1,
-      /^Set --url right\. See "task-gateway doctor"/,
+      /^Set --url right\. Run "task-gateway doctor"/,
     ],
     [new TimeoutError(30), 1, /within 30 ms.*doctor/],
     [new InvalidOptionError('baseUrl must be an http(s) address.'), 2, /^--url must be/],
@@ -68,40 +67,17 @@ describe('an error becomes an exit code and one line', () => {
     [new Error('something'), 1, /^something$/],
     ['a text', 1, /^a text$/],
   ])('%s', (error, exitCode, text) => {
-    const ending = judgeError(error);
-    expect(ending).toEqual({ exitCode, text: expect.stringMatching(text) });
-    expect(ending.text).not.toContain('\n');
+    const failure = describeError(error);
+    expect(failure).toEqual({ exitCode, text: expect.stringMatching(text) });
+    expect(failure.text).not.toContain('\n');
   });
 
-  test('the parser’s words take one line and repeat no value', () => {
+  test('a message of the parser is put on one line, without option values', () => {
     expect(explainUsage("error: unknown option '--auht=my-secret'\n(Did you mean --auth?)\n")).toBe(
       "unknown option '--auht=…' (Did you mean --auth?) See --help.",
     );
     expect(explainUsage("error: missing required argument 'type'\n")).toBe(
       "missing required argument 'type'. See --help.",
     );
-  });
-});
-
-describe('what the doctor judges', () => {
-  test('clocks may differ a little, to either side', () => {
-    expect(judgeClock(1_000, 999_000, 1_001_000).state).toBe('right');
-    expect(judgeClock(1_000, 1_004_000, 1_004_100).state).toBe('right');
-    expect(judgeClock(1_000, 1_060_000, 1_060_100)).toMatchObject({
-      state: 'wrong',
-      text: expect.stringContaining('60 s behind'),
-    });
-    expect(judgeClock(1_060, 999_000, 1_000_000)).toMatchObject({
-      state: 'wrong',
-      text: expect.stringContaining('60 s ahead of'),
-    });
-  });
-
-  test('versions go together within a major one', () => {
-    expect(judgeVersion('1.9.3', '1.0.0').state).toBe('right');
-    expect(judgeVersion('2.0.0', '1.0.0')).toMatchObject({
-      state: 'wrong',
-      advice: expect.stringContaining('of version 2.'),
-    });
   });
 });

@@ -1,7 +1,7 @@
-/** A payload as it is typed: pairs, files, standard input, and every way to get it wrong. */
+/** Payloads from arguments, files and standard input, and the usage errors for wrong ones. */
 import { describe, expect, test } from 'vitest';
 import { readPayload } from '../../sdk/cli/commands/payload.ts';
-import { decodeText } from '../../sdk/cli/encoding.ts';
+import { decodeText } from '../../sdk/cli/decoding.ts';
 
 const files: Readonly<Record<string, Uint8Array>> = {
   'plain.json': Buffer.from('{"name":"世界","n":1}'),
@@ -22,7 +22,7 @@ function read(parts: readonly string[], stdin = '{"from":"stdin"}'): Promise<Rec
     async readFile(path) {
       const bytes = files[path];
       if (bytes) return bytes;
-      throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+      throw Object.assign(new Error('missing'), { code: 'ENOENT' });
     },
     readStdin: async () => Buffer.from(stdin),
   });
@@ -52,7 +52,7 @@ describe('a payload', () => {
     expect(await read(parts)).toEqual(payload);
   });
 
-  test('keeps a key that means something to JavaScript', async () => {
+  test('keeps keys that are special in JavaScript', async () => {
     expect(JSON.stringify(await read(['@odd.json', 'constructor=x']))).toBe(
       '{"__proto__":{"a":1},"constructor":"x"}',
     );
@@ -60,16 +60,16 @@ describe('a payload', () => {
   });
 
   test.each([
-    [['name'], '"name" is no part of a payload'],
-    [['=x'], '"=x" is no part of a payload'],
-    [[':=1'], 'is no part of a payload'],
-    [['a=1', 'a=2'], '"a" is given twice'],
-    [['a:=x'], 'JSON in the value of "a" can\'t be used'],
-    [['a:='], 'JSON in the value of "a" can\'t be used'],
-    [['a:=12345678901234567890'], 'the number 12345678901234567890 would be changed'],
-    [['a:=[1,{"b":-9007199254740993}]'], 'the number -9007199254740993 would be changed'],
-    [['a:=1e400'], 'the number 1e400 would be changed'],
-    [['-', '-'], 'can be read once only'],
+    [['name'], '"name" is not part of a payload'],
+    [['=x'], '"=x" is not part of a payload'],
+    [[':=1'], 'is not part of a payload'],
+    [['a=1', 'a=2'], 'The key "a" is given twice'],
+    [['a:=x'], 'The JSON in the value of "a" can\'t be used'],
+    [['a:='], 'The JSON in the value of "a" can\'t be used'],
+    [['a:=12345678901234567890'], "the number 12345678901234567890 can't be kept exactly"],
+    [['a:=[1,{"b":-9007199254740993}]'], "the number -9007199254740993 can't be kept exactly"],
+    [['a:=1e400'], "the number 1e400 can't be kept exactly"],
+    [['-', '-'], 'can be read only once'],
     [['@missing.json'], 'there is no such file'],
     [['@utf16le.json'], '"utf16le.json" is UTF-16, not UTF-8. Save it as UTF-8'],
     [['@utf16be.json'], 'is UTF-16'],
@@ -77,23 +77,23 @@ describe('a payload', () => {
     [['@latin1.json'], '"latin1.json" is not UTF-8'],
     [['@array.json'], 'is an array'],
     [['@null.json'], 'is null'],
-    [['@empty.json'], 'Nothing is in "empty.json"'],
-    [['@broken.json'], 'JSON in "broken.json" can\'t be used'],
-  ])('%j is refused in words: %s', async (parts, words) => {
+    [['@empty.json'], 'The payload in "empty.json" is empty'],
+    [['@broken.json'], 'The JSON in "broken.json" can\'t be used'],
+  ])('%j is a usage error: %s', async (parts, words) => {
     const error = await read(parts).catch((caught) => caught);
     expect(error).toMatchObject({ exitCode: 2, message: expect.stringContaining(words) });
     expect(error.message).not.toContain('\n');
   });
 
-  test('standard input is read rightly too', async () => {
+  test('standard input is decoded like a file', async () => {
     expect(await read(['-'], '\ufeff{"a":"好"}')).toEqual({ a: '好' });
-    await expect(read(['-'], '')).rejects.toThrow('Nothing is in standard input');
+    await expect(read(['-'], '')).rejects.toThrow('The payload in standard input is empty');
   });
 });
 
-test('a text is UTF-8 with or without its mark, one byte and none included', () => {
-  expect(decodeText(Buffer.from(''), 'it')).toBe('');
-  expect(decodeText(Buffer.from('\ufeff'), 'it')).toBe('');
-  expect(decodeText(Buffer.from('1'), 'it')).toBe('1');
-  expect(() => decodeText(Buffer.from([0xff, 0xfe]), 'It')).toThrow('It is UTF-16');
+test('a text is decoded as UTF-8 with or without a byte-order mark, even if it has one byte or none', () => {
+  expect(decodeText(Buffer.from(''), 'file')).toBe('');
+  expect(decodeText(Buffer.from('\ufeff'), 'file')).toBe('');
+  expect(decodeText(Buffer.from('1'), 'file')).toBe('1');
+  expect(() => decodeText(Buffer.from([0xff, 0xfe]), 'file')).toThrow('file is UTF-16');
 });

@@ -1,29 +1,29 @@
-/** A gateway that is killed and comes back: an agent, a follower and a waiter go on as if nothing had been. */
+/** Commands that run while the gateway is killed and restarted: an agent, `events` and `task wait`. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { envFor, type Running, runCommand, startCommand } from './cli-process.ts';
+import { envFor, type RunningCommand, runCommand, startCommand } from './cli-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-cli-'));
-const running: Running[] = [];
+const running: RunningCommand[] = [];
 let gateway: GatewayProcess | undefined;
 
 afterEach(async () => {
-  for (const one of running.splice(0)) await one.kill();
+  for (const command of running.splice(0)) await command.kill();
   await gateway?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a task that ends while the gateway is away is reported, awaited and followed when it is back', async () => {
+test('a task that finishes during an outage of the gateway is reported after the restart, and reaches wait and events', async () => {
   const settings = { STORE: `sqlite:${folder}/gateway.db` };
   gateway = await startGateway(settings);
   const env = envFor(gateway);
-  const start = (...words: readonly string[]): Running => {
-    const one = startCommand(words, { env });
-    running.push(one);
-    return one;
+  const start = (...words: readonly string[]): RunningCommand => {
+    const command = startCommand(words, { env });
+    running.push(command);
+    return command;
   };
   const script = `echo begun >&2; until [ -e '${folder}/go' ]; do sleep 0.1; done; echo over >&2; echo done`;
   const agent = start(
@@ -38,24 +38,24 @@ test('a task that ends while the gateway is away is reported, awaited and follow
     '-c',
     script,
   );
-  await agent.said('Registered');
+  await agent.waitForLog('Registered');
   const events = start('events', 'night', '--count', '1');
   const submitted = await runCommand(['task', 'submit', 'x', '-t', 'slow', '-s', 'night'], { env });
   const id = submitted.stdout.trim();
   const waiting = start('task', 'wait', id);
-  await agent.said('begun');
+  await agent.waitForLog('begun');
 
   const { port } = new URL(gateway.baseUrl);
   await gateway.kill();
-  await events.said('Next attempt in');
+  await events.waitForLog('Reconnecting in');
   writeFileSync(join(folder, 'go'), '');
-  await agent.said('over');
+  await agent.waitForLog('over');
   gateway = await startGateway({ ...settings, PORT: port });
 
-  expect(await waiting.ended()).toEqual({ code: 0, stdout: 'done\n', stderr: '' });
-  const followed = await events.ended();
+  expect(await waiting.waitForExit()).toEqual({ code: 0, stdout: 'done\n', stderr: '' });
+  const followed = await events.waitForExit();
   expect(followed.code).toBe(0);
   expect(JSON.parse(followed.stdout)).toMatchObject({ request_id: id, result: { output: 'done' } });
   agent.child.kill('SIGTERM');
-  expect((await agent.ended()).code).toBe(0);
+  expect((await agent.waitForExit()).code).toBe(0);
 }, 60_000);

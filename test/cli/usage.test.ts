@@ -1,29 +1,13 @@
-/** What is typed wrong, and what may be typed: found without a gateway, in this process. */
+/**
+ * Wrong usage, addresses of --listen, suggestions for completion, and signals, all without a gateway and
+ * within this process.
+ */
 import { describe, expect, test } from 'vitest';
-import type { Desk } from '../../sdk/cli/commands/context.ts';
-import { suggest } from '../../sdk/cli/commands/suggestions.ts';
+import { parseListen } from '../../sdk/cli/commands/agent-exec.ts';
+import { listSuggestions } from '../../sdk/cli/commands/suggestions.ts';
 import { createInterrupts } from '../../sdk/cli/interrupts.ts';
 import { createProgram, runProgram } from '../../sdk/cli/program.ts';
-import { createScreen } from '../../sdk/cli/terminal/terminal.ts';
-
-/** A desk whose streams are texts, with nothing on standard input. */
-function createDesk() {
-  const written = { stdout: '', stderr: '' };
-  const streamOf = (name: keyof typeof written) => ({
-    write(text: string, done?: () => void) {
-      written[name] += text;
-      done?.();
-    },
-  });
-  const env = { PATH: process.env.PATH };
-  const desk: Desk = {
-    env,
-    screen: createScreen(streamOf('stdout'), streamOf('stderr'), env),
-    stdin: (async function* () {})(),
-    interrupts: createInterrupts({ on: () => undefined }, () => undefined),
-  };
-  return { desk, written };
-}
+import { createTestContext } from './command-context.ts';
 
 describe('wrong usage', () => {
   test.each([
@@ -31,30 +15,46 @@ describe('wrong usage', () => {
     [['nonsense'], /unknown command 'nonsense'\. See --help/],
     [['run'], /missing required argument 'type'/],
     [['run', 'x', '--tagg=y'], /unknown option '--tagg=…' \(Did you mean --tag\?\)/],
-    [['run', 'x'], /Say with --tag/],
-    [['run', 'x', '-t', 'y', 'oops'], /"oops" is no part of a payload/],
+    [['run', 'x'], /Give --tag: agents with that tag/],
+    [['run', 'x', '-t', 'y', 'oops'], /"oops" is not part of a payload/],
     [['run', 'x', '-t', 'y', '--timeout', '-1'], /Give seconds above 0/],
     [['run', 'x', '-t', 'y', '--timeout', '1e999'], /Give seconds above 0/],
     [['run', 'x', '-t', 'y', '--url', 'ftp://x'], /--url must be an http/],
     [['task', 'list', '--status', 'odd'], /Allowed choices are pending, running/],
     [['task', 'get', 'x', '-o', 'xml'], /Allowed choices are table, json, jsonl/],
     [['events', 's', '-o', 'table'], /JSON lines only/],
-    [['agent', 'exec', '-t', 'x', '--', 'no-such-program'], /is no program that can be run/],
+    [['agent', 'exec', '-t', 'x', '--', 'no-such-program'], /The program "no-such-program" can't be run/],
     [['agent', 'exec', '-t', 'x', '--pull', '--listen', ':0', '--', 'true'], /cannot be used with/],
     [['agent', 'exec', '-t', 'x', '--endpoint', 'http://x', '--', 'true'], /give both/],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
-  ])('%j is exit 2 and one line', async (words, text) => {
-    const { desk, written } = createDesk();
-    expect(await runProgram(desk, words)).toBe(2);
+  ])('%j leads to exit code 2 and one line on standard error', async (words, text) => {
+    const { context, written } = createTestContext();
+    expect(await runProgram(context, words)).toBe(2);
     expect(written.stdout).toBe('');
     expect(written.stderr).toMatch(text);
     if (words.length > 0) expect(written.stderr.trimEnd()).not.toContain('\n');
   });
 });
 
-describe('what may follow', () => {
-  const program = createProgram(createDesk().desk);
-  const wordsFor = (...words: readonly string[]) => suggest(program, words).map(({ word }) => word);
+test.each([
+  ['127.0.0.1:9000', { host: '127.0.0.1', port: 9000 }],
+  [':9000', { port: 9000 }],
+  ['[::1]:0', { host: '::1', port: 0 }],
+  ['host.example:80/tasks/in', { host: 'host.example', port: 80, path: '/tasks/in' }],
+])('--listen %s is parsed', (text, listen) => {
+  expect(parseListen(text)).toEqual(listen);
+});
+
+test.each(['9000', 'host', 'host:', 'host:70000', '::1:80', 'http://x:80'])(
+  '--listen %s is refused',
+  (text) => {
+    expect(() => parseListen(text)).toThrow('give HOST:PORT');
+  },
+);
+
+describe('suggestions', () => {
+  const program = createProgram(createTestContext().context);
+  const wordsFor = (...words: readonly string[]) => listSuggestions(program, words).map(({ word }) => word);
 
   test.each([
     [[''], ['run', 'task', 'events', 'agent', 'doctor', 'completion']],
@@ -90,7 +90,7 @@ describe('what may follow', () => {
     expect(wordsFor(...words)).toEqual(follow);
   });
 
-  test('every option and command says what it is for', () => {
+  test('every option and command has an explanation', () => {
     for (const words of [
       ['-'],
       ['run', '--'],
@@ -98,46 +98,46 @@ describe('what may follow', () => {
       ['agent', 'exec', '--'],
       ['task', ''],
     ]) {
-      for (const { word, meaning } of suggest(program, words)) expect(meaning, word).not.toBe('');
+      for (const { word, meaning } of listSuggestions(program, words)) expect(meaning, word).not.toBe('');
     }
   });
 });
 
 describe('Ctrl-C', () => {
-  function press(options?: { hasTerminal: boolean }) {
-    const heard: Partial<Record<NodeJS.Signals, () => void>> = {};
-    const left: number[] = [];
+  function listen(options?: { hasTerminal: boolean }) {
+    const send: Partial<Record<NodeJS.Signals, () => void>> = {};
+    const exits: number[] = [];
     const source = {
       on(signal: NodeJS.Signals, listener: () => void) {
-        heard[signal] = listener;
+        send[signal] = listener;
       },
     };
-    return { heard, left, interrupts: createInterrupts(source, (exitCode) => left.push(exitCode), options) };
+    return { send, exits, interrupts: createInterrupts(source, (exitCode) => exits.push(exitCode), options) };
   }
 
-  test('asks once and leaves the second time', () => {
-    const { heard, left, interrupts } = press();
-    heard.SIGINT?.();
-    expect([interrupts.first.aborted, interrupts.exitCode(), left]).toEqual([true, 130, []]);
-    heard.SIGINT?.();
-    expect(left).toEqual([130]);
+  test('first asks the command to stop, then exits', () => {
+    const { send, exits, interrupts } = listen();
+    send.SIGINT?.();
+    expect([interrupts.first.aborted, interrupts.exitCode(), exits]).toEqual([true, 130, []]);
+    send.SIGINT?.();
+    expect(exits).toEqual([130]);
   });
 
-  test('asks twice where a command has something to say to that', () => {
-    const { heard, left, interrupts } = press();
+  test('asks twice if the command handles the second one too', () => {
+    const { send, exits, interrupts } = listen();
     interrupts.allowSecond();
-    heard.SIGTERM?.();
+    send.SIGTERM?.();
     expect([interrupts.second.aborted, interrupts.exitCode()]).toEqual([false, 143]);
-    heard.SIGINT?.();
-    expect([interrupts.second.aborted, left]).toEqual([true, []]);
-    heard.SIGINT?.();
-    expect(left).toEqual([130]);
+    send.SIGINT?.();
+    expect([interrupts.second.aborted, exits]).toEqual([true, []]);
+    send.SIGINT?.();
+    expect(exits).toEqual([130]);
   });
 
-  test('and a closed terminal are the same where there is one; nohup stays what it is', () => {
-    const { heard, interrupts } = press({ hasTerminal: true });
-    heard.SIGHUP?.();
+  test('and SIGHUP do the same if there is a terminal; without one, SIGHUP is not handled', () => {
+    const { send, interrupts } = listen({ hasTerminal: true });
+    send.SIGHUP?.();
     expect([interrupts.first.aborted, interrupts.exitCode()]).toEqual([true, 129]);
-    expect(press().heard.SIGHUP).toBeUndefined();
+    expect(listen().send.SIGHUP).toBeUndefined();
   });
 });

@@ -1,4 +1,6 @@
-/** Columns of a terminal: characters of double width, of none, and pictures; tables in which they are aligned. */
+/**
+ * The width of texts in a terminal, among them wide, invisible and emoji characters, and tables made of them.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderTable } from '../../sdk/cli/terminal/table.ts';
@@ -27,7 +29,7 @@ describe('the width of a text', () => {
     expect(measureWidth(text)).toBe(width);
   });
 
-  test('a text is padded and cut by columns, never in the middle of a character', () => {
+  test('a text is padded and cut by columns, and never cut inside a character', () => {
     expect(padEnd('世界', 6)).toBe('世界  ');
     expect(truncate('世界你好', 5)).toBe('世界…');
     expect(truncate('世界你好', 8)).toBe('世界你好');
@@ -35,7 +37,7 @@ describe('the width of a text', () => {
     expect(truncate('abc', 0)).toBe('');
   });
 
-  test('a cut text is never wider than allowed, and a padded one exactly as wide', () => {
+  test('a cut text is never wider than allowed, and a padded text has exactly the given width', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (raw, width) => {
         const text = cleanText(raw);
@@ -47,8 +49,8 @@ describe('the width of a text', () => {
   });
 });
 
-describe('what others wrote', () => {
-  test('cannot move the cursor, colour the screen, set the title or turn the text round', () => {
+describe('text from other people', () => {
+  test('is cleaned of what moves the cursor, sets colours or the title, or reverses the text', () => {
     expect(cleanText('a\u001b[2Jb\u0007\u009b31mc\u202ed')).toBe('a[2Jb31mcd');
     expect(cleanText('one\r\ntwo\tthree')).toBe('one two three');
     expect(cleanText('one\r\ntwo\n\tthree\u001b', true)).toBe('one\ntwo\n\tthree');
@@ -69,7 +71,7 @@ describe('a table', () => {
     { id: '3', name: 'line\nbreak', last: '' },
   ];
 
-  test('has its columns below each other, whatever is in them', () => {
+  test('aligns its columns, whatever characters its cells contain', () => {
     const text = renderTable(columns, rows);
     expect(text).toBe(
       [
@@ -85,7 +87,7 @@ describe('a table', () => {
     }
   });
 
-  test('fits the terminal by cutting the widest column, but no id', () => {
+  test('is cut to the terminal in its widest column, but never in an id', () => {
     const wide = [{ id: 'an-id-that-must-stay-as-it-is', name: '很'.repeat(40), last: 'end' }];
     const text = renderTable(columns, wide, { widthMax: 60 });
     for (const line of text.trimEnd().split('\n')) expect(measureWidth(line)).toBeLessThanOrEqual(60);
@@ -93,11 +95,11 @@ describe('a table', () => {
     expect(text).toMatch(/很… +end/);
   });
 
-  test('too narrow a terminal gets a table that is too wide rather than nothing', () => {
+  test('in a terminal that is too narrow, a table is wider than the terminal rather than empty', () => {
     expect(renderTable(columns, rows, { widthMax: 1 })).toContain('a name …');
   });
 
-  test('colours change no column', () => {
+  test('colours do not change the widths of columns', () => {
     const painted = columns.map((column) => ({
       ...column,
       paint: (text: string) => `\u001b[32m${text}\u001b[39m`,

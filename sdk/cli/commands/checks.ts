@@ -1,182 +1,195 @@
-/** What `doctor` looks at, one after the other; each finding says what to do. */
+/**
+ * The checks of `doctor`, except the round trip. Each returns findings, which say what is wrong and what to
+ * do.
+ */
 import type { TaskGatewayClient } from '../../client.ts';
 import { systemClock } from '../../clock.ts';
 import { AuthenticationError, NotFoundError } from '../../errors.ts';
 import { createId } from '../../ids.ts';
+import { isSettled } from '../../settled.ts';
 import type { Connection } from '../connection.ts';
-import { judgeError } from '../exit-codes.ts';
+import { ADDRESS_ADVICE, describeError } from '../exit-codes.ts';
 import { VERSION } from '../version.ts';
 
-/** `wrong` makes the doctor fail, `note` does not. */
+export type CheckName =
+  | 'gateway'
+  | 'version'
+  | 'gateway secret'
+  | 'admin secret'
+  | 'agents'
+  | 'clock'
+  | 'round trip';
+
+/** One line of `doctor`, and one value of its JSON. */
 export type Finding = {
-  readonly check:
-    | 'gateway'
-    | 'version'
-    | 'gateway secret'
-    | 'admin secret'
-    | 'agents'
-    | 'clock'
-    | 'round trip';
+  readonly check: CheckName;
+  /** `wrong` makes `doctor` fail; `note` does not. */
   readonly state: 'right' | 'wrong' | 'note';
   readonly text: string;
-  /** What to do; empty where nothing is. */
+  /** What to do; empty if there is nothing to do. */
   readonly advice: string;
 };
 
-const REACH_MS = 5_000;
-const SKEW_SECONDS_MAX = 5;
+const RESPONSE_TIMEOUT_MS = 5_000;
+const CLOCK_DIFFERENCE_SECONDS_MAX = 5;
 
-function right(check: Finding['check'], text: string): Finding {
-  return { check, state: 'right', text, advice: '' };
+/** Creates a finding. */
+export function createFinding(check: CheckName, state: Finding['state'], text: string, advice = ''): Finding {
+  return { check, state, text, advice };
 }
 
-function wrong(check: Finding['check'], text: string, advice: string): Finding {
-  return { check, state: 'wrong', text, advice };
-}
-
-function note(check: Finding['check'], text: string, advice: string): Finding {
-  return { check, state: 'note', text, advice };
-}
-
-/** Whether a gateway answers, is ready, and is of this command's major version. */
-export async function checkGateway(
-  { url, reach }: Pick<Connection, 'url' | 'reach'>,
+/** Finds out whether a gateway responds at the address, is ready, and has a compatible version. */
+export async function diagnoseGateway(
+  { url, sdkOptions }: Pick<Connection, 'url' | 'sdkOptions'>,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const startMs = systemClock.nowMs();
   const address = `${url.replace(/\/+$/, '')}/readyz`;
   let response: Response;
   try {
-    response = await reach.fetch(new Request(address, { redirect: 'manual' }), {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)]),
+    response = await sdkOptions.fetch(new Request(address, { redirect: 'manual' }), {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
     });
   } catch (error) {
-    const advice = 'Start it, or say with --url or TASK_GATEWAY_URL where it is.';
-    return [wrong('gateway', `Nothing answers at ${url}${describeCause(error)}.`, advice)];
+    const text = `No response from ${url}${describeCause(error)}.`;
+    return [createFinding('gateway', 'wrong', text, ADDRESS_ADVICE)];
   }
   const version = response.headers.get('task-gateway-version');
-  const tookMs = systemClock.nowMs() - startMs;
+  const elapsedMs = systemClock.nowMs() - startMs;
   if (version === null) {
-    const text = `What answers at ${url} does not say that it is a Task Gateway (status ${response.status}).`;
-    return [wrong('gateway', text, 'Check --url: host, port and path.')];
+    const text = `The server at ${url} does not identify itself as a Task Gateway (status ${response.status}).`;
+    return [createFinding('gateway', 'wrong', text, 'Check host, port and path of --url.')];
   }
-  const ready = response.ok
-    ? right('gateway', `${url} answers and is ready (${tookMs} ms).`)
-    : wrong(
-        'gateway',
-        `${url} answers, but is not ready (${await readReason(response)}).`,
-        'Look into its log.',
-      );
-  return [ready, judgeVersion(version)];
+  if (response.ok) {
+    const text = `The gateway at ${url} is ready (${elapsedMs} ms).`;
+    return [createFinding('gateway', 'right', text), compareVersions(version)];
+  }
+  const text = `The gateway at ${url} responds, but is not ready (${await readReason(response)}).`;
+  return [createFinding('gateway', 'wrong', text, 'See its log.'), compareVersions(version)];
 }
 
-/** The platform's code of a failure, like ECONNREFUSED or that of a certificate nobody trusts. */
+/** The platform's error code, like ECONNREFUSED or one for an untrusted certificate. */
 function describeCause(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && typeof cause.code === 'string') return ` (${cause.code})`;
-    if (cause.name === 'TimeoutError') return ` within ${REACH_MS / 1_000} s`;
+    if (cause.name === 'TimeoutError') return ` within ${RESPONSE_TIMEOUT_MS / 1_000} s`;
   }
   return '';
 }
 
 async function readReason(response: Response): Promise<string> {
   const body: unknown = await response.json().catch(() => undefined);
-  const isNamed = typeof body === 'object' && body !== null && 'reason' in body;
-  return isNamed ? String(body.reason) : `status ${response.status}`;
+  const hasReason = typeof body === 'object' && body !== null && 'reason' in body;
+  return hasReason ? String(body.reason) : `status ${response.status}`;
 }
 
-/** Within a major version everything goes together. */
-export function judgeVersion(version: string, own: string = VERSION): Finding {
-  if (version.split('.')[0] === own.split('.')[0]) {
-    return right('version', `The gateway speaks version ${version}, this command ${own}.`);
-  }
-  const text = `The gateway speaks version ${version}, this command ${own}: they may misunderstand each other.`;
-  return wrong('version', text, `Install @task-gateway/sdk of version ${version.split('.')[0]}.`);
+/**
+ * Compares the version of the gateway with that of this command: they are compatible if the major versions
+ * agree.
+ */
+export function compareVersions(version: string, own: string = VERSION): Finding {
+  const [major] = version.split('.');
+  const text = `The gateway has version ${version}, this command has version ${own}`;
+  if (major === own.split('.')[0]) return createFinding('version', 'right', `${text}.`);
+  const advice = `Install version ${major} of @task-gateway/sdk.`;
+  return createFinding('version', 'wrong', `${text}: they may be incompatible.`, advice);
 }
 
-/** Whether the gateway takes the secret: asks for a task that isn't there. */
-export async function checkSecret(
+/** Finds out whether the gateway accepts the gateway secret, by asking for a task that does not exist. */
+export async function diagnoseSecret(
   { client, isDefaultAuth }: Pick<Connection, 'client' | 'isDefaultAuth'>,
   signal: AbortSignal,
 ): Promise<Finding> {
-  const how = 'set TASK_GATEWAY_AUTH, or give --auth-file, to what the gateway has as GATEWAY_AUTH';
   try {
     await client.getTask(`doctor-${createId()}`, { signal });
   } catch (error) {
     if (error instanceof AuthenticationError) {
-      const tried = isDefaultAuth
-        ? 'No secret was given, and the default one is wrong.'
-        : 'The secret is wrong.';
-      return wrong('gateway secret', tried, `${how[0]?.toUpperCase()}${how.slice(1)}.`);
+      const text = isDefaultAuth
+        ? 'No gateway secret was given, and the default one is wrong.'
+        : 'The gateway secret is wrong.';
+      const advice =
+        'Set TASK_GATEWAY_AUTH, or use --auth-file, to give the value of the gateway’s GATEWAY_AUTH.';
+      return createFinding('gateway secret', 'wrong', text, advice);
     }
-    if (!(error instanceof NotFoundError)) return wrong('gateway secret', judgeError(error).text, '');
+    if (!(error instanceof NotFoundError)) {
+      return createFinding('gateway secret', 'wrong', describeError(error).text);
+    }
   }
-  if (!isDefaultAuth) return right('gateway secret', 'The gateway secret is right.');
-  return note(
+  if (!isDefaultAuth) return createFinding('gateway secret', 'right', 'The gateway secret is right.');
+  const text = 'The gateway uses the default secret, which is public.';
+  return createFinding(
     'gateway secret',
-    'The gateway uses the default secret, which everybody knows.',
-    'Give it one of its own.',
+    'note',
+    text,
+    'Start the gateway with GATEWAY_AUTH set to its own secret.',
   );
 }
 
-/** Whether the administrator's secret is right, and which agents it shows. */
-export async function checkAgents(
+/** Finds out whether the gateway accepts the admin secret, and how many agents can take a task. */
+export async function diagnoseAgents(
   { client, adminAuth }: Pick<Connection, 'client' | 'adminAuth'>,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   if (adminAuth === undefined) {
-    const advice = 'Set TASK_GATEWAY_ADMIN_AUTH to see the agents.';
-    return [
-      note('admin secret', 'No administrator’s secret was given: the listings were not tried.', advice),
-    ];
+    const text = 'No admin secret was given, so the agents were not checked.';
+    return [createFinding('admin secret', 'note', text, 'Set TASK_GATEWAY_ADMIN_AUTH to check them.')];
   }
   try {
     const { agents, total } = await client.listAgents({ signal });
     const eligible = agents.filter((agent) => agent.eligible).length;
-    return [right('admin secret', 'The administrator’s secret is right.'), judgeAgents(total, eligible)];
+    const finding = createFinding('admin secret', 'right', 'The admin secret is right.');
+    return [finding, describeAgents(total, eligible)];
   } catch (error) {
-    if (!(error instanceof AuthenticationError)) return [wrong('admin secret', judgeError(error).text, '')];
-    const advice = 'Set TASK_GATEWAY_ADMIN_AUTH to what the gateway has as ADMIN_AUTH.';
-    return [wrong('admin secret', 'The administrator’s secret is wrong.', advice)];
+    if (!(error instanceof AuthenticationError)) {
+      return [createFinding('admin secret', 'wrong', describeError(error).text)];
+    }
+    const advice = 'Set TASK_GATEWAY_ADMIN_AUTH to the value of the gateway’s ADMIN_AUTH.';
+    return [createFinding('admin secret', 'wrong', 'The admin secret is wrong.', advice)];
   }
 }
 
-function judgeAgents(total: number, eligible: number): Finding {
+function describeAgents(total: number, eligible: number): Finding {
   if (total === 0) {
-    const advice = 'Start one: task-gateway agent exec --tag TAG -- COMMAND.';
-    return note('agents', 'No agent is registered: every task fails at once.', advice);
+    const text = 'No agent is registered, so a task fails at once unless it has a queue timeout.';
+    const advice = 'Start one with "task-gateway agent exec --tag TAG -- COMMAND".';
+    return createFinding('agents', 'note', text, advice);
   }
   const text = `${total} ${total === 1 ? 'agent is' : 'agents are'} registered, ${eligible} can take a task now.`;
-  if (eligible > 0) return right('agents', text);
-  return note('agents', text, 'See with "task-gateway agent list" which are full, draining or offline.');
+  if (eligible > 0) return createFinding('agents', 'right', text);
+  const advice = 'Run "task-gateway agent list" to see which are full, draining or offline.';
+  return createFinding('agents', 'note', text, advice);
 }
 
-/** Whether the gateway's clock and this machine's agree, by a task's `create_time` and the time it was asked at. */
-export function judgeClock(createdSeconds: number, beforeMs: number, afterMs: number): Finding {
-  const early = beforeMs / 1_000 - createdSeconds;
-  const late = createdSeconds - afterMs / 1_000;
-  const off = Math.max(early, late, 0);
-  if (off <= SKEW_SECONDS_MAX) return right('clock', 'The clocks of the gateway and of this machine agree.');
-  const direction = early > late ? 'behind' : 'ahead of';
-  const text = `The gateway’s clock is ${Math.round(off)} s ${direction} this machine’s.`;
-  return wrong('clock', text, 'Set both by NTP: signed pushes are refused when the clocks differ.');
+/**
+ * Compares the clocks of the gateway and of this machine: `createdSeconds` is the `create_time` of a task
+ * that was submitted between `beforeMs` and `afterMs` on this machine's clock.
+ */
+export function compareClocks(createdSeconds: number, beforeMs: number, afterMs: number): Finding {
+  const behindSeconds = beforeMs / 1_000 - createdSeconds;
+  const aheadSeconds = createdSeconds - afterMs / 1_000;
+  const differenceSeconds = Math.max(behindSeconds, aheadSeconds, 0);
+  if (differenceSeconds <= CLOCK_DIFFERENCE_SECONDS_MAX) {
+    return createFinding('clock', 'right', 'The clocks of the gateway and of this machine agree.');
+  }
+  const direction = behindSeconds > aheadSeconds ? 'behind' : 'ahead of';
+  const text = `The gateway’s clock is ${Math.round(differenceSeconds)} s ${direction} this machine’s clock.`;
+  const advice = 'Synchronise both with NTP: agents reject signed pushes when clocks differ.';
+  return createFinding('clock', 'wrong', text, advice);
 }
 
-/** What went wrong when no event of a task came. */
-export async function explainSilence(
+/** Explains why no event of a task arrived within `waitedSeconds`. */
+export async function explainMissingEvent(
   client: Pick<TaskGatewayClient, 'getTask'>,
   request_id: string,
-  seconds: number,
+  waitedSeconds: number,
 ): Promise<Finding> {
-  const { status, error_info } = await client.getTask(request_id);
-  if (status === 'success' || status === 'failed') {
-    const text = `A task ended (${error_info ?? status}), but its event did not come within ${seconds} s.`;
-    const advice =
-      'Something between holds the stream back: turn buffering off for /api/cli/events in the proxy.';
-    return wrong('round trip', text, advice);
+  const task = await client.getTask(request_id);
+  if (isSettled(task)) {
+    const text = `The outcome of a task is known (${task.error_info ?? task.status}), but its event did not arrive within ${waitedSeconds} s.`;
+    const advice = 'A proxy may hold the stream back: turn buffering off for /api/cli/events there.';
+    return createFinding('round trip', 'wrong', text, advice);
   }
-  const text = `A task is still ${status} after ${seconds} s.`;
-  return wrong('round trip', text, 'The gateway is overloaded, or /api/agent/claim does not get through.');
+  const text = `A task is still ${task.status} after ${waitedSeconds} s.`;
+  const advice = 'The gateway is overloaded, or requests to /api/agent/claim do not reach it.';
+  return createFinding('round trip', 'wrong', text, advice);
 }
-
-export { right, wrong };

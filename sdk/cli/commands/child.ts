@@ -1,72 +1,64 @@
 /**
- * A program run for one task: in a process group of its own, so that whatever it starts ends with it; what it writes
- * is read with a limit.
+ * Runs a program as a child process. It gets a process group of its own, so that all processes it starts end
+ * with it. Its output is kept up to a limit.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { createMarkerFilter } from './progress-markers.ts';
+import { createProgressMarkerFilter, type ProgressMarkerOptions } from './progress-markers.ts';
 
 export type ChildOptions = {
-  /** Handed to the program on standard input. */
+  /** Written to the program's standard input. */
   readonly input: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Ends the program: SIGTERM to its group, and SIGKILL after `killAfterMs`. */
+  /** Ends the program: its process group gets SIGTERM, and SIGKILL after `killAfterMs`. */
   readonly signal: AbortSignal;
   readonly killAfterMs: number;
-  /** More than so many bytes of output are not kept. */
+  /** Standard output is cut after this many bytes. */
   readonly outputBytesMax: number;
+  /** Called with the percentage of each progress marker. */
   readonly onProgress: (percent: number) => void;
-  /** Told what it writes to standard error. */
+  /** Called with what the program writes to standard error. */
   readonly onErrorText: (text: string) => void;
 };
 
-export type ChildEnd = {
+export type ChildExit = {
+  /** Null if a signal ended the program. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** What it wrote to standard output. */
+  /** What the program wrote to standard output, without progress markers. */
   readonly output: string;
-  /** There was more of it than is kept. */
+  /** The program wrote more than `output` holds. */
   readonly truncated: boolean;
-  /** The last lines it wrote to standard error. */
-  readonly lastWords: string;
+  /** The last lines that the program wrote to standard error. */
+  readonly errorTail: string;
 };
 
-/** Whoever it started and left behind may finish writing for so long. */
+/** How long background processes of the program may still write after the program exited. */
 const LINGER_MS = 1_000;
-const LAST_LINES_MAX = 20;
-const LAST_CHARS_MAX = 2_000;
+const TAIL_LINES_MAX = 20;
+const TAIL_CHARS_MAX = 2_000;
 
-/** The programs that run: also when this process leaves at once, or fails, none of them stays behind. */
-const living = new Set<number>();
+/** The programs that run now. They are killed when this process exits, for whatever reason. */
+const runningPids = new Set<number>();
 process.on('exit', () => {
-  for (const pid of living) signalGroup(pid, 'SIGKILL');
+  for (const pid of runningPids) signalGroup(pid, 'SIGKILL');
 });
 
-/** Runs a program to its end. Rejects if it can't be started; any way it ends is an answer. */
-export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildEnd> {
+/** Runs a program until it exits. Rejects only if the program can't be started. */
+export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildExit> {
   const [file = '', ...args] = command;
   const child = spawn(file, args, { detached: true, env: options.env, stdio: ['pipe', 'pipe', 'pipe'] });
-  if (child.pid !== undefined) living.add(child.pid);
+  if (child.pid !== undefined) runningPids.add(child.pid);
   const timers: NodeJS.Timeout[] = [];
-  const later = (ms: number, act: () => void): void => void timers.push(setTimeout(act, ms));
+  const schedule = (ms: number, act: () => void): void => void timers.push(setTimeout(act, ms));
   const terminate = (): void => {
     signalGroup(child.pid, 'SIGTERM');
-    later(options.killAfterMs, () => signalGroup(child.pid, 'SIGKILL'));
+    schedule(options.killAfterMs, () => signalGroup(child.pid, 'SIGKILL'));
   };
-  const output = createKeeper(options.outputBytesMax);
-  const errors = createTail();
-  const { onProgress } = options;
-  readText(child.stdout, { onProgress, pass: output.add });
-  readText(child.stderr, {
-    onProgress,
-    pass(text) {
-      errors.add(text);
-      options.onErrorText(text);
-    },
-  });
-  // A program need not read what it is given.
+  const { output, errors } = readOutput(child, options);
+  // A program may exit without reading its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input);
   if (options.signal.aborted) terminate();
@@ -75,39 +67,54 @@ export async function runChild(command: readonly string[], options: ChildOptions
     const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
       (resolve, reject) => {
         child.once('error', reject);
-        child.once('close', (...end) => resolve(end));
+        child.once('close', (...exit) => resolve(exit));
         child.once('exit', () => {
-          later(LINGER_MS, terminate);
-          // A process that left the group can still hold the pipes.
-          later(LINGER_MS + options.killAfterMs + LINGER_MS, () => {
+          schedule(LINGER_MS, terminate);
+          // A process that left the group survives the signals and may hold the pipes open.
+          schedule(LINGER_MS + options.killAfterMs + LINGER_MS, () => {
             child.stdout.destroy();
             child.stderr.destroy();
           });
         });
       },
     );
-    return { exitCode, signal, ...output.read(), lastWords: errors.read() };
+    return { exitCode, signal, ...output.read(), errorTail: errors.read() };
   } finally {
     options.signal.removeEventListener('abort', terminate);
     for (const timer of timers) clearTimeout(timer);
     signalGroup(child.pid, 'SIGKILL');
-    living.delete(child.pid ?? 0);
+    runningPids.delete(child.pid ?? 0);
   }
 }
 
-/** To the program and all it started. That nobody is left is fine. */
+/** Sends a signal to the program and all processes it started. Does nothing if all of them have exited. */
 function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
-    // All of them have ended.
+    // No process of the group is left.
   }
 }
 
-function readText(stream: Readable, deps: Parameters<typeof createMarkerFilter>[0]): void {
+function readOutput(child: ChildProcessWithoutNullStreams, options: ChildOptions) {
+  const { onProgress } = options;
+  const output = createOutputBuffer(options.outputBytesMax);
+  const errors = createTail();
+  readText(child.stdout, { onProgress, onText: output.add });
+  readText(child.stderr, {
+    onProgress,
+    onText(text) {
+      errors.add(text);
+      options.onErrorText(text);
+    },
+  });
+  return { output, errors };
+}
+
+function readText(stream: Readable, options: ProgressMarkerOptions): void {
   const decoder = new TextDecoder();
-  const filter = createMarkerFilter(deps);
+  const filter = createProgressMarkerFilter(options);
   stream.on('data', (bytes: Uint8Array) => filter.write(decoder.decode(bytes, { stream: true })));
   stream.on('end', () => {
     filter.write(decoder.decode());
@@ -115,21 +122,21 @@ function readText(stream: Readable, deps: Parameters<typeof createMarkerFilter>[
   });
 }
 
-/** Keeps text up to a number of bytes, whole characters only. */
-function createKeeper(bytesMax: number) {
-  const kept: Buffer[] = [];
+/** Keeps text up to a number of bytes; the cut never splits a character. */
+function createOutputBuffer(bytesMax: number) {
+  const chunks: Buffer[] = [];
   let bytes = 0;
   let truncated = false;
   return {
     add(text: string): void {
       if (truncated) return;
-      const piece = Buffer.from(text);
-      truncated = bytes + piece.length > bytesMax;
-      kept.push(truncated ? piece.subarray(0, bytesMax - bytes) : piece);
-      bytes += piece.length;
+      const chunk = Buffer.from(text);
+      truncated = bytes + chunk.length > bytesMax;
+      chunks.push(truncated ? chunk.subarray(0, bytesMax - bytes) : chunk);
+      bytes += chunk.length;
     },
     read(): { output: string; truncated: boolean } {
-      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(kept), {
+      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks), {
         stream: truncated,
       });
       return { output: text, truncated };
@@ -137,18 +144,18 @@ function createKeeper(bytesMax: number) {
   };
 }
 
-/** Keeps the last lines. */
+/** Keeps the last lines of a text. */
 function createTail() {
   let text = '';
   return {
     add(more: string): void {
-      text = (text + more).slice(-LAST_CHARS_MAX);
+      text = (text + more).slice(-TAIL_CHARS_MAX);
     },
-    read: (): string => text.trim().split('\n').slice(-LAST_LINES_MAX).join('\n'),
+    read: (): string => text.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'),
   };
 }
 
-/** Whether a program of that name would be found. */
+/** Whether there is an executable file of that name or path. */
 export function canRun(name: string, env: NodeJS.ProcessEnv): boolean {
   const folders = name.includes('/') ? [''] : (env.PATH ?? '').split(delimiter);
   return folders.some((folder) => {

@@ -1,7 +1,10 @@
-/** `completion`: the scripts that let a shell complete the command. They ask the command itself what may follow. */
+/**
+ * `completion`: prints scripts that complete the command in a shell. They ask the command itself for
+ * suggestions.
+ */
 import { Argument, type Command } from 'commander';
-import type { Desk } from './context.ts';
-import { suggest } from './suggestions.ts';
+import type { CommandContext } from './context.ts';
+import { listSuggestions } from './suggestions.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
@@ -55,20 +58,20 @@ Examples:
   $ source <(task-gateway completion zsh)                  # in ~/.zshrc, after compinit
   $ task-gateway completion fish > ~/.config/fish/completions/task-gateway.fish`;
 
-/** Adds `completion`, and the hidden command its scripts call. */
-export function addCompletionCommands(program: Command, desk: Desk): void {
+/** Adds `completion` to the program, and the hidden command `__complete` that its scripts call. */
+export function addCompletionCommands(program: Command, { terminal }: CommandContext): void {
   program
     .command('completion')
     .summary('print a completion script for bash, zsh or fish')
-    .description('Prints a script that makes a shell complete this command.')
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .description('Prints a script with which a shell completes this command.')
+    .addArgument(new Argument('<shell>', 'shell to print the script for').choices(SHELLS))
     .addHelpText('after', EXAMPLES)
-    .action((shell: Shell) => desk.screen.print(SCRIPTS[shell]));
+    .action((shell: Shell) => terminal.print(SCRIPTS[shell]));
   program
     .command('__complete', { hidden: true })
     .argument('[words...]')
     .action(async (words: string[]) => {
-      const lines = suggest(program, words).map(({ word, meaning }) => `${word}\t${meaning}\n`);
-      await desk.screen.print(lines.join(''));
+      const lines = listSuggestions(program, words).map(({ word, meaning }) => `${word}\t${meaning}\n`);
+      await terminal.print(lines.join(''));
     });
 }

@@ -1,45 +1,52 @@
-/** Lines with which a program tells its progress: `::progress 40::`. They are news, not output. */
+/** Separates progress markers, lines like `::progress 40::`, from the other output of a program. */
 
-export type MarkerFilter = {
-  /** Takes the next piece of what the program wrote. */
+export type ProgressMarkerFilter = {
+  /** Takes the next part of the output. */
   write(text: string): void;
-  /** Nothing more comes. */
+  /** Ends the output; an incomplete last line counts as a line. */
   end(): void;
 };
 
-/** Whatever is longer than this is no marker. */
+export type ProgressMarkerOptions = {
+  /** Called with the percentage of each marker. */
+  readonly onProgress: (percent: number) => void;
+  /** Called with all other text, unchanged. Text waits at most until its line is complete. */
+  readonly onText: (text: string) => void;
+};
+
+/** A longer line is not a marker, so it need not be kept until it is complete. */
 const MARKER_CHARS_MAX = 64;
 const MARKER = /^::progress (\d{1,3}(?:\.\d+)?) ?%?::\s*$/;
 
-/** Parts the marker lines from the rest, which is passed on unchanged, at the latest with the end of its line. */
-export function createMarkerFilter(deps: {
-  readonly onProgress: (percent: number) => void;
-  readonly pass: (text: string) => void;
-}): MarkerFilter {
-  let held = '';
-  /** The line was passed on in part: the rest follows it. */
-  let inLine = false;
+/** Creates a filter for one output stream. */
+export function createProgressMarkerFilter({
+  onProgress,
+  onText,
+}: ProgressMarkerOptions): ProgressMarkerFilter {
+  let incomplete = '';
+  /** The start of the current line was already passed to `onText`, so the line can't be a marker. */
+  let isLineStarted = false;
 
   function finishLine(line: string): void {
-    const percent = inLine ? undefined : MARKER.exec(line)?.[1];
-    if (percent === undefined) deps.pass(line);
-    else deps.onProgress(Number(percent));
-    inLine = false;
+    const percent = isLineStarted ? undefined : MARKER.exec(line)?.[1];
+    if (percent === undefined) onText(line);
+    else onProgress(Number(percent));
+    isLineStarted = false;
   }
 
   return {
     write(text) {
-      const lines = (held + text).split('\n');
-      held = lines.pop() ?? '';
+      const lines = (incomplete + text).split('\n');
+      incomplete = lines.pop() ?? '';
       for (const line of lines) finishLine(`${line}\n`);
-      if (held === '' || (!inLine && held.length <= MARKER_CHARS_MAX)) return;
-      deps.pass(held);
-      held = '';
-      inLine = true;
+      if (incomplete === '' || (!isLineStarted && incomplete.length <= MARKER_CHARS_MAX)) return;
+      onText(incomplete);
+      incomplete = '';
+      isLineStarted = true;
     },
     end() {
-      if (held !== '') finishLine(held);
-      held = '';
+      if (incomplete !== '') finishLine(incomplete);
+      incomplete = '';
     },
   };
 }

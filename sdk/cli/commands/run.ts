@@ -1,23 +1,26 @@
-/** `run`: hands in a task, waits for its end and prints its result. Ctrl-C cancels the task. */
+/** `run`: submits a task, waits for its outcome and prints the result. Ctrl-C cancels the task. */
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskSubmission } from '../../contract.ts';
 import { AbortError, TaskFailedError, TaskGatewayError } from '../../errors.ts';
 import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
-import { CommandError, EXITS } from '../exit-codes.ts';
+import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome } from '../terminal/outcome.ts';
 import { type Spinner, startSpinner } from '../terminal/spinner.ts';
-import { connectFor, type Desk, formatFor, parseSeconds } from './context.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
+import { parseSeconds } from './option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
 
+/** `wait`: seconds. */
 type RunOptions = SubmissionOptions & { readonly wait?: number };
 
-/** After Ctrl-C the gateway is asked once more what became of the task. */
-const LAST_LOOK_MS = 5_000;
+/** How long the gateway is asked for the outcome after Ctrl-C. */
+const CANCEL_CHECK_MS = 5_000;
 
 const EXAMPLES = `
-Prints the result's output; with -o json the whole task. Ctrl-C cancels the task and waits for that; again, it leaves
-at once. The exit code tells the outcome: 0 success, 5 failed, 6 no agent, 3 --wait over.
+Prints the text of the result; with -o json, prints the whole task. Ctrl-C cancels the task and waits until it is
+cancelled; a second Ctrl-C exits at once. Exit codes: 0 the task succeeded, 5 it failed, 6 no agent was available,
+3 --wait timed out.
 
 Examples:
   $ task-gateway run greet name=世界 --tag hello
@@ -25,32 +28,34 @@ Examples:
   $ task-gateway run review @change.json author=ada -t review -o json
   $ jq '{text: .}' notes.json | task-gateway run translate - -t zh --queue-timeout 30`;
 
-/** Adds `run`. */
-export function addRunCommand(program: Command, desk: Desk): void {
+/** Adds `run` to the program. */
+export function addRunCommand(program: Command, context: CommandContext): void {
   addSubmissionOptions(program.command('run'))
     .summary('run a task and print its result')
-    .description('Submits a task, waits for its end, and prints its result.')
-    .option('--wait <seconds>', 'wait no longer than this; the task goes on', parseSeconds)
+    .description('Submits a task, waits until it has succeeded or failed, and prints its result.')
+    .option('--wait <seconds>', 'stop waiting after this time; the task continues', parseSeconds)
     .addHelpText('after', EXAMPLES)
     .action(async (type: string, parts: string[], options: RunOptions, command: Command) => {
-      const { client } = connectFor(desk, command);
-      const submission = await readSubmission(desk, type, parts, options);
-      const task = await runToItsEnd(desk, client, submission, options);
-      await printOutcome(desk.screen, task, formatFor(command));
+      const { client } = connectCommand(context, command);
+      const submission = await readSubmission(context, type, parts, options);
+      const task = await runUntilSettled(context, client, submission, options);
+      await printOutcome(context.terminal, task, getOutputFormat(command));
     });
 }
 
-/** Runs the task; answers it once it has ended, well or not. */
-async function runToItsEnd(
-  desk: Desk,
+/**
+ * Runs the task and returns it once it has succeeded or failed. Throws if the wait times out or on Ctrl-C.
+ */
+async function runUntilSettled(
+  context: CommandContext,
   client: TaskGatewayClient,
   submission: TaskSubmission,
   options: RunOptions,
 ): Promise<Task> {
   const { idempotencyKey, wait } = options;
-  const { first } = desk.interrupts;
-  const spinner = startSpinner(desk.screen, desk.env);
-  first.addEventListener('abort', () => spinner.tell('cancelling'));
+  const { first } = context.interrupts;
+  const spinner = startSpinner(context.terminal, context.env);
+  first.addEventListener('abort', () => spinner.showText('cancelling'));
   let latest: Task | undefined;
   const running = client.runTask(submission, {
     signal: first,
@@ -58,56 +63,61 @@ async function runToItsEnd(
     idempotencyKey,
     onProgress(task) {
       latest = task;
-      spinner.watch(task);
+      spinner.showTask(task);
     },
   });
   try {
-    return await (wait === undefined ? running : Promise.race([running, endWait(wait, () => latest)]));
+    return await (wait === undefined
+      ? running
+      : Promise.race([running, rejectAfterWait(wait, () => latest)]));
   } catch (error) {
     if (error instanceof TaskFailedError) {
-      return first.aborted ? judgeCancelled(desk, error.task) : error.task;
+      return first.aborted ? requireNotCancelled(context, error.task) : error.task;
     }
-    if (error instanceof AbortError) return await lookAfterCancel(desk, client, latest, spinner);
+    if (error instanceof AbortError) return await readAfterCancel(context, client, latest, spinner);
     throw error;
   } finally {
     spinner.stop();
   }
 }
 
-async function endWait(seconds: number, latest: () => Task | undefined): Promise<never> {
+async function rejectAfterWait(seconds: number, getLatest: () => Task | undefined): Promise<never> {
   await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-  const id = latest()?.request_id;
+  const id = getLatest()?.request_id;
   const advice = id
-    ? `Task ${id} goes on: wait for it with "task-gateway task wait ${id}".`
-    : 'It was not handed in yet.';
-  throw new CommandError(EXITS.waitOver, `The task has not ended within ${seconds} s. ${advice}`);
+    ? `Task ${id} continues: wait for it with "task-gateway task wait ${id}".`
+    : 'The gateway has not accepted the task yet.';
+  throw new CommandError(EXIT_CODES.waitTimeout, `There is no result after ${seconds} s. ${advice}`);
 }
 
-/** What became of the task that was to be cancelled: it may have ended just before, or the gateway may be away. */
-async function lookAfterCancel(
-  desk: Desk,
+/**
+ * Reads the task after Ctrl-C. Returns it if it succeeded or failed before the cancellation; throws if it was
+ * cancelled, or if the gateway is unreachable and the outcome therefore unknown.
+ */
+async function readAfterCancel(
+  context: CommandContext,
   client: TaskGatewayClient,
   latest: Task | undefined,
   spinner: Spinner,
 ): Promise<Task> {
-  const exitCode = desk.interrupts.exitCode();
-  if (!latest) throw new CommandError(exitCode, 'Interrupted before the task was handed in.');
+  const exitCode = context.interrupts.exitCode();
+  if (!latest) throw new CommandError(exitCode, 'Interrupted before the gateway accepted the task.');
   const { request_id } = latest;
-  spinner.tell('waiting for the cancellation');
+  spinner.showText('waiting for the cancellation');
   const task = await client
-    .getTask(request_id, { timeoutMs: LAST_LOOK_MS, maxRetries: 0 })
+    .getTask(request_id, { timeoutMs: CANCEL_CHECK_MS, maxRetries: 0 })
     .catch((error: unknown) => {
       if (error instanceof TaskGatewayError) return undefined;
       throw error;
     });
-  if (task && isSettled(task)) return judgeCancelled(desk, task);
+  if (task && isSettled(task)) return requireNotCancelled(context, task);
   throw new CommandError(
     exitCode,
-    `Interrupted, but the gateway could not be told: task ${request_id} may go on. Cancel it with "task-gateway task cancel ${request_id}".`,
+    `Interrupted, but the gateway did not confirm the cancellation: task ${request_id} may continue. Cancel it with "task-gateway task cancel ${request_id}".`,
   );
 }
 
-function judgeCancelled(desk: Desk, task: Task): Task {
+function requireNotCancelled(context: CommandContext, task: Task): Task {
   if (task.error_info !== CANCELLED_TEXT) return task;
-  throw new CommandError(desk.interrupts.exitCode(), `Cancelled task ${task.request_id}.`);
+  throw new CommandError(context.interrupts.exitCode(), `Cancelled task ${task.request_id}.`);
 }

@@ -1,45 +1,54 @@
-/** The options and words that make a task, shared by `run` and `task submit`. */
+/** The arguments and options that describe a task, shared by `run` and `task submit`. */
 import { type Command, Option } from 'commander';
 import type { TaskSubmission } from '../../contract.ts';
 import { AbortError } from '../../errors.ts';
 import { createUsageError } from '../exit-codes.ts';
-import { type Desk, gather, parseSeconds, parseSecondsOrNone } from './context.ts';
+import { rejectOnAbort } from '../interrupts.ts';
+import type { CommandContext } from './context.ts';
+import { collectValue, parseSeconds, parseSecondsOrZero } from './option-values.ts';
 import { createSources, readPayload } from './payload.ts';
 
-/** What was said about a task. */
 export type SubmissionOptions = {
   readonly tag?: readonly string[];
   readonly session?: string;
+  /** Seconds. */
   readonly timeout?: number;
+  /** Seconds. */
   readonly queueTimeout?: number;
   readonly idempotencyKey?: string;
 };
 
-/** Adds the arguments and options that describe a task. */
+/** Adds the arguments and options to a command, and returns the command. */
 export function addSubmissionOptions(command: Command): Command {
   return command
-    .argument('<type>', 'what kind of task it is')
+    .argument('<type>', 'type of the task')
     .argument('[payload...]', 'key=text, key:=json, @file.json, or - for standard input')
     .addOption(
-      new Option('-t, --tag <tag>', 'agents with this tag may take it (repeatable)').argParser(gather),
+      new Option('-t, --tag <tag>', 'agents with this tag may take the task (repeatable)').argParser(
+        collectValue,
+      ),
     )
-    .option('-s, --session <id>', 'the session whose event stream gets the end of the task')
-    .option('--timeout <seconds>', 'fail the task after so long (600 without)', parseSeconds)
-    .option('--queue-timeout <seconds>', 'wait so long for an agent to be free', parseSecondsOrNone)
-    .option('--idempotency-key <key>', 'the same key and task again find the first task');
+    .option('-s, --session <id>', 'session whose event stream reports the outcome of the task')
+    .option('--timeout <seconds>', 'fail the task after this time (default: 600)', parseSeconds)
+    .option('--queue-timeout <seconds>', 'let the task wait this long for an agent', parseSecondsOrZero)
+    .option('--idempotency-key <key>', 'return the first task submitted with this key');
 }
 
-/** The task that was described. Throws usage errors. */
+/**
+ * Builds the task to submit; reads files and standard input. Throws usage errors, and `AbortError` on Ctrl-C.
+ */
 export async function readSubmission(
-  desk: Desk,
+  { terminal, stdin, interrupts }: CommandContext,
   type: string,
   parts: readonly string[],
   options: SubmissionOptions,
 ): Promise<TaskSubmission> {
   const { tag, session, timeout, queueTimeout } = options;
-  if (!tag) throw createUsageError('Say with --tag which agents may take the task.');
-  const sources = createSources(desk.stdin, (line) => desk.screen.say(line));
-  const payload = await Promise.race([readPayload(parts, sources), rejectOnAbort(desk.interrupts.first)]);
+  if (!tag) throw createUsageError('Give --tag: agents with that tag may take the task.');
+  const sources = createSources(stdin, (line) => terminal.log(line));
+  // Ctrl-C must work while the command waits for standard input.
+  const aborted = rejectOnAbort(interrupts.first, () => new AbortError(interrupts.first.reason));
+  const payload = await Promise.race([readPayload(parts, sources), aborted]);
   return {
     task_type: type,
     task_tags: [...tag],
@@ -48,11 +57,4 @@ export async function readSubmission(
     ...(timeout !== undefined && { timeout }),
     ...(queueTimeout !== undefined && { queue_timeout: queueTimeout }),
   };
-}
-
-/** Who is waiting for standard input must be able to leave. */
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new AbortError(signal.reason)), { once: true });
-  });
 }

@@ -1,61 +1,66 @@
-/** What may stand at a place of the command line: asked for by the completion scripts, answered from the commands. */
+/**
+ * Lists what can complete a command line, from the definitions of the commands. The completion scripts call
+ * it.
+ */
 import type { Command, Option } from 'commander';
 
-/** A word and what it means. */
+/** A word that can be inserted, and a short explanation of it, which may be empty. */
 export type Suggestion = { readonly word: string; readonly meaning: string };
 
 /**
- * What may stand for the last of the words, which may be empty or begun. Nothing where only the user knows; the shell
- * then offers files.
+ * Returns what can replace the last word, which may be empty or incomplete. Returns nothing where any value
+ * is possible; the shell then offers files.
  */
-export function suggest(program: Command, words: readonly string[]): readonly Suggestion[] {
+export function listSuggestions(program: Command, words: readonly string[]): readonly Suggestion[] {
   const current = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   if (before.includes('--')) return [];
-  const { command, open, operands } = walk(program, before);
-  return listAt(program, command, open, operands, current).filter(({ word }) => word.startsWith(current));
+  const candidates = listCandidates(program, parseWords(program, before), current);
+  return candidates.filter(({ word }) => word.startsWith(current));
 }
 
-/** The command the words lead to, the option that waits for its value, and how many operands came. */
-function walk(
-  program: Command,
-  words: readonly string[],
-): { command: Command; open: Option | undefined; operands: number } {
+type ParsedWords = {
+  readonly command: Command;
+  /** The last word is an option that still needs its value. */
+  readonly openOption: Option | undefined;
+  /** How many arguments of the command were given. */
+  readonly argumentCount: number;
+};
+
+function parseWords(program: Command, words: readonly string[]): ParsedWords {
   let command = program;
-  let open: Option | undefined;
-  let operands = 0;
+  let openOption: Option | undefined;
+  let argumentCount = 0;
   for (const word of words) {
-    if (open) {
-      open = undefined;
+    if (openOption) {
+      openOption = undefined;
       continue;
     }
     if (word.startsWith('-') && word !== '-') {
       const option = listOptions(program, command).find(({ long, short }) => word === long || word === short);
-      open = option?.required ? option : undefined;
+      openOption = option?.required ? option : undefined;
       continue;
     }
-    const next = listCommands(command).find((one) => one.name() === word);
-    if (next) command = next;
-    else operands += 1;
+    const subcommand = listCommands(command).find((candidate) => candidate.name() === word);
+    if (subcommand) command = subcommand;
+    else argumentCount += 1;
   }
-  return { command, open, operands };
+  return { command, openOption, argumentCount };
 }
 
-function listAt(
+function listCandidates(
   program: Command,
-  command: Command,
-  open: Option | undefined,
-  operands: number,
+  { command, openOption, argumentCount }: ParsedWords,
   current: string,
 ): readonly Suggestion[] {
-  if (open) return describeChoices(open.argChoices);
+  if (openOption) return listChoices(openOption.argChoices);
   if (current.startsWith('-') && current !== '-') {
     return listOptions(program, command).flatMap(({ long, description }) =>
       long ? [{ word: long, meaning: description }] : [],
     );
   }
-  const commands = listCommands(command).map((one) => ({ word: one.name(), meaning: one.summary() }));
-  return [...commands, ...describeChoices(command.registeredArguments[operands]?.argChoices)];
+  const commands = listCommands(command).map((child) => ({ word: child.name(), meaning: child.summary() }));
+  return [...commands, ...listChoices(command.registeredArguments[argumentCount]?.argChoices)];
 }
 
 function listOptions(program: Command, command: Command): readonly Option[] {
@@ -66,9 +71,9 @@ function listCommands(command: Command): readonly Command[] {
   return command
     .createHelp()
     .visibleCommands(command)
-    .filter((one) => one.name() !== 'help');
+    .filter((child) => child.name() !== 'help');
 }
 
-function describeChoices(choices: readonly string[] | undefined): readonly Suggestion[] {
+function listChoices(choices: readonly string[] | undefined): readonly Suggestion[] {
   return (choices ?? []).map((word) => ({ word, meaning: '' }));
 }

@@ -1,48 +1,51 @@
-/** Waits for the end of a task somebody else handed in. */
+/** Waits until a task that was submitted elsewhere has succeeded or failed. */
 import type { TaskGatewayClient } from '../../client.ts';
 import { systemClock } from '../../clock.ts';
 import type { Task } from '../../contract.ts';
 import { isSettled } from '../../settled.ts';
-import { CommandError, EXITS } from '../exit-codes.ts';
+import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 
-/** The gateway holds a poll for so long, unless somebody looks at the progress. */
+/** How long the gateway holds a poll open; shorter if the progress is shown. */
 const POLL_SECONDS = 20;
-const WATCHED_POLL_SECONDS = 1;
-/** Between two polls, also where a gateway does not hold them. */
-const POLL_EVERY_MS = 1_000;
-/** A gateway that restarts is waited for. */
+const PROGRESS_POLL_SECONDS = 1;
+/** The least time between the starts of two polls, for a gateway that does not hold them open. */
+const POLL_INTERVAL_MS = 1_000;
+/** More retries than usual, so that a wait survives a restart of the gateway. */
 const RETRIES_MAX = 6;
 
 export type WaitOptions = {
-  /** Seconds to wait at most; absent: until the end. */
-  readonly seconds?: number | undefined;
-  /** Told the task at every look; without it the gateway is asked seldom. */
-  readonly onLook?: ((task: Task) => void) | undefined;
+  /** The longest wait in seconds; absent: no limit. */
+  readonly waitSeconds?: number | undefined;
+  /** Called with the task at every poll. If it is absent, polls are less frequent. */
+  readonly onPoll?: ((task: Task) => void) | undefined;
   readonly signal: AbortSignal;
 };
 
-/** Answers the task once it has ended. Throws with `EXITS.waitOver` when it has not within the time. */
-export async function waitForEnd(
+/**
+ * Returns the task once it is settled. Throws with `EXIT_CODES.waitTimeout` if that takes longer than
+ * allowed.
+ */
+export async function waitUntilSettled(
   client: Pick<TaskGatewayClient, 'getTask'>,
   request_id: string,
-  { seconds = Number.POSITIVE_INFINITY, onLook, signal }: WaitOptions,
+  { waitSeconds = Number.POSITIVE_INFINITY, onPoll, signal }: WaitOptions,
 ): Promise<Task> {
   const startMs = systemClock.nowMs();
-  const pollSeconds = onLook ? WATCHED_POLL_SECONDS : POLL_SECONDS;
+  const pollSeconds = onPoll ? PROGRESS_POLL_SECONDS : POLL_SECONDS;
   for (;;) {
-    const lookMs = systemClock.nowMs();
-    const left = seconds - (lookMs - startMs) / 1_000;
-    const wait = Math.max(0, Math.min(pollSeconds, left));
+    const pollMs = systemClock.nowMs();
+    const remainingSeconds = waitSeconds - (pollMs - startMs) / 1_000;
+    const wait = Math.max(0, Math.min(pollSeconds, remainingSeconds));
     const task = await client.getTask(request_id, { wait, signal, maxRetries: RETRIES_MAX });
-    onLook?.(task);
+    onPoll?.(task);
     if (isSettled(task)) return task;
-    if (left <= 0) {
+    if (remainingSeconds <= 0) {
       throw new CommandError(
-        EXITS.waitOver,
-        `Task ${request_id} is ${task.status} after ${seconds} s. It goes on.`,
+        EXIT_CODES.waitTimeout,
+        `Task ${request_id} is still ${task.status} after ${waitSeconds} s. It continues.`,
       );
     }
-    const pauseMs = Math.min(lookMs + POLL_EVERY_MS, startMs + seconds * 1_000) - systemClock.nowMs();
-    await systemClock.sleep(pauseMs, signal);
+    const nextPollMs = Math.min(pollMs + POLL_INTERVAL_MS, startMs + waitSeconds * 1_000);
+    await systemClock.sleep(nextPollMs - systemClock.nowMs(), signal);
   }
 }

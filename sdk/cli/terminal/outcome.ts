@@ -1,10 +1,13 @@
-/** A task on the screen: its fields, its result, and the exit code its end stands for. */
+/** Prints tasks, their results and other values in the format the user chose. */
 import type { Task, TaskResult } from '../../contract.ts';
 import { createTaskError } from '../../errors.ts';
-import type { OutputFormat } from '../connection.ts';
-import type { Screen } from './terminal.ts';
-import { type Colour, renderPairs } from './terminal.ts';
+import { renderFields } from './table.ts';
+import type { Colour, Terminal } from './terminal.ts';
 import { cleanText } from './width.ts';
+
+/** `table` is for people; `json` is one indented value; `jsonl` is one value per line. */
+export type OutputFormat = 'table' | 'json' | 'jsonl';
+export const OUTPUT_FORMATS: readonly OutputFormat[] = ['table', 'json', 'jsonl'];
 
 const STATUS_COLOURS: Readonly<Record<Task['status'], Colour>> = {
   pending: 'yellow',
@@ -13,25 +16,27 @@ const STATUS_COLOURS: Readonly<Record<Task['status'], Colour>> = {
   failed: 'red',
 };
 
-/** A state in its colour. */
-export function paintStatus(screen: Screen, status: Task['status'], text: string = status): string {
-  return screen.out.paint(STATUS_COLOURS[status], text);
+/** Returns the text in the colour of the status; the text is the status itself by default. */
+export function paintStatus(terminal: Terminal, status: Task['status'], text: string = status): string {
+  return terminal.out.paint(STATUS_COLOURS[status], text);
 }
 
-/** Any value as JSON: for people over several lines, as `jsonl` on one. */
+/**
+ * Renders a value as JSON: over several lines for `json`, on one line for `jsonl`. Ends with a line break.
+ */
 export function renderJson(value: unknown, format: 'json' | 'jsonl'): string {
   return `${JSON.stringify(value, null, format === 'json' ? 2 : undefined)}\n`;
 }
 
-/** Prints a task as it is. */
-export async function printTask(screen: Screen, task: Task, format: OutputFormat): Promise<void> {
+/** Prints all fields of a task. */
+export async function printTask(terminal: Terminal, task: Task, format: OutputFormat): Promise<void> {
   if (format !== 'table') {
-    await screen.print(renderJson(task, format));
+    await terminal.print(renderJson(task, format));
     return;
   }
   const fields: readonly (readonly [string, string])[] = [
     ['request_id', task.request_id],
-    ['status', paintStatus(screen, task.status)],
+    ['status', paintStatus(terminal, task.status)],
     ['task_type', cleanText(task.task_type)],
     ['task_tags', cleanText(task.task_tags.join(', '))],
     ['agent_id', cleanText(task.agent_id ?? '–')],
@@ -43,24 +48,27 @@ export async function printTask(screen: Screen, task: Task, format: OutputFormat
     ...(task.result === null ? [] : [['result', cleanText(JSON.stringify(task.result))] as const]),
     ...(task.error_info === null ? [] : [['error_info', cleanText(task.error_info)] as const]),
   ];
-  await screen.print(renderPairs(fields, screen.out.paint));
+  await terminal.print(renderFields(fields, terminal.out.paint));
 }
 
 /**
- * Prints what became of a task that has ended: as `table` its result alone. Throws the typed error of one that failed,
- * after the task was printed where JSON was asked for.
+ * Prints the outcome of a settled task: its result as `table`, else the whole task. If the task failed,
+ * throws the SDK's error for it; with `json` and `jsonl`, after the task was printed.
  */
-export async function printOutcome(screen: Screen, task: Task, format: OutputFormat): Promise<void> {
-  if (format !== 'table') await screen.print(renderJson(task, format));
+export async function printOutcome(terminal: Terminal, task: Task, format: OutputFormat): Promise<void> {
+  if (format !== 'table') await terminal.print(renderJson(task, format));
   if (task.status === 'failed') throw createTaskError(task);
-  if (format === 'table') await screen.print(renderResult(task.result ?? {}, screen.out.isTerminal));
+  if (format === 'table') await terminal.print(renderResult(task.result ?? {}, terminal.out.isTty));
 }
 
-/** A result that is only text as that text, any other as JSON. On a terminal nothing in it can move the cursor. */
-export function renderResult(result: TaskResult, isTerminal: boolean): string {
+/**
+ * Renders a result: as plain text if text is all it holds, else as JSON. On a terminal, control characters
+ * are removed from the text.
+ */
+export function renderResult(result: TaskResult, isTty: boolean): string {
   const { reply, output, ...others } = result;
   const text = typeof output === 'string' ? output : reply;
   if (typeof text !== 'string' || Object.keys(others).length > 0) return renderJson(result, 'json');
-  const shown = isTerminal ? cleanText(text, true) : text;
+  const shown = isTty ? cleanText(text, true) : text;
   return shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`;
 }

@@ -1,50 +1,51 @@
-/** A line that moves while one waits; on a terminal alone. */
+/** A status line with an animation and the seconds gone by, shown while a command waits for a task. */
 import type { Task } from '../../contract.ts';
-import type { Screen } from './terminal.ts';
+import type { Environment, Terminal } from './terminal.ts';
 import { cleanText, truncate } from './width.ts';
 
 export type Spinner = {
-  /** Shows how the task is from now on. */
-  watch(task: Task): void;
-  /** Shows these words instead of the task's state from now on. */
-  tell(words: string): void;
-  /** Takes the line away. Twice is fine. */
+  /** Shows the state of the task from now on. */
+  showTask(task: Task): void;
+  /** Shows this text from now on, whatever the state of the task is. */
+  showText(text: string): void;
+  /** Removes the line. Idempotent. */
   stop(): void;
 };
 
 const FRAME_MS = 100;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const PLAIN_FRAMES = ['|', '/', '-', '\\'];
+const ASCII_FRAMES = ['|', '/', '-', '\\'];
 
-/** Starts a spinner; without a terminal it does nothing. */
-export function startSpinner(screen: Screen, env: Readonly<Record<string, string | undefined>>): Spinner {
+/** Starts a spinner on standard error. If that is not a terminal, the spinner does nothing. */
+export function startSpinner(terminal: Terminal, env: Environment): Spinner {
   const startMs = Date.now();
-  const frames = canShowUnicode(env) ? FRAMES : PLAIN_FRAMES;
+  const frames = supportsUnicode(env) ? FRAMES : ASCII_FRAMES;
   let task: Task | undefined;
-  let words: string | undefined;
-  let turns = 0;
+  let text: string | undefined;
+  let drawn = 0;
 
   function draw(): void {
-    const frame = frames[turns % frames.length] ?? '';
-    turns += 1;
+    const frame = frames[drawn % frames.length] ?? '';
+    drawn += 1;
     const seconds = Math.floor((Date.now() - startMs) / 1_000);
-    const line = `${words ?? (task ? describeState(task) : 'submitting')} ${seconds} s`;
-    screen.show(`${screen.err.paint('cyan', frame)} ${truncate(line, (screen.err.columns ?? 80) - 3)}`);
+    const line = `${text ?? (task ? describeState(task) : 'submitting')} ${seconds} s`;
+    const width = (terminal.err.columns ?? 80) - 3;
+    terminal.showStatus(`${terminal.err.paint('cyan', frame)} ${truncate(line, width)}`);
   }
 
-  if (!screen.err.isTerminal || env.TERM === 'dumb') return { watch() {}, tell() {}, stop() {} };
+  if (!terminal.err.isTty || env.TERM === 'dumb') return { showTask() {}, showText() {}, stop() {} };
   draw();
   const timer = setInterval(draw, FRAME_MS);
   return {
-    watch(next) {
+    showTask(next) {
       task = next;
     },
-    tell(next) {
-      words = next;
+    showText(next) {
+      text = next;
     },
     stop() {
       clearInterval(timer);
-      screen.show('');
+      terminal.showStatus('');
     },
   };
 }
@@ -55,6 +56,6 @@ function describeState({ status, agent_id, progress }: Task): string {
   return `${status}${agent} ${progress} %`;
 }
 
-function canShowUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
+function supportsUnicode(env: Environment): boolean {
   return /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
 }

@@ -1,11 +1,13 @@
 /**
- * Where the command writes: results to standard output, everything else to standard error. Colours and moving lines
- * only where a terminal is; no secret ever.
+ * Writes the output of a command: results to standard output, everything else to standard error. Colours and
+ * the status line appear only on a terminal. What goes to standard error contains no secret.
  */
 import { redactSecrets } from './redaction.ts';
-import { padEnd } from './width.ts';
 
-/** What is needed of `process.stdout` and `process.stderr`. */
+/** The environment variables of the command. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the terminal needs of `process.stdout` and `process.stderr`. */
 export type OutStream = {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -15,30 +17,32 @@ export type OutStream = {
 export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold';
 export type Paint = (colour: Colour, text: string) => string;
 
-/** One of the two outputs. */
-export type Face = {
-  readonly isTerminal: boolean;
-  /** The terminal's width; undefined where there is none. */
+/** What one of the two output streams can show. */
+export type OutputCapabilities = {
+  /** Whether the stream is a terminal, not a file or a pipe. */
+  readonly isTty: boolean;
+  /** The current width of the terminal in columns; undefined if the stream is not a terminal. */
   readonly columns: number | undefined;
+  /** Returns the text in a colour; without colours, returns it unchanged. */
   readonly paint: Paint;
 };
 
-export type Screen = {
-  readonly out: Face;
-  readonly err: Face;
-  /** Writes to standard output; resolves once it is written. */
+export type Terminal = {
+  readonly out: OutputCapabilities;
+  readonly err: OutputCapabilities;
+  /** Writes to standard output. Resolves once the text is written, and rejects if it can't be. */
   print(text: string): Promise<void>;
-  /** Writes a line to standard error. */
-  say(line: string): void;
-  /** Shows a line on the terminal in place of the one before; nothing without a terminal. Empty: clears it. */
-  show(line: string): void;
-  /** From now on these are struck out of everything said. */
-  hide(secrets: readonly string[]): void;
+  /** Writes a line to standard error, without the redacted secrets. */
+  log(line: string): void;
+  /**
+   * Replaces the status line on standard error; an empty text removes it. Without a terminal, does nothing.
+   */
+  showStatus(text: string): void;
+  /** Adds secrets that `log` and `showStatus` must replace from now on. */
+  redact(secrets: readonly string[]): void;
 };
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-const CODES: Readonly<Record<Colour, readonly [on: number, off: number]>> = {
+const COLOUR_CODES: Readonly<Record<Colour, readonly [on: number, off: number]>> = {
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],
@@ -48,57 +52,49 @@ const CODES: Readonly<Record<Colour, readonly [on: number, off: number]>> = {
 };
 const CLEAR_LINE = '\r\u001b[K';
 
-/** Creates the screen. Colours: on a terminal that knows them, unless NO_COLOR is set. */
-export function createScreen(stdout: OutStream, stderr: OutStream, env: Env): Screen {
-  const hidden = new Set<string>();
-  let shown = false;
+/** Creates the terminal of a command. */
+export function createTerminal(stdout: OutStream, stderr: OutStream, env: Environment): Terminal {
+  const secrets = new Set<string>();
+  let hasStatus = false;
 
-  function show(line: string): void {
-    if (!stderr.isTTY || (line === '' && !shown)) return;
-    shown = line !== '';
-    stderr.write(CLEAR_LINE + redactSecrets(line, hidden));
+  function showStatus(text: string): void {
+    if (!stderr.isTTY || (text === '' && !hasStatus)) return;
+    hasStatus = text !== '';
+    stderr.write(CLEAR_LINE + redactSecrets(text, secrets));
   }
 
   return {
-    out: describeFace(stdout, env),
-    err: describeFace(stderr, env),
-    show,
-    say(line) {
-      show('');
-      stderr.write(`${redactSecrets(line, hidden)}\n`);
+    out: detectCapabilities(stdout, env),
+    err: detectCapabilities(stderr, env),
+    showStatus,
+    log(line) {
+      showStatus('');
+      stderr.write(`${redactSecrets(line, secrets)}\n`);
     },
     print(text) {
-      show('');
+      showStatus('');
       return new Promise((resolve, reject) => {
         stdout.write(text, (error) => (error ? reject(error) : resolve()));
       });
     },
-    hide(secrets) {
-      for (const secret of secrets) hidden.add(secret);
+    redact(more) {
+      for (const secret of more) secrets.add(secret);
     },
   };
 }
 
-function describeFace(stream: OutStream, env: Env): Face {
-  const isTerminal = stream.isTTY === true;
-  const coloured = isTerminal && !env.NO_COLOR && env.TERM !== 'dumb';
+/** Colours need a terminal that supports them, and NO_COLOR unset or empty. */
+function detectCapabilities(stream: OutStream, env: Environment): OutputCapabilities {
+  const isTty = stream.isTTY === true;
+  const hasColours = isTty && !env.NO_COLOR && env.TERM !== 'dumb';
   return {
-    isTerminal,
+    isTty,
     get columns() {
-      return isTerminal ? (stream.columns ?? 80) : undefined;
+      return isTty ? (stream.columns ?? 80) : undefined;
     },
     paint(colour, text) {
-      const [on, off] = CODES[colour];
-      return coloured && text !== '' ? `\u001b[${on}m${text}\u001b[${off}m` : text;
+      const [on, off] = COLOUR_CODES[colour];
+      return hasColours && text !== '' ? `\u001b[${on}m${text}\u001b[${off}m` : text;
     },
   };
-}
-
-/** Names and values below each other, the values in one column. */
-export function renderPairs(
-  pairs: readonly (readonly [name: string, value: string])[],
-  paint: Paint,
-): string {
-  const width = Math.max(...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => `${paint('dim', padEnd(name, width))}  ${value}\n`).join('');
 }

@@ -1,14 +1,18 @@
-/** How many columns of a terminal a text takes, and texts made to fit; characters that belong together stay so. */
+/**
+ * Measures how many terminal columns a text takes, and fits texts into columns without splitting a character.
+ */
 import { eastAsianWidth } from 'get-east-asian-width';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const ASCII = /^[\x20-\x7e]*$/;
 const INVISIBLE = /^[\p{Control}\p{Format}\p{Mark}\p{Surrogate}\p{Default_Ignorable_Code_Point}]+$/u;
-/** Drawn as a picture two columns wide: by itself, by a selector, or as a pair of regional letters. */
-const PICTURE = /^\p{Emoji_Presentation}|\uFE0F|^\p{Regional_Indicator}{2}/u;
+/**
+ * Two columns wide: emoji by default, emoji by a variation selector, and flags (pairs of regional letters).
+ */
+const EMOJI = /^\p{Emoji_Presentation}|\uFE0F|^\p{Regional_Indicator}{2}/u;
 const ELLIPSIS = '…';
 
-/** The columns a text takes; control characters take none. */
+/** Returns the number of columns a text takes; control characters take none. */
 export function measureWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
@@ -18,16 +22,16 @@ export function measureWidth(text: string): number {
 
 function measureGrapheme(grapheme: string): number {
   if (INVISIBLE.test(grapheme)) return 0;
-  if (PICTURE.test(grapheme)) return 2;
+  if (EMOJI.test(grapheme)) return 2;
   return eastAsianWidth(grapheme.codePointAt(0) ?? 0x20);
 }
 
-/** The text with spaces behind it up to a width. */
+/** Returns the text, followed by as many spaces as it needs to reach the width in columns. */
 export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - measureWidth(text)));
 }
 
-/** The text, cut with an ellipsis where it is wider than that. */
+/** Returns the text; if it is wider than `width` columns, cuts it and ends it with an ellipsis. */
 export function truncate(text: string, width: number): string {
   if (measureWidth(text) <= width) return text;
   let cut = '';
@@ -41,10 +45,11 @@ export function truncate(text: string, width: number): string {
 }
 
 /**
- * What others wrote, made harmless for a terminal: no control characters that could move the cursor, colour the
- * screen or reverse the text. Line breaks and tabs stay where `lines` is true and are spaces elsewhere.
+ * Makes text from other people safe to print: removes control characters that could move the cursor, change
+ * colours or reverse the direction of the text. Line breaks and tabs stay if `keepLines` is true; otherwise
+ * they become spaces.
  */
-export function cleanText(text: string, lines = false): string {
-  const flat = lines ? text.replaceAll('\r\n', '\n') : text.replaceAll(/[\r\n\t]+/g, ' ');
+export function cleanText(text: string, keepLines = false): string {
+  const flat = keepLines ? text.replaceAll('\r\n', '\n') : text.replaceAll(/[\r\n\t]+/g, ' ');
   return flat.replaceAll(/(?![\n\t])\p{Control}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
 }

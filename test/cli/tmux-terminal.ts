@@ -1,28 +1,26 @@
-/** A real terminal, by tmux: a command is started in it, keys are pressed, and one looks at what is on it. */
+/** A real terminal, provided by tmux: tests type into it and read what it shows. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { vi } from 'vitest';
 
-const LOOK_MS = 12_000;
+const SHOW_TIMEOUT_MS = 12_000;
 
-export type Terminal = {
-  /** Types text, or presses a key by its name in tmux, like `C-c`. */
+export type TmuxTerminal = {
+  /** Types text, or presses the key with that name in tmux: `Enter`, or `C-c` and the like. */
   press(key: string): void;
-  /** What is on it: as text, or with the codes of its colours. */
-  look(colours?: boolean): string;
-  /** Waits until that is on it, and answers all of it. */
-  shows(text: RegExp, colours?: boolean): Promise<string>;
+  /** Waits until the screen matches, and returns all of it: as plain text, or with its colour codes. */
+  waitForText(text: RegExp, colours?: boolean): Promise<string>;
   close(): void;
 };
 
-/** Whether there is a tmux. */
-export function hasTerminal(): boolean {
+/** Whether tmux is installed. */
+export function hasTmux(): boolean {
   return spawnSync('tmux', ['-V']).error === undefined;
 }
 
 let opened = 0;
 
-/** Opens a terminal of 100 columns with a plain shell; `env` is all that shell knows. */
-export function openTerminal(env: Readonly<Record<string, string>>): Terminal {
+/** Opens a terminal of 100 columns with a shell whose environment is `env` and little else. */
+export function openTerminal(env: Readonly<Record<string, string>>): TmuxTerminal {
   opened += 1;
   const name = `task-gateway-${process.pid}-${opened}`;
   const tmux = (...args: readonly string[]): string =>
@@ -47,18 +45,17 @@ export function openTerminal(env: Readonly<Record<string, string>>): Terminal {
     '--noprofile',
     '-i',
   );
-  const look = (colours = false): string => tmux('capture-pane', '-p', ...(colours ? ['-e'] : []));
+  const capture = (colours = false): string => tmux('capture-pane', '-p', ...(colours ? ['-e'] : []));
   return {
-    look,
     press: (key) => void tmux('send-keys', ...(/^(C-.|Enter)$/.test(key) ? [key] : ['-l', key])),
-    shows: (text, colours) =>
+    waitForText: (text, colours) =>
       vi.waitFor(
         () => {
-          const screen = look(colours);
+          const screen = capture(colours);
           if (!text.test(screen)) throw new Error(`Not on the terminal: ${text}\n${screen}`);
           return screen;
         },
-        { timeout: LOOK_MS, interval: 50 },
+        { timeout: SHOW_TIMEOUT_MS, interval: 50 },
       ),
     close: () => void spawnSync('tmux', ['-L', name, 'kill-server']),
   };

@@ -1,0 +1,193 @@
+/**
+ * `agent exec`: runs any program as an agent, one run of the program per task. The first Ctrl-C stops taking
+ * tasks and lets the running ones finish; the second ends them; the third exits at once.
+ */
+import { hostname } from 'node:os';
+import { type Command, Option } from 'commander';
+import { type Agent, type AgentNotice, createAgent, type ListenOptions } from '../../agent/index.ts';
+import { createUsageError, messageOf } from '../exit-codes.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { cleanText } from '../terminal/width.ts';
+import { canRun } from './child.ts';
+import { createChildHandler, logTaskLine } from './child-handler.ts';
+import { type CommandContext, connectCommand } from './context.ts';
+import { collectValue, parseCount, parseSecondsOrZero } from './option-values.ts';
+
+type ExecOptions = {
+  readonly tag?: readonly string[];
+  readonly id?: string;
+  readonly max: number;
+  readonly listen?: string;
+  readonly endpoint?: string;
+  readonly result: 'text' | 'json';
+  /** Bytes. */
+  readonly outputMax: number;
+  /** Seconds. */
+  readonly killAfter: number;
+  /** Seconds. */
+  readonly drain: number;
+  readonly outbox?: string;
+};
+
+const OUTPUT_BYTES_MAX = 1_048_576;
+const KILL_AFTER_SECONDS = 5;
+const DRAIN_SECONDS = 30;
+/** The time after SIGKILL for closing the program's output and reporting the outcome. */
+const GRACE_MS = 3_000;
+
+const EXAMPLES = `
+The program is started once per task. It reads the payload as JSON from standard input. Its environment has
+TASK_REQUEST_ID, TASK_TYPE, TASK_TAGS (a JSON array), TASK_AGENT_ID, TASK_SESSION, TASK_CREATE_TIME and TASK_TIMEOUT,
+but none of the secrets. If it exits with 0, the task succeeds, and its standard output is the output of the result.
+Otherwise the task fails, and the last lines of its standard error are the reason. A line "::progress 40::" on either
+output reports the progress. When the task is cancelled or times out, the program and all processes it started get
+SIGTERM, then SIGKILL.
+
+The agent fetches its tasks (--pull), so it needs no open port. With --listen the gateway pushes them; set
+TASK_GATEWAY_PUSH_SECRET to reject pushes without a valid signature. After Ctrl-C the agent takes no more tasks and
+finishes the running ones; a second Ctrl-C ends them.
+
+Examples:
+  $ task-gateway agent exec --tag hello -- jq -r '"Hello, " + .name'
+  $ task-gateway agent exec --tag weekly --max 4 -- python3 report.py
+  $ task-gateway agent exec --tag gpu --listen 0.0.0.0:9000 --endpoint http://10.0.0.7:9000/ -- ./render`;
+
+/** Adds `exec` to `agent`. */
+export function addAgentExec(parent: Command, context: CommandContext): void {
+  parent
+    .command('exec')
+    .summary('run any program as an agent')
+    .description('Registers an agent that runs a program for each of its tasks.')
+    .usage('--tag <tag>... [options] -- <command> [argument...]')
+    .argument('<command...>', 'the program and its arguments, after --')
+    .addOption(new Option('-t, --tag <tag>', 'take tasks with this tag (repeatable)').argParser(collectValue))
+    .option(
+      '--id <agent_id>',
+      'id of the agent (default: TASK_GATEWAY_AGENT_ID, or host name and process id)',
+    )
+    .option('--max <number>', 'how many tasks to run at once', parseCount, 1)
+    .addOption(new Option('--pull', 'fetch the tasks (the default)').conflicts('listen'))
+    .option('--listen <host:port>', 'let the gateway push the tasks to this address')
+    .option('--endpoint <url>', 'the URL for pushes, if the gateway can’t reach the --listen address itself')
+    .addOption(
+      new Option('--result <kind>', 'text: stdout is the output of the result; json: stdout is the result')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .option('--output-max <bytes>', 'cut standard output to this size', parseCount, OUTPUT_BYTES_MAX)
+    .option('--kill-after <seconds>', 'time from SIGTERM to SIGKILL', parseSecondsOrZero, KILL_AFTER_SECONDS)
+    .option('--outbox <file>', 'keep outcomes that could not be reported, and report them at the next start')
+    .option(
+      '--drain <seconds>',
+      'time to finish running tasks after Ctrl-C',
+      parseSecondsOrZero,
+      DRAIN_SECONDS,
+    )
+    .addHelpText('after', EXAMPLES)
+    .action((words: string[], options: ExecOptions, command: Command) =>
+      runExec(context, words, options, command),
+    );
+}
+
+async function runExec(
+  context: CommandContext,
+  words: readonly string[],
+  options: ExecOptions,
+  command: Command,
+): Promise<void> {
+  const { env, terminal } = context;
+  const { id: agentId = env.TASK_GATEWAY_AGENT_ID || `${hostname()}-${process.pid}`, listen } = options;
+  const tags = requireUsableOptions(words, options, context);
+  const { url, sdkOptions, client } = connectCommand(context, command);
+  const pushSecret = env.TASK_GATEWAY_PUSH_SECRET;
+  if (pushSecret) terminal.redact([pushSecret]);
+  const { handler, waitForRuns } = createChildHandler({
+    ...{ terminal, env, client, command: words, resultKind: options.result },
+    killAfterMs: options.killAfter * 1_000,
+    outputBytesMax: options.outputMax,
+  });
+  const agent = createAgent({
+    ...{ ...sdkOptions, agentId, tags, handler, endpoint: options.endpoint, outbox: options.outbox },
+    maxConcurrent: options.max,
+    listen: listen === undefined ? undefined : parseListen(listen),
+    pushSecret: pushSecret || undefined,
+    onNotice: (notice) => logNotice(terminal, notice),
+  });
+  terminal.log(`Registering at ${url}.`);
+  await runUntilInterrupted(context, agent, options);
+  await waitForRuns();
+}
+
+/** Throws a usage error if the options don't fit together. Returns the tags. */
+function requireUsableOptions(
+  [program = '']: readonly string[],
+  { tag, listen, endpoint }: ExecOptions,
+  { env }: CommandContext,
+): readonly string[] {
+  if (!tag) throw createUsageError('Give --tag: the agent takes tasks with that tag.');
+  if (endpoint !== undefined && listen === undefined) {
+    throw createUsageError('--endpoint is the URL for pushes to --listen: give both.');
+  }
+  if (!canRun(program, env)) {
+    throw createUsageError(`The program "${program}" can't be run: check its name and PATH.`);
+  }
+  return tag;
+}
+
+async function runUntilInterrupted(
+  { interrupts, terminal }: CommandContext,
+  agent: Agent,
+  options: ExecOptions,
+): Promise<void> {
+  const graceMs = options.killAfter * 1_000 + GRACE_MS;
+  interrupts.allowSecond();
+  const stopped = new Promise<void>((resolve) => {
+    interrupts.first.addEventListener('abort', () => {
+      terminal.log(
+        `Stopping: running tasks have ${options.drain} s to finish. Press Ctrl-C to end them now.`,
+      );
+      agent.stop({ drainMs: options.drain * 1_000, graceMs }).then(resolve);
+    });
+    interrupts.second.addEventListener('abort', () => {
+      terminal.log('Ending the running tasks.');
+      void agent.stop({ drainMs: 0, graceMs });
+    });
+  });
+  await agent.start();
+  await stopped;
+  terminal.log('Stopped.');
+}
+
+function logNotice(terminal: Terminal, notice: AgentNotice): void {
+  switch (notice.kind) {
+    case 'registered':
+      terminal.log(`Registered as ${notice.agent_id} (${notice.endpoint}). Press Ctrl-C to stop.`);
+      return;
+    case 'taken': {
+      const { request_id, task_type } = notice.task;
+      logTaskLine(terminal, request_id, `taken: ${task_type} ${request_id}`);
+      return;
+    }
+    case 'reported': {
+      const { request_id, accepted, status } = notice;
+      logTaskLine(terminal, request_id, accepted ? status : `${status}, but the task already had an outcome`);
+      return;
+    }
+    case 'dropped':
+      logTaskLine(terminal, notice.request_id, `dropped: ${notice.reason}`);
+      return;
+    case 'failure':
+      terminal.log(`${notice.during}: ${cleanText(messageOf(notice.error))}`);
+  }
+}
+
+/** Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, each optionally followed by a path. Throws a usage error. */
+export function parseListen(text: string): ListenOptions {
+  const [, bracketed, plain, port, path] = /^(?:\[([^\]]+)\]|([^:/]*)):(\d{1,5})(\/.*)?$/.exec(text) ?? [];
+  const number = Number(port);
+  if (port === undefined || number > 65_535) {
+    throw createUsageError(`--listen "${text}" is not an address: give HOST:PORT, like 127.0.0.1:9000.`);
+  }
+  const host = bracketed ?? plain;
+  return { port: number, ...(host && { host }), ...(path && { path }) };
+}

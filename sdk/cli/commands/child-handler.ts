@@ -1,0 +1,140 @@
+/**
+ * The handler of `agent exec`: runs the program for a task, and turns how it exits into the outcome of the
+ * task.
+ */
+import type { Handler } from '../../agent/index.ts';
+import type { TaskGatewayClient } from '../../client.ts';
+import type { Task } from '../../contract.ts';
+import { parseJson } from '../decoding.ts';
+import { messageOf } from '../exit-codes.ts';
+import type { Environment, Terminal } from '../terminal/terminal.ts';
+import { cleanText } from '../terminal/width.ts';
+import { type ChildExit, runChild } from './child.ts';
+import { waitUntilSettled } from './wait.ts';
+
+/** `text`: standard output is the `output` of the result. `json`: standard output is the whole result. */
+export type ResultKind = 'text' | 'json';
+
+export type ChildHandlerOptions = {
+  readonly terminal: Terminal;
+  readonly env: Environment;
+  readonly client: TaskGatewayClient;
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly resultKind: ResultKind;
+  readonly killAfterMs: number;
+  readonly outputBytesMax: number;
+};
+
+export type ChildHandler = {
+  readonly handler: Handler;
+  /** Resolves once no program runs any more. */
+  waitForRuns(): Promise<void>;
+};
+
+/** Variables that the program must not inherit. */
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  ...['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET', 'TASK_GATEWAY_HEADERS'],
+]);
+/** The end of an id, which differs between tasks; the start is a time. */
+const ID_CHARS_SHOWN = 6;
+
+/** Creates the handler. */
+export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
+  const { terminal, client, command } = options;
+  const running = new Set<Promise<unknown>>();
+  const inherited = Object.fromEntries(
+    Object.entries(options.env).filter(([name]) => !SECRET_NAMES.has(name)),
+  );
+  return {
+    async handler(task, { signal, progress }) {
+      const watch = watchOutcome(client, task.request_id, signal);
+      const run = runChild(command, {
+        input: JSON.stringify(task.payload),
+        env: { ...inherited, ...describeTask(task) },
+        signal: AbortSignal.any([signal, watch.settled]),
+        killAfterMs: options.killAfterMs,
+        outputBytesMax: options.outputBytesMax,
+        onProgress: progress,
+        onErrorText: (text) => logErrorText(terminal, task.request_id, text),
+      });
+      running.add(run);
+      try {
+        const exit = await run;
+        if (exit.exitCode !== 0) signal.throwIfAborted();
+        return readResult(exit, command[0] ?? '', options.resultKind);
+      } finally {
+        running.delete(run);
+        watch.stop();
+      }
+    },
+    async waitForRuns() {
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** `settled` aborts when the task is cancelled or times out. A heartbeat would report that too, but later. */
+function watchOutcome(client: TaskGatewayClient, request_id: string, signal: AbortSignal) {
+  const settled = new AbortController();
+  const stopped = new AbortController();
+  waitUntilSettled(client, request_id, { signal: AbortSignal.any([signal, stopped.signal]) }).then(
+    () => settled.abort(),
+    // If the task can't be polled, the heartbeat still ends the run.
+    () => undefined,
+  );
+  return { settled: settled.signal, stop: (): void => stopped.abort() };
+}
+
+function describeTask(task: Task): Record<string, string> {
+  return {
+    TASK_REQUEST_ID: task.request_id,
+    TASK_TYPE: task.task_type,
+    TASK_TAGS: JSON.stringify(task.task_tags),
+    TASK_AGENT_ID: task.agent_id ?? '',
+    TASK_SESSION: task.cli_session_id,
+    TASK_CREATE_TIME: String(task.create_time),
+    TASK_TIMEOUT: String(task.timeout),
+  };
+}
+
+/** Returns the result of a successful run. Throws an error with the reason of a failed one. */
+export function readResult(
+  { exitCode, signal, output, truncated, errorTail }: ChildExit,
+  program: string,
+  kind: ResultKind,
+): Record<string, unknown> {
+  if (exitCode !== 0) {
+    const reason = exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`;
+    throw new Error(errorTail || `${program} ${reason}`);
+  }
+  // Drops the final line break, as a shell does in $(…).
+  const text = output.replace(/\r?\n$/, '');
+  if (kind === 'text') return truncated ? { output: text, truncated } : { output: text };
+  if (truncated) throw new Error(`${program} wrote more than --output-max, so its JSON is incomplete`);
+  const value = parseResult(text, program);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error(`${program} wrote JSON that is not an object`);
+  }
+  return { ...value };
+}
+
+function parseResult(text: string, program: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw new Error(`${program} did not write usable JSON: ${messageOf(error)}`);
+  }
+}
+
+function logErrorText(terminal: Terminal, request_id: string, text: string): void {
+  for (const line of text.split('\n')) {
+    if (line.trim() !== '') logTaskLine(terminal, request_id, line);
+  }
+}
+
+/** Logs a line about a task, with the end of its id in front. */
+export function logTaskLine(terminal: Terminal, request_id: string, text: string): void {
+  const label = cleanText(request_id.slice(-ID_CHARS_SHOWN));
+  terminal.log(`${terminal.err.paint('dim', `[${label}]`)} ${cleanText(text)}`);
+}

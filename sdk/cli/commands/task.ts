@@ -1,0 +1,105 @@
+/** `task` with its commands `submit`, `get`, `wait`, `cancel` and `list`. */
+import type { Command } from 'commander';
+import { BadRequestError } from '../../errors.ts';
+import { CommandError, EXIT_CODES } from '../exit-codes.ts';
+import { printOutcome, printTask, renderJson } from '../terminal/outcome.ts';
+import { startSpinner } from '../terminal/spinner.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
+import { parseSecondsOrZero } from './option-values.ts';
+import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
+import { addTaskList } from './task-list.ts';
+import { waitUntilSettled } from './wait.ts';
+
+/** Adds `task` and its commands to the program. */
+export function addTaskCommands(program: Command, context: CommandContext): void {
+  const task = program.command('task').summary('submit, show, await, cancel or list tasks');
+  task.description('Submits a task, shows it, waits for it, cancels it, or lists tasks.');
+  addTaskSubmit(task, context);
+  addTaskGet(task, context);
+  addTaskWait(task, context);
+  addTaskCancel(task, context);
+  addTaskList(task, context);
+}
+
+function addTaskSubmit(parent: Command, context: CommandContext): void {
+  const { terminal, interrupts } = context;
+  addSubmissionOptions(parent.command('submit'))
+    .summary('submit a task and print its id')
+    .description('Submits a task and prints its id without waiting for it; with -o json, prints the task.')
+    .addHelpText('after', '\nExample:\n  $ id=$(task-gateway task submit greet name=Ada --tag hello)')
+    .action(async (type: string, parts: string[], options: SubmissionOptions, command: Command) => {
+      const { client } = connectCommand(context, command);
+      const submission = await readSubmission(context, type, parts, options);
+      const { idempotencyKey } = options;
+      const task = await client.submitTask(submission, { idempotencyKey, signal: interrupts.first });
+      const format = getOutputFormat(command);
+      await terminal.print(format === 'table' ? `${task.request_id}\n` : renderJson(task, format));
+    });
+}
+
+function addTaskGet(parent: Command, context: CommandContext): void {
+  const { terminal, interrupts } = context;
+  parent
+    .command('get')
+    .summary('show a task')
+    .description('Shows the current state of a task. Exits with 0 also for a task that failed.')
+    .argument('<request_id>', 'id of the task')
+    .addHelpText('after', '\nExample:\n  $ task-gateway task get "$id" -o json | jq .status')
+    .action(async (request_id: string, _options: unknown, command: Command) => {
+      const { client } = connectCommand(context, command);
+      const task = await client.getTask(request_id, { signal: interrupts.first });
+      await printTask(terminal, task, getOutputFormat(command));
+    });
+}
+
+function addTaskWait(parent: Command, context: CommandContext): void {
+  const { terminal, interrupts } = context;
+  parent
+    .command('wait')
+    .summary('wait for a task and print its result')
+    .description(
+      'Waits until a task has succeeded or failed, and prints its result. Has the exit codes of "run".',
+    )
+    .argument('<request_id>', 'id of the task')
+    .option('--for <seconds>', 'stop waiting after this time, with exit code 3', parseSecondsOrZero)
+    .addHelpText('after', '\nExample:\n  $ task-gateway task wait "$id" --for 60 || echo "no result: $?"')
+    .action(async (request_id: string, options: { for?: number }, command: Command) => {
+      const { client } = connectCommand(context, command);
+      const spinner = startSpinner(terminal, context.env);
+      const waitOptions = {
+        waitSeconds: options.for,
+        onPoll: terminal.err.isTty ? spinner.showTask : undefined,
+        signal: interrupts.first,
+      };
+      const task = await waitUntilSettled(client, request_id, waitOptions).finally(spinner.stop);
+      await printOutcome(terminal, task, getOutputFormat(command));
+    });
+}
+
+function addTaskCancel(parent: Command, context: CommandContext): void {
+  const { terminal, interrupts } = context;
+  parent
+    .command('cancel')
+    .summary('cancel a task')
+    .description('Cancels a pending or running task.')
+    .argument('<request_id>', 'id of the task')
+    .addHelpText('after', '\nExample:\n  $ task-gateway task cancel "$id"')
+    .action(async (request_id: string, _options: unknown, command: Command) => {
+      const { client } = connectCommand(context, command);
+      const receipt = await client
+        .cancelTask(request_id, { signal: interrupts.first })
+        .catch((error: unknown) => throwCancelError(request_id, error));
+      const format = getOutputFormat(command);
+      await terminal.print(
+        format === 'table' ? `Cancelled task ${receipt.request_id}.\n` : renderJson(receipt, format),
+      );
+    });
+}
+
+function throwCancelError(request_id: string, error: unknown): never {
+  if (!(error instanceof BadRequestError) || error.code !== 'task_terminal') throw error;
+  throw new CommandError(
+    EXIT_CODES.other,
+    `Task ${request_id} has already succeeded or failed, so it can't be cancelled. Show it with "task-gateway task get ${request_id}".`,
+  );
+}

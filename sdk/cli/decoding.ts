@@ -1,0 +1,59 @@
+/** Decodes what the command reads from files, standard input and programs: bytes as UTF-8, text as JSON. */
+import { createUsageError, messageOf } from './exit-codes.ts';
+
+const UTF8_ADVICE = 'Save it as UTF-8 (in PowerShell: Out-File -Encoding utf8).';
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/**
+ * Decodes UTF-8, with or without a byte-order mark. Throws a usage error for any other encoding; `source`
+ * names the origin of the bytes in it.
+ */
+export function decodeText(bytes: Uint8Array, source: string): string {
+  if (isUtf16(bytes)) throw createUsageError(`${source} is UTF-16, not UTF-8. ${UTF8_ADVICE}`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw createUsageError(`${source} is not UTF-8. ${UTF8_ADVICE}`);
+  }
+}
+
+/**
+ * Detects UTF-16 by its byte-order mark, or by the zero byte beside the ASCII character that JSON starts
+ * with.
+ */
+function isUtf16(bytes: Uint8Array): boolean {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
+  return (first === 0) !== (second === 0) && bytes.length > 1;
+}
+
+/**
+ * Parses JSON without changing it: refuses a number that JavaScript would round or overflow. Throws an error
+ * with a message of one line.
+ */
+export function parseJson(text: string): unknown {
+  const value = parseValue(text);
+  for (const [token] of text.matchAll(STRING_OR_NUMBER)) {
+    if (!token.startsWith('"') && !isExact(token)) {
+      throw new Error(
+        `the number ${token.slice(0, 40)} can't be kept exactly: give it as a string, in quotes`,
+      );
+    }
+  }
+  return value;
+}
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(messageOf(error).replaceAll(/\s+/g, ' '));
+  }
+}
+
+/** An integer must keep all its digits. A fraction may be rounded, as everywhere, but must not overflow. */
+function isExact(token: string): boolean {
+  const number = Number(token);
+  if (!Number.isFinite(number)) return false;
+  return !/^-?\d+$/.test(token) || BigInt(token) === BigInt(number);
+}
