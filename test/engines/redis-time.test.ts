@@ -74,6 +74,26 @@ describe('calls that are under way', () => {
     expect(late()).toBe(1);
   });
 
+  test('are rejected one by one where only the late call is, at most one check after their time', async () => {
+    const clock = createFakeClock();
+    const calls = createDeadlineSet({
+      clock,
+      withinMs: 4_000,
+      checkEveryMs: 300,
+      onLate: (reject) => reject(new Error('late')),
+    });
+    const first = follow(calls.run(new Promise(() => undefined)));
+    await clock.advance(1_000);
+    const second = follow(calls.run(new Promise(() => undefined)));
+    await clock.advance(2_999);
+    expect(first.now()).toBe('waiting');
+    await clock.advance(301);
+    expect([first.now(), second.now()]).toEqual(['failed', 'waiting']);
+    await clock.advance(1_000);
+    expect(second.now()).toBe('failed');
+    expect(clock.sleeping()).toBe(0);
+  });
+
   test('are not late when the process itself stood still and the reply has arrived', async () => {
     const { clock, calls, late } = createCalls();
     const reply = Promise.withResolvers<string>();

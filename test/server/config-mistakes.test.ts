@@ -27,9 +27,7 @@ describe('mistakes', () => {
       Object.keys(wrong).toSorted(),
     );
     for (const mistake of mistakes) expect(mistake).toMatch(/^[A-Z_]+: .+; (write|set) .+$/);
-    expect(mistakes.join('\n')).toContain(
-      'STORE: has an invalid host or port; write redis://HOST:6379',
-    );
+    expect(mistakes.join('\n')).toContain('STORE: has an invalid host or port; write redis://HOST:6379');
   });
 
   test('numbers are plain, whole where they count things, and in bounds', () => {

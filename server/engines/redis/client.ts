@@ -3,7 +3,6 @@
  * can call also receives notifications, and none is lost unless the connection breaks. `onGone` is called
  * once when it breaks; it is never reopened.
  */
-
 import { createClient, ErrorReply, type RedisClientOptions } from '@redis/client';
 import { messageOf } from '../../async/error-message.ts';
 import { rejectOnAbort } from '../../async/waiting.ts';

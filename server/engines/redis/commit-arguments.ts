@@ -8,7 +8,7 @@ import type { Batch, DueChange, Revision, SlotChange, Write } from '../../ports/
 
 type CommitOptions = {
   /** Names this process in its notifications. */
-  readonly process: string;
+  readonly processName: string;
   readonly revision: Revision;
   /** When the caller will have given up. */
   readonly notAfterMs: number;

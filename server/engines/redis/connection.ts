@@ -89,9 +89,10 @@ type Calls = Pick<Connection, 'call' | 'read'> & {
 function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: DeadlineSet): Calls {
   let lastWrite: { readonly generation: string; readonly failure: string | null } | null = null;
 
-  async function send<T extends Reply>(reply: Promise<Reply>, barrier: Barrier): Promise<T> {
+  /** Waits for the reply to what was sent, and for the barrier. */
+  async function receive(replied: Promise<Reply>, barrier: Barrier): Promise<Reply> {
     try {
-      return (await underWay.run(passBarrier(reply, barrier))) as T;
+      return await underWay.run(passBarrier(replied, barrier));
     } catch (error) {
       const { error: explained, lostBecause } = explainCallFailure(error);
       // A call can fail before the connection reports that it is lost.
@@ -103,14 +104,15 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
   return {
     async read(key, ...fields) {
       const { client, barrier } = state.requireUp();
-      return await send(client.send(['HMGET', `${deps.prefix}${key}`, ...fields]), barrier);
+      const replied = client.send(['HMGET', `${deps.prefix}${key}`, ...fields]);
+      return (await receive(replied, barrier)) as readonly (string | null)[];
     },
     async call(script, args) {
       const { client, barrier, epoch } = state.requireUp();
       const generation = state.generation();
       const allArgs = ['1', deps.prefix, epoch, deps.timeArgument(), ...args];
       try {
-        const reply = await send(runScript(client, script, allArgs), barrier);
+        const reply = await receive(runScript(client, script, allArgs), barrier);
         if (script.writes) lastWrite = { generation, failure: null };
         return reply;
       } catch (error) {
@@ -123,7 +125,7 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
   };
 }
 
-/** Both tries together have no more time than one call. */
+/** Sends a call again when its reply was lost. All attempts together have no more time than one call. */
 async function callWithRetry(
   { clock }: Pick<ConnectionDeps, 'clock'>,
   state: ConnectionState,

@@ -43,9 +43,9 @@ export async function* readFeed(
   const listener = deps.notifications.listen(`feed:${session}`, signal);
   try {
     if (signal.aborted) return;
-    const asked = after !== null && CURSOR.test(after) ? after : '';
-    const first = await readSlice(deps, session, asked, 'start');
-    let position = first.isStored ? asked : (first.trimmed ?? '');
+    const cursor = after !== null && CURSOR.test(after) ? after : '';
+    const first = await readSlice(deps, session, cursor, 'start');
+    let position = first.isStored ? cursor : (first.trimmed ?? '');
     const hasGap = (!first.isStored && first.trimmed !== null) || hasMissed(first, position);
     if (hasGap && !signal.aborted) yield { gap: true };
     for (let slice: Slice | undefined = first; ; slice = await readNext(deps, session, position)) {

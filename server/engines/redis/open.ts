@@ -49,8 +49,8 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const slices = createSharedReads<Slice>();
   const nextDue: Engine['nextDue'] = { ms: undefined };
   const dueTimer = createDueTimer({ clock, notifications, nowMs: time.nowMs, earliestMs: () => nextDue.ms });
-  const process = createUniqueName();
-  const parts = { notifications, slices, nextDue, dueTimer, time, clock, process };
+  const processName = createUniqueName();
+  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName };
   const connection = await openConnection({
     clock,
     log,
@@ -74,14 +74,14 @@ function createUniqueName(): string {
  * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed.
  */
 function createMessageHandler(parts: Omit<Engine, 'connection'>): (message: string) => void {
-  const { notifications, slices, nextDue, dueTimer, time, process } = parts;
+  const { notifications, slices, nextDue, dueTimer, time, processName } = parts;
   return (message) => {
     slices.forget();
     const [, due, sender, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
     for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) notifications.notify(topic);
     if (!due) return;
     const dueMs = Number(due);
-    const atMs = sender === process ? dueMs : Math.max(dueMs, time.nowMs() + LEAVE_TO_OTHERS_MS);
+    const atMs = sender === processName ? dueMs : Math.max(dueMs, time.nowMs() + LEAVE_TO_OTHERS_MS);
     nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, atMs);
     dueTimer.update();
   };

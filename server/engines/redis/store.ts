@@ -47,7 +47,7 @@ export type Engine = {
   /** When the earliest entry is due, as far as this process knows. */
   readonly nextDue: { ms: number | undefined };
   /** Names this process among those that share the store; no other ever has the same name. */
-  readonly process: string;
+  readonly processName: string;
 };
 
 /** One call of `trim` is cut into slices, so that other calls run in between. */
@@ -102,19 +102,19 @@ function createReads({
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { connection, dueTimer, clock, time, nextDue, process } = engine;
+  const { connection, dueTimer, clock, time, nextDue, processName } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
   const createName = (): string => {
     names += 1;
-    return `${process}-${names}`;
+    return `${processName}-${names}`;
   };
 
   return {
     async commit(batch: Batch): Promise<CommitResult> {
       const revision = createName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
-      const args = buildCommitArguments(batch, { process, revision, notAfterMs });
+      const args = buildCommitArguments(batch, { processName, revision, notAfterMs });
       const reply = await connection.callRepeatable(scripts.commit, args);
       return parseCommitResult(reply as readonly Reply[], revision);
     },

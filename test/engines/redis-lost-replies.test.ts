@@ -18,7 +18,7 @@ import { endingOf, finish, idsOf, must, readFeed, readState, submit, until } fro
 
 demandRedis('the suite on lost replies');
 
-const PREFIX = '{answers}:';
+const PREFIX = '{lost-replies}:';
 let redis: RedisProcess;
 let proxy: TcpProxy;
 let store: Store;
