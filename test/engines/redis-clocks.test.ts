@@ -1,4 +1,4 @@
-/** Replicas whose own clocks differ go by that of Redis: they agree on the time, and on what is due. */
+/** Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
@@ -12,9 +12,9 @@ import { agentRef, must, register, until } from './store-under-test.ts';
 demandRedis('the suite on clocks that differ');
 
 const APART_MS = 5_000;
-/** How wrong the wall clock of this process is: what leans on it is far from what Redis says. */
+/** How wrong the wall clock of this process is: a time that is taken from it is far from that of Redis. */
 const WALL_WRONG_MS = 3_600_000;
-/** What a machine with much else to do may add to a round trip. */
+/** What a busy machine may add to a round trip. */
 const SLACK_MS = 250;
 let redis: RedisProcess;
 const stores: Store[] = [];
@@ -40,24 +40,24 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-test('two replicas five seconds apart tell one time, and neither finds something due before the other would', async () => {
+test('two replicas with clocks five seconds apart agree on the time, and neither takes an entry before it is due', async () => {
   const behind = await open(0);
   const ahead = await open(APART_MS);
   for (const store of [behind, ahead]) await store.takeDue(1);
   const redisMs = performance.timeOrigin + performance.now();
   for (const store of [behind, ahead]) expect(Math.abs(store.nowMs() - redisMs)).toBeLessThan(SLACK_MS);
-  for (const [from, by] of [
+  for (const [scheduler, taker] of [
     [behind, ahead],
     [ahead, behind],
   ] as const) {
-    await register(from, 'A');
-    await from.takeDue(10);
-    const atMs = from.nowMs() + 700;
-    must(await from.commit({ writes: [], due: [{ ref: agentRef('A'), atMs }] }));
+    await register(scheduler, 'A');
+    await scheduler.takeDue(10);
+    const atMs = scheduler.nowMs() + 700;
+    must(await scheduler.commit({ writes: [], due: [{ ref: agentRef('A'), atMs }] }));
     let takenMs = 0;
-    await until('the other takes it', async () => {
-      const taken = await by.takeDue(10);
-      takenMs = from.nowMs();
+    await until('the other replica takes it', async () => {
+      const taken = await taker.takeDue(10);
+      takenMs = scheduler.nowMs();
       return taken.length > 0;
     });
     expect(takenMs).toBeGreaterThanOrEqual(atMs - SLACK_MS);

@@ -1,5 +1,4 @@
-/** What the Redis engine keeps: every key has an end, and none outlives what it is for. */
-
+/** Retention on Redis: every key that the engine writes is removed when it is no longer needed. */
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
@@ -29,7 +28,7 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
   });
   afterAll(() => redis.dispose());
 
-  test('nothing is left of a thousand tasks, their agents, sessions and keys when their time is over', async () => {
+  test('no key is left of a thousand tasks, their agents, sessions and idempotency keys after their retention', async () => {
     const subject = await createRedisSubject(redis, 'memory');
     const store = await subject.open();
     for (let n = 0; n < 20; n += 1) await register(store, `A${n}`, { agent_tags: ['a', `tag-${n}`] });
@@ -65,15 +64,15 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
       const write = { kind: 'agent', id: `A${n}`, expect: 'any', value: null } as const;
       must(await store.commit({ writes: [write], due: [{ ref: `agent:A${n}`, atMs: null }] }));
     }
-    for (let turns = 0; turns < 2; turns += 1) {
+    for (let day = 0; day < 2; day += 1) {
       await subject.advance(DAY_MS);
       while ((await store.trim(RETENTION, 500)) > 0);
     }
     const client = await createClient({ url: redis.url }).connect();
-    const left = await client.keys('*');
+    const keys = await client.keys('*');
     client.destroy();
-    // Those that went are remembered for readers of changes, ten thousand at most.
-    expect(left.map((key) => key.slice(key.indexOf(':') + 1)).sort()).toEqual(['epoch', 'gone', 'meta']);
+    // Removed agents stay in `gone` for readers of changes, up to `STORE_LIMITS.removedAgentsMax`.
+    expect(keys.map((key) => key.slice(key.indexOf(':') + 1)).sort()).toEqual(['epoch', 'gone', 'meta']);
     await subject.dispose();
   });
 });

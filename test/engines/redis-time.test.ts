@@ -1,44 +1,47 @@
-/** What the Redis engine makes of time: that of Redis, seen over a network, and that of calls that are not answered. */
+/**
+ * Time in the Redis engine: that of Redis, seen over a network, and the time limit of calls without a reply.
+ */
 import { describe, expect, test } from 'vitest';
-import { createCalls } from '../../server/engines/redis/calls.ts';
+import { createDeadlineSet } from '../../server/async/deadline-set.ts';
 import { createStoreTime } from '../../server/engines/redis/store-time.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createChance, drawSeed, follow, until } from './store-under-test.ts';
 
 describe('the time of Redis', () => {
-  test('is known to a millisecond once some answers were quick, however slow and uneven the others are', async () => {
+  test('is known to a millisecond after some quick replies, however slow and uneven the others are', async () => {
     const chance = createChance(drawSeed());
     const clock = createFakeClock();
-    const AHEAD_MS = 1_234_567_890_123;
+    const OFFSET_MS = 1_234_567_890_123;
     const time = createStoreTime(clock);
-    for (let answers = 0; answers < 200; answers += 1) {
+    for (let replies = 0; replies < 200; replies += 1) {
       const sentMs = clock.monotonicMs();
-      const [thereMs, backMs] = [chance.next(40), answers % 10 === 0 ? 0 : chance.next(40)];
-      await clock.advance(answers % 10 === 0 ? 0 : thereMs);
-      const redisMs = AHEAD_MS + clock.monotonicMs();
-      await clock.advance(backMs);
+      const isQuick = replies % 10 === 0;
+      const [requestMs, replyMs] = [chance.next(40), isQuick ? 0 : chance.next(40)];
+      await clock.advance(isQuick ? 0 : requestMs);
+      const redisMs = OFFSET_MS + clock.monotonicMs();
+      await clock.advance(replyMs);
       time.learn(redisMs, sentMs);
     }
-    const offMs = time.nowMs() - (AHEAD_MS + clock.monotonicMs());
-    expect(Math.abs(offMs), `seed ${chance.seed}`).toBeLessThanOrEqual(1);
+    const errorMs = time.nowMs() - (OFFSET_MS + clock.monotonicMs());
+    expect(Math.abs(errorMs), `seed ${chance.seed}`).toBeLessThanOrEqual(1);
   });
 
-  test('goes on with the clock of the process, and never falls when that of Redis is set back', async () => {
+  test('advances with the clock of the process, and never falls when that of Redis is set back', async () => {
     const clock = createFakeClock();
     const time = createStoreTime(clock);
     time.learn(10_000, clock.monotonicMs());
-    const before = time.nowMs();
+    const startMs = time.nowMs();
     await clock.advance(500);
-    expect(time.nowMs()).toBe(before + 500);
+    expect(time.nowMs()).toBe(startMs + 500);
     time.learn(3_000, clock.monotonicMs());
-    expect(time.nowMs()).toBe(before + 500);
+    expect(time.nowMs()).toBe(startMs + 500);
     await clock.advance(10_000);
-    // Redis tells whole milliseconds: it may be almost one later than it says.
+    // Redis reports whole milliseconds: its time may be almost one more.
     expect(time.nowMs() - 13_000).toBeLessThanOrEqual(1);
     expect(time.nowMs()).toBeGreaterThanOrEqual(13_000);
   });
 
-  test('is followed at once when it is set ahead', () => {
+  test('is taken over at once when it is set ahead', () => {
     const clock = createFakeClock();
     const time = createStoreTime(clock);
     time.learn(10_000, clock.monotonicMs());
@@ -48,56 +51,75 @@ describe('the time of Redis', () => {
 });
 
 describe('calls that are under way', () => {
-  function open() {
+  function createCalls() {
     const clock = createFakeClock();
-    const stop = new AbortController();
     let late = 0;
     const onLate = (): void => {
       late += 1;
-      calls.giveUp(new Error('late'));
+      calls.rejectAll(new Error('late'));
     };
-    const calls = createCalls({ clock, withinMs: 4_500, onLate, signal: stop.signal });
-    return { clock, calls, stop, late: () => late };
+    const calls = createDeadlineSet({ clock, withinMs: 4_500, onLate });
+    return { clock, calls, late: () => late };
   }
 
-  test('are given up together when the oldest has waited its time', async () => {
-    const { clock, calls, late } = open();
+  test('are rejected together when the oldest is late', async () => {
+    const { clock, calls, late } = createCalls();
     const first = follow(calls.run(new Promise(() => undefined)));
     await clock.advance(3_000);
     const second = follow(calls.run(new Promise(() => undefined)));
     await clock.advance(1_499);
     expect(first.now()).toBe('waiting');
     await clock.advance(1);
-    await until('both were given up', () => first.now() === 'failed' && second.now() === 'failed');
+    await until('both were rejected', () => first.now() === 'failed' && second.now() === 'failed');
     expect(late()).toBe(1);
   });
 
-  test('are not late when the process itself stood still and the answer is there', async () => {
-    const { clock, calls, late } = open();
-    const answer = Promise.withResolvers<string>();
-    const call = calls.run(answer.promise);
-    // The answer is read in the turn of the event loop in which the timer, long overdue, fires.
-    setImmediate(() => answer.resolve('there'));
+  test('are rejected one by one where only the late call is, at most one check after their time', async () => {
+    const clock = createFakeClock();
+    const calls = createDeadlineSet({
+      clock,
+      withinMs: 4_000,
+      checkEveryMs: 300,
+      onLate: (reject) => reject(new Error('late')),
+    });
+    const first = follow(calls.run(new Promise(() => undefined)));
+    await clock.advance(1_000);
+    const second = follow(calls.run(new Promise(() => undefined)));
+    await clock.advance(2_999);
+    expect(first.now()).toBe('waiting');
+    await clock.advance(301);
+    expect([first.now(), second.now()]).toEqual(['failed', 'waiting']);
+    await clock.advance(1_000);
+    expect(second.now()).toBe('failed');
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test('are not late when the process itself stood still and the reply has arrived', async () => {
+    const { clock, calls, late } = createCalls();
+    const reply = Promise.withResolvers<string>();
+    const call = calls.run(reply.promise);
+    // The reply is read in the turn of the event loop in which the timer, long overdue, fires.
+    setImmediate(() => reply.resolve('arrived'));
     await clock.advance(20_000);
-    expect(await call).toBe('there');
+    expect(await call).toBe('arrived');
     expect(late()).toBe(0);
   });
 
-  test('are waited for when the line is closed; later ones keep their own time', async () => {
-    const { clock, calls, late } = open();
-    const answer = Promise.withResolvers<string>();
-    const call = calls.run(answer.promise);
+  test('are waited for when the connection is closed; later ones have their own time limit', async () => {
+    const { clock, calls, late } = createCalls();
+    const reply = Promise.withResolvers<string>();
+    const call = calls.run(reply.promise);
     const over = follow(calls.whenOver());
     await clock.advance(4_000);
     expect(over.now()).toBe('waiting');
-    answer.resolve('there');
+    reply.resolve('arrived');
     await call;
     await until('all are over', () => over.now() === 'done');
     const next = follow(calls.run(new Promise(() => undefined)));
     await clock.advance(4_499);
     expect(next.now()).toBe('waiting');
     await clock.advance(1);
-    await until('it was given up', () => next.now() === 'failed');
+    await until('it was rejected', () => next.now() === 'failed');
     expect(late()).toBe(1);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * The Redis engine as a subject: a name of its own in a real Redis, behind a network that obeys the test. What is held on
- * its way there is not durable; what is cut before or after it arrived is lost, or applied and not answered.
+ * The Redis engine for the conformance suite: a store with a prefix of its own in a real Redis, behind a
+ * network that the test controls. What the network holds back is not durable; what it cuts before it arrives
+ * is lost; what it cuts after that is applied without a reply.
  */
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import type { Durability } from '../../server/engines/redis/durability.ts';
@@ -15,7 +16,7 @@ import type { Disk, Subject } from './store-under-test.ts';
 const START_MS = 1_700_000_000_000;
 let subjects = 0;
 
-/** A fresh store in a Redis that runs. */
+/** Creates an empty store in a running Redis. */
 export async function createRedisSubject(
   redis: RedisProcess,
   durability: Durability = 'disk',

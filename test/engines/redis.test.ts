@@ -1,4 +1,4 @@
-/** The Redis engine keeps the store port's promises, on every such server that is installed. */
+/** The Redis engine keeps the store port's promises, on every Redis or Valkey that is installed. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import {
   demandRedis,
@@ -20,7 +20,7 @@ describe.each(REDIS_COMMANDS)('%s', (command) => {
   afterAll(() => redis.dispose());
   describeStore('the Redis engine', () => createRedisSubject(redis));
 
-  describe('whose answers wait for a replica', () => {
+  describe('whose replies wait for a replica', () => {
     let primary: RedisProcess;
     let replica: RedisProcess;
     beforeAll(async () => {

@@ -30,9 +30,7 @@ describe('mistakes', () => {
       Object.keys(wrong).toSorted(),
     );
     for (const mistake of mistakes) expect(mistake).toMatch(/^[A-Z_]+: .+; (write|set) .+$/);
-    expect(mistakes.join('\n')).toContain(
-      'STORE: has a host or a port that is none; write redis://HOST:6379',
-    );
+    expect(mistakes.join('\n')).toContain('STORE: has an invalid host or port; write redis://HOST:6379');
   });
 
   test('numbers are plain decimals, whole for counts, and within limits', () => {
@@ -88,13 +86,13 @@ describe('mistakes', () => {
 
   test('invalid addresses of a Redis are refused with what is wrong', () => {
     for (const [STORE, what] of [
-      ['redis://', 'a host or a port that is none'],
-      ['redis://host:0', 'a host or a port that is none'],
-      ['redis://host:65536', 'a host or a port that is none'],
-      ['redis:host', 'no address of a Redis'],
+      ['redis://', 'an invalid host or port'],
+      ['redis://host:0', 'an invalid host or port'],
+      ['redis://host:65536', 'an invalid host or port'],
+      ['redis:host', 'not the address of a Redis'],
       ['redis://a,b', 'several hosts'],
-      ['redis://host/x', 'a database that is no number'],
-      ['redis://host/1/2', 'a database that is no number'],
+      ['redis://host/x', 'a database that is not a number'],
+      ['redis://host/1/2', 'a database that is not a number'],
       ['redis://host?tls=1', 'a query or a fragment'],
       ['redis://u:%zz@host', 'credentials that are not percent-encoded'],
       ['redis+sentinel://a,b', 'does not name the master'],

@@ -1,11 +1,11 @@
 /**
- * Where a Redis or Valkey is and how one gets in, read from one URL:
+ * The address of a Redis or Valkey and its credentials, read from one URL:
  *
  *   redis://user:password@host:6379/0                                   also valkey://
  *   rediss://…                                                          over TLS; also valkeys://
  *   redis+sentinel://user:password@host1:26379,host2:26379/master/0     also rediss+sentinel://
  *
- * Promise: a mistake is told in one sentence that holds no secret.
+ * Promise: the description of a mistake is one sentence without any secret.
  */
 export type Endpoint = { readonly host: string; readonly port: number };
 
@@ -14,7 +14,7 @@ export type RedisAddress = {
   readonly username: string | null;
   readonly password: string | null;
   readonly database: number;
-  /** The one Redis, or the Sentinels that know which it is, and by what name. */
+  /** The server itself, or the Sentinels that know its address, and the name they know it by. */
   readonly at:
     | { readonly kind: 'one'; readonly endpoint: Endpoint }
     | { readonly kind: 'sentinel'; readonly endpoints: readonly Endpoint[]; readonly master: string };
@@ -28,40 +28,41 @@ const DATABASE_MAX = 65_535;
 export const ADDRESS_EXAMPLES =
   'redis://HOST:6379, rediss://USER:PASSWORD@HOST:6379/0 or redis+sentinel://HOST1:26379,HOST2:26379/MASTER';
 
-/** Says whether a text means to be such an address. */
+/** Whether a text is meant as such an address. */
 export function looksLikeRedis(text: string): boolean {
   return /^(redis|valkey)s?(\+sentinel)?:/.test(text);
 }
 
-/** Reads an address; a text that is none is answered with what is wrong with it. */
+/** Reads an address, or returns what is wrong with the text, to be read after the setting's name. */
 export function parseRedisAddress(text: string): RedisAddress | { readonly mistake: string } {
   const scheme = SCHEME.exec(text);
-  if (!scheme) return { mistake: 'is no address of a Redis' };
+  if (!scheme) return { mistake: 'is not the address of a Redis server' };
   const [authority = '', ...path] = text.slice(scheme[0].length).split('/');
-  if (/[?#]/.test(text)) return { mistake: 'has a query or a fragment, which mean nothing here' };
+  if (/[?#]/.test(text)) return { mistake: 'has a query or a fragment, which is not supported' };
   const at = authority.lastIndexOf('@');
   const [username, password] = readCredentials(authority.slice(0, Math.max(0, at)));
   const isSentinel = scheme[3] !== undefined;
   const hosts = authority.slice(at + 1).split(',');
-  const endpoints = hosts.map((one) => parseEndpoint(one, isSentinel ? SENTINEL_PORT : REDIS_PORT));
-  const known = endpoints.filter((one) => one !== undefined);
-  if (known.length < hosts.length) return { mistake: 'has a host or a port that is none' };
+  const endpoints = hosts.map((host) => parseEndpoint(host, isSentinel ? SENTINEL_PORT : REDIS_PORT));
+  const valid = endpoints.filter((endpoint) => endpoint !== undefined);
+  if (valid.length < hosts.length) return { mistake: 'has an invalid host or port' };
   if (username === undefined || password === undefined)
     return { mistake: 'has credentials that are not percent-encoded' };
   const master = isSentinel ? decode(path.shift() ?? '') : undefined;
   const database = readDatabase(path);
-  if (database === undefined) return { mistake: 'has a database that is no number' };
+  if (database === undefined) return { mistake: 'has a database that is not a number' };
   const shared = { tls: scheme[2] === 's', username, password, database };
   if (!isSentinel) {
-    const [endpoint, ...more] = known;
-    if (!endpoint || more.length > 0) return { mistake: 'names several hosts, which only Sentinels may be' };
+    const [endpoint, ...more] = valid;
+    if (!endpoint || more.length > 0)
+      return { mistake: 'has several hosts, which only an address of Sentinels may have' };
     return { ...shared, at: { kind: 'one', endpoint } };
   }
-  if (!master) return { mistake: 'does not name the master its Sentinels watch' };
-  return { ...shared, at: { kind: 'sentinel', endpoints: known, master } };
+  if (!master) return { mistake: 'does not name the master that the Sentinels watch' };
+  return { ...shared, at: { kind: 'sentinel', endpoints: valid, master } };
 }
 
-/** The address as it may be told: without credentials. */
+/** The address without credentials, for logs and terminals. */
 export function describeAddress({ at, database }: RedisAddress): string {
   const where =
     at.kind === 'one'
@@ -81,6 +82,7 @@ function parseEndpoint(text: string, defaultPort: number): Endpoint | undefined 
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
+/** Null where there is none, undefined where the text is not percent-encoded. */
 function readCredentials(
   text: string,
 ): readonly [username: string | null | undefined, password: string | null | undefined] {

@@ -1,4 +1,4 @@
-/** Reads what the scripts tell of agents: how each stands, and which changed since when. */
+/** Reads what the scripts return about agents: the status of each, and which changed since a cursor. */
 import type { Contact } from '../../domain/agent.ts';
 import type { AgentChanges, AgentStatus } from '../../ports/store.ts';
 import type { Reply } from './client.ts';
@@ -8,20 +8,21 @@ import { scripts } from './scripts.ts';
 /** Agents read at a time, so that no other call waits long. */
 const SLICE = 500;
 
-/** How an agent stands, from what is told of it; undefined without a record. */
-export function readAgentStatus(
-  resumed: Reply | undefined,
+/** Reads an agent's status from the reply of `read_status`; undefined when it has no record. */
+export function parseAgentStatus(
+  resumedMs: Reply | undefined,
   reply: Reply | undefined,
 ): AgentStatus | undefined {
   if (!Array.isArray(reply)) return undefined;
-  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, held] = reply as readonly Reply[];
+  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, slots] = reply as readonly Reply[];
   return {
     record: JSON.parse(String(value)),
     revision: String(revision),
-    slots: Number(held),
+    slots: Number(slots),
     lastGrantMs: Number(lastGrantMs ?? 0),
     contact: {
-      contactMs: Math.max(Number(contactMs ?? 0), Number(resumed ?? 0)),
+      // While no gateway swept, none could receive a contact either.
+      contactMs: Math.max(Number(contactMs ?? 0), Number(resumedMs ?? 0)),
       beatMs: numberOrNull(beatMs),
       beatGapMs: numberOrNull(beatGapMs),
       push: push === null ? null : (JSON.parse(String(push)) as Contact['push']),
@@ -34,53 +35,57 @@ function numberOrNull(reply: Reply | undefined): number | null {
 }
 
 type Slice = {
-  readonly last: number;
-  readonly forgotten: number;
+  /** The number of the last change in the store. */
+  readonly lastNumber: number;
+  /** Removals up to this number are forgotten. */
+  readonly forgottenNumber: number;
+  /** Whether more changes may follow. */
   readonly isFull: boolean;
-  readonly changed: readonly (readonly [number: number, agentStatus: AgentStatus])[];
-  readonly gone: readonly string[];
+  readonly changed: readonly (readonly [number: number, status: AgentStatus])[];
+  readonly removed: readonly string[];
 };
 
 /**
- * Agents that changed since a cursor, in slices: one that changes meanwhile comes again at the end. A cursor from before
- * the connection was lost is refused: another Redis, somewhat behind, may have taken the place of the first.
+ * Reads the agents that changed since a cursor, in slices: an agent that changes meanwhile comes again at the
+ * end. A cursor from before the connection was lost gets all agents: the new primary may be behind the one it
+ * replaced.
  */
 export async function readAgentChanges(connection: Connection, cursor: string | null): Promise<AgentChanges> {
   const generation = connection.generation();
-  const [, theirs, number] = /^([\w-]+):(\d+)$/.exec(cursor ?? '') ?? [];
-  const from = theirs === generation ? Number(number) : null;
-  const first = await readSlice(connection, from ?? 0, from ?? 0);
-  if (from !== null && (from < first.forgotten || from > first.last))
+  const [, cursorGeneration, number] = /^([\w-]+):(\d+)$/.exec(cursor ?? '') ?? [];
+  const after = cursorGeneration === generation ? Number(number) : null;
+  const first = await readSlice(connection, after ?? 0, after ?? 0);
+  if (after !== null && (after < first.forgottenNumber || after > first.lastNumber))
     return await readAgentChanges(connection, null);
   const changed = new Map<string, AgentStatus>();
-  const goneAfter = from ?? first.last;
+  const removedAfter = after ?? first.lastNumber;
   let slice = first;
   for (;;) {
-    for (const [, agentStatus] of slice.changed) changed.set(agentStatus.record.agent_id, agentStatus);
+    for (const [, status] of slice.changed) changed.set(status.record.agent_id, status);
     if (!slice.isFull) break;
-    slice = await readSlice(connection, slice.changed.at(-1)?.[0] ?? slice.last, goneAfter);
+    slice = await readSlice(connection, slice.changed.at(-1)?.[0] ?? slice.lastNumber, removedAfter);
   }
-  for (const agent_id of slice.gone) changed.delete(agent_id);
+  for (const agent_id of slice.removed) changed.delete(agent_id);
   return {
-    reset: from === null,
+    reset: after === null,
     changed: [...changed.values()],
-    removed: from === null ? [] : slice.gone,
-    cursor: `${generation}:${slice.last}`,
+    removed: after === null ? [] : slice.removed,
+    cursor: `${generation}:${slice.lastNumber}`,
   };
 }
 
-async function readSlice(connection: Connection, after: number, goneAfter: number): Promise<Slice> {
-  const args = [String(after), String(goneAfter), String(SLICE)];
-  const reply = (await connection.call(scripts.changes, args)) as readonly Reply[];
-  const [resumed, last, forgotten, count, changed, gone] = reply;
+async function readSlice(connection: Connection, after: number, removedAfter: number): Promise<Slice> {
+  const args = [after, removedAfter, SLICE].map(String);
+  const reply = (await connection.call(scripts.agentChanges, args)) as readonly Reply[];
+  const [resumedMs, lastNumber, forgottenNumber, count, changed, removed] = reply;
   return {
-    last: Number(last),
-    forgotten: Number(forgotten),
+    lastNumber: Number(lastNumber),
+    forgottenNumber: Number(forgottenNumber),
     isFull: Number(count) === SLICE,
-    changed: (changed as readonly (readonly Reply[])[]).flatMap(([number, reply]) => {
-      const agentStatus = readAgentStatus(resumed, reply);
-      return agentStatus ? [[Number(number), agentStatus] as const] : [];
+    changed: (changed as readonly (readonly Reply[])[]).flatMap(([number, found]) => {
+      const status = parseAgentStatus(resumedMs, found);
+      return status ? [[Number(number), status] as const] : [];
     }),
-    gone: gone as readonly string[],
+    removed: removed as readonly string[],
   };
 }

@@ -1,32 +1,36 @@
 /**
- * Holds answers back until replicas have what they rest on. All who were answered since the last round share the next:
- * one small write, and a wait until replicas have it, and with it everything that was written before, by whomever.
+ * Holds replies back until replicas have what they rest on. All replies since the last round share the next
+ * one: a small write, and a wait until a replica has it, and with it everything that any process wrote
+ * before.
  */
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { RedisClient } from './client.ts';
 
 export type Barrier = {
-  /** Resolves when replicas have all that was written before the call; throws `StoreUnavailable` when they have not. */
+  /**
+   * Resolves when a replica has all that was written before the call; rejects with `StoreUnavailable`
+   * otherwise.
+   */
   pass(): Promise<void>;
 };
 
-/** A replica that does not have it by then is taken to be away. */
+/** A replica that takes longer counts as missing. */
 const REPLICA_WITHIN_MS = 2_000;
 
-/** Creates it for a connection; `prefix` begins the key that is written. */
+/** Creates one for a connection; `prefix` is what the names of all keys begin with. */
 export function createBarrier(client: RedisClient, prefix: string): Barrier {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
 
   async function run(): Promise<void> {
-    // Sent together: until the wait is over, Redis reads nothing else of this connection.
+    // Sent together, because Redis reads nothing else from this connection until the wait is over.
     const [, acknowledged] = await Promise.all([
       client.send(['INCR', `${prefix}barrier`]),
       client.send(['WAIT', '1', String(REPLICA_WITHIN_MS)]),
     ]);
     if (Number(acknowledged) > 0) return;
     throw new StoreUnavailable(
-      'No replica of Redis has acknowledged in time; whether the change lasts is unknown.',
+      'No replica of Redis has acknowledged in time; whether the change will last is unknown.',
     );
   }
 
@@ -52,5 +56,5 @@ export function createBarrier(client: RedisClient, prefix: string): Barrier {
   };
 }
 
-/** Passes everybody at once: what Redis answers is as durable as it will be. */
+/** Holds nothing back: what Redis replies is as durable as it will be. */
 export const NO_BARRIER: Barrier = { pass: () => Promise.resolve() };

@@ -1,49 +1,57 @@
 /**
- * One connection to the primary: found, opened, greeted, judged. It carries calls and hints alike (RESP3), so a store
- * that can call is never deaf, and a hint that was missed shows as a connection that broke. Whoever holds it is told
- * once when it is gone; it never comes back by itself.
+ * One physical connection to the primary. It carries calls and notifications alike (RESP3), so a store that
+ * can call also receives notifications, and none is lost unless the connection breaks. `onGone` is called
+ * once when it breaks; it is never reopened.
  */
 import { createClient, ErrorReply, type RedisClientOptions } from '@redis/client';
+import { messageOf } from '../../async/error-message.ts';
+import { rejectOnAbort } from '../../async/waiting.ts';
 import { describeEndpoint, type Endpoint, type RedisAddress } from './address.ts';
 
-/** What Redis answers: texts, numbers, nothing, and lists of them. */
+/** What Redis replies: texts, numbers, nothing, and lists of them. */
 export type Reply = string | number | boolean | null | readonly Reply[];
 
-/** Whether this is what Redis answered, and not the fate of a connection. */
-export function isReply(error: unknown): boolean {
+/** Whether Redis replied with this error; else the connection failed. */
+export function isErrorReply(error: unknown): boolean {
   return error instanceof ErrorReply;
 }
 
-/** The primary cannot be had now; it may be later. The message names addresses, which is for the log alone. */
+/** The primary cannot be reached now; it may be later. The message names addresses: only for the log. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
 export type RedisClient = {
-  /** Sends a command; answers come in the order of sending. Rejects with what Redis says, or when it is gone. */
+  /**
+   * Sends a command; replies come in the order of sending. Rejects with an error reply, or when the
+   * connection is lost.
+   */
   send(command: readonly string[]): Promise<Reply>;
-  /** Listens to a channel; each message comes before the answer to any command sent after it was published. */
-  listen(channel: string, onMessage: (message: string) => void): Promise<void>;
-  /** Where it leads, for people. */
+  /**
+   * Subscribes to a channel; a message arrives before the reply to any command sent after it was published.
+   */
+  subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
+  /** Host and port of the server, for the log. */
   readonly peer: string;
-  /** Lets go at once; whatever is under way is rejected. Twice is fine. */
+  /** Closes the connection at once; commands under way reject. Idempotent. */
   destroy(): void;
 };
 
-/** A connection that is not there by then is tried again. */
+/** A connection attempt that takes longer fails. */
 const CONNECT_WITHIN_MS = 1_000;
+const NO_REPLY = 'it does not reply';
 
 export type ConnectOptions = {
-  /** Called once, with the reason, unless the connection was destroyed before. */
+  /** Called once with the reason when the connection is lost, but not when it was destroyed. */
   readonly onGone: (reason: string) => void;
-  /** Gives the attempt up; of no meaning once the connection is there. */
+  /** Ends the attempt to connect; ignored once the connection is open. */
   readonly signal: AbortSignal;
 };
 
-/** Opens a connection to the primary. */
+/** Opens a connection to the primary. Rejects with `Unreachable`. */
 export async function connectPrimary(address: RedisAddress, options: ConnectOptions): Promise<RedisClient> {
   const { at, tls } = address;
-  const endpoint = at.kind === 'one' ? at.endpoint : await askSentinels(at, tls, options.signal);
+  const endpoint = at.kind === 'one' ? at.endpoint : await findPrimary(at, tls, options.signal);
   const client = await connect(endpoint, credentialsOf(address), tls, options);
   const role = await client.send(['ROLE']).catch(() => null);
   if (Array.isArray(role) && role[0] !== 'master') {
@@ -70,7 +78,7 @@ async function connect(
   { onGone, signal }: ConnectOptions,
 ): Promise<RedisClient> {
   const peer = describeEndpoint(endpoint);
-  const position = { ...endpoint, connectTimeout: CONNECT_WITHIN_MS, reconnectStrategy: false as const };
+  const socket = { ...endpoint, connectTimeout: CONNECT_WITHIN_MS, reconnectStrategy: false as const };
   const client = createClient({
     ...credentials,
     RESP: 3,
@@ -78,74 +86,68 @@ async function connect(
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
-    // The line keeps the time of all calls by one sleeper; the client would set a timer for each.
+    // One sleeper limits the time of all calls (`connection.ts`); the client would set a timer for each.
     commandOptions: { timeout: 0 },
-    socket: tls ? { ...position, tls: true } : { ...position, noDelay: true, keepAlive: true },
+    socket: tls ? { ...socket, tls: true } : { ...socket, noDelay: true, keepAlive: true },
   });
-  let isOver = false;
-  let fault: string | null = null;
-  const end = (): void => {
-    if (isOver) return;
-    isOver = true;
-    onGone(fault ?? 'the connection was closed');
+  let isGone = false;
+  let firstError: string | null = null;
+  const reportGone = (): void => {
+    if (isGone) return;
+    isGone = true;
+    onGone(firstError ?? 'the connection was closed');
   };
   client.on('error', (error: unknown) => {
-    fault ??= messageOf(error);
-    if (!client.isOpen) end();
+    firstError ??= messageOfFirst(error);
+    if (!client.isOpen) reportGone();
   });
-  client.on('end', end);
+  client.on('end', reportGone);
   const destroy = (): void => {
-    isOver = true;
+    isGone = true;
     if (client.isOpen) client.destroy();
   };
   signal.addEventListener('abort', destroy, { once: true });
   try {
     signal.throwIfAborted();
-    await Promise.race([client.connect(), rejectOnAbort(signal)]);
+    await Promise.race([client.connect(), rejectOnAbort(signal, new Error(NO_REPLY))]);
   } catch (error) {
     destroy();
-    throw new Unreachable(`${peer} cannot be reached: ${messageOf(error)}`);
+    throw new Unreachable(`${peer} cannot be reached: ${messageOfFirst(error)}`);
   } finally {
     signal.removeEventListener('abort', destroy);
   }
   return {
     peer,
     send: (command) => client.sendCommand<Reply>([...command]),
-    listen: async (channel, onMessage) => void (await client.subscribe(channel, onMessage)),
+    subscribe: async (channel, onMessage) => void (await client.subscribe(channel, onMessage)),
     destroy,
   };
 }
 
-/** Which Redis is the primary now, by the word of the Sentinel that answers first. */
-async function askSentinels(
+/** Returns the address of the primary, as the first Sentinel that replies names it. */
+async function findPrimary(
   { endpoints, master }: { readonly endpoints: readonly Endpoint[]; readonly master: string },
   tls: boolean,
   signal: AbortSignal,
 ): Promise<Endpoint> {
   async function ask(endpoint: Endpoint): Promise<Endpoint> {
     const sentinel = await connect(endpoint, {}, tls, { onGone: () => undefined, signal });
-    const question = sentinel.send(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master]);
-    const answer = await Promise.race([question, rejectOnAbort(signal)]).finally(sentinel.destroy);
-    if (Array.isArray(answer)) return { host: String(answer[0]), port: Number(answer[1]) };
+    const replied = sentinel.send(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master]);
+    const aborted = rejectOnAbort(signal, new Error(NO_REPLY));
+    const reply = await Promise.race([replied, aborted]).finally(sentinel.destroy);
+    if (Array.isArray(reply)) return { host: String(reply[0]), port: Number(reply[1]) };
     throw new Unreachable(`${sentinel.peer} does not know the master ${master}`);
   }
   try {
     return await Promise.any(endpoints.map(ask));
   } catch (error) {
-    const faults = error instanceof AggregateError ? error.errors : [error];
-    throw new Unreachable(`no Sentinel names the primary: ${faults.map(messageOf).join('; ')}`);
+    const reasons = error instanceof AggregateError ? error.errors : [error];
+    throw new Unreachable(`no Sentinel names the primary: ${reasons.map(messageOfFirst).join('; ')}`);
   }
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const late = (): void => reject(new Error('it does not answer'));
-    if (signal.aborted) late();
-    else signal.addEventListener('abort', late, { once: true });
-  });
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
+/** A host with several addresses fails with one error for all of them, which has no message. */
+function messageOfFirst(error: unknown): string {
+  const isUnnamed = error instanceof AggregateError && error.message === '';
+  return messageOf(isUnnamed ? error.errors[0] : error);
 }

@@ -1,88 +1,83 @@
 /**
- * From a batch to what the commit script is told: a plan of everything it must look at, and the values, which it stores
- * and never reads. So no number and no empty list of a value passes through the JSON of a script.
+ * The arguments of the commit script: the batch with everything that the script must read, and the values,
+ * which it stores as they are. So no number and no empty list of a value passes through the JSON of Lua,
+ * which would change them.
  */
 import { isSettled } from '../../domain/task.ts';
-import type { Batch, DueChange, SlotChange, Write } from '../../ports/store.ts';
+import type { Batch, DueChange, Revision, SlotChange, Write } from '../../ports/store.ts';
 
-export type CommitArguments = { readonly plan: string; readonly values: readonly string[] };
+type CommitOptions = {
+  /** Names this process in its notifications. */
+  readonly processName: string;
+  readonly revision: Revision;
+  /** When the caller will have given up. */
+  readonly notAfterMs: number;
+};
 
-/**
- * Writes a batch as the script reads it. `by` names the process in its hints; `notAfterMs` is that of the batch, or when
- * its caller will have given up.
- */
-export function buildCommitArguments(
-  batch: Batch,
-  {
-    by,
-    revision,
-    notAfterMs,
-  }: { readonly by: string; readonly revision: string; readonly notAfterMs: number },
-): CommitArguments {
+/** Encodes a batch: its JSON, then its values. */
+export function buildCommitArguments(batch: Batch, options: CommitOptions): readonly string[] {
   const values: string[] = [];
-  const plan = {
-    by,
-    revision,
-    notAfter: notAfterMs,
-    writes: batch.writes.map((write) => planWrite(write, values)),
-    slots: (batch.slots ?? []).map(planSlot),
-    due: (batch.due ?? []).map(planDue),
+  const encoded = {
+    ...options,
+    writes: batch.writes.map((write) => encodeWrite(write, values)),
+    slots: (batch.slots ?? []).map(encodeSlot),
+    due: (batch.due ?? []).map(encodeDue),
     noneFree: batch.noneFree ?? [],
-    tasksMax: batch.atMost?.openTasks,
+    openTasksMax: batch.atMost?.openTasks,
     agentsMax: batch.atMost?.agents,
-    wait: batch.wait && {
-      op: batch.wait.op,
-      task: batch.wait.request_id,
-      tags: batch.wait.tags,
-      since: batch.wait.sinceMs,
-    },
-    event: batch.event && { session: batch.event.session, task: batch.event.request_id },
-    unreported: batch.unreported && { agent: batch.unreported.agent_id, task: batch.unreported.request_id },
+    wait: batch.wait,
+    event: batch.event,
+    unreported: batch.unreported,
     agents: agentsOf(batch),
     topics: JSON.stringify(topicsOf(batch)),
   };
-  return { plan: JSON.stringify(plan), values };
+  return [JSON.stringify(encoded), ...values];
 }
 
-function planWrite(write: Write, values: string[]): object {
+/** Adds the value to `values` and names it by its index there, which begins at 1 as in Lua. */
+function encodeWrite(write: Write, values: string[]): object {
   const { kind, id, expect } = write;
   if (write.value === null) return { kind, id, expect };
-  const value = values.push(JSON.stringify(write.value));
+  const valueIndex = values.push(JSON.stringify(write.value));
   switch (write.kind) {
     case 'input':
-      return { kind, id, expect, value };
+      return { kind, id, expect, valueIndex };
     case 'key':
-      return { kind, id, expect, value, keep: write.keepMs };
+      return { kind, id, expect, valueIndex, keepMs: write.keepMs };
     case 'task': {
-      const { createdMs: created, cli_session_id: session } = write.value;
+      const { createdMs, cli_session_id: session } = write.value;
       const assignees = JSON.stringify(write.value.assignees);
-      return { kind, id, expect, value, open: !isSettled(write.value), created, session, assignees };
+      const open = !isSettled(write.value);
+      return { kind, id, expect, valueIndex, open, createdMs, session, assignees };
     }
     case 'agent': {
       const { registration, limit, agent_tags } = write.value;
-      return { kind, id, expect, value, registration, limit, tags: JSON.stringify([...new Set(agent_tags)]) };
+      const tags = JSON.stringify([...new Set(agent_tags)]);
+      return { kind, id, expect, valueIndex, registration, limit, tags };
     }
   }
 }
 
-function planSlot(slot: SlotChange): object {
-  const { op, agent_id: agent, request_id: task } = slot;
-  return op === 'grant' ? { op, agent, task, registration: slot.registration } : { op, agent, task };
+function encodeSlot(slot: SlotChange): object {
+  const { op, agent_id, request_id } = slot;
+  return op === 'grant'
+    ? { op, agent_id, request_id, registration: slot.registration }
+    : { op, agent_id, request_id };
 }
 
-function planDue({ ref, atMs, lease, unlessHeld }: DueChange): object {
-  if (unlessHeld) return { ref, at: atMs, unlessHeld };
+function encodeDue({ ref, atMs, lease, unlessHeld }: DueChange): object {
+  if (unlessHeld) return { ref, atMs, unlessHeld };
   if (atMs === 'held') return { ref, lease, held: true };
-  return atMs === null ? { ref, lease, remove: true } : { ref, lease, at: atMs };
+  return atMs === null ? { ref, lease, remove: true } : { ref, lease, atMs };
 }
 
-/** The agents whose room may change. */
+/** The agents whose free slots may change. */
 function agentsOf(batch: Batch): readonly string[] {
   const written = batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : []));
   return [...new Set([...written, ...(batch.slots ?? []).map(({ agent_id }) => agent_id)])];
 }
 
-/** What watchers and readers are hinted of. */
+/** What watchers and feed readers are notified about. */
 function topicsOf(batch: Batch): readonly string[] {
   const tasks = batch.writes.flatMap(({ kind, id }) => (kind === 'task' ? [`task:${id}`] : []));
   const agents = agentsOf(batch).map((id) => `agent:${id}`);

@@ -1,30 +1,31 @@
 /**
- * What a 2xx answer is worth on Redis, and whether the server at the other end can keep that word. It is asked at every
- * connection, because another server may stand in the place of the first; one that cannot is not used.
+ * What a 2xx response is worth on Redis, and whether the server can keep that promise. It is checked at every
+ * new connection, because another server may have replaced the first; a server that cannot keep it is not
+ * used.
  */
 import type { RedisClient, Reply } from './client.ts';
 
 /**
- * `disk`: it is on the disk of the primary (`appendfsync always`). `replica`: it is in the memory of the primary and of
- * at least one replica. `memory`: it is in the memory of the primary, and the server's own settings say what is lost
- * with it. Under each, nobody is shown what is not as durable as that.
+ * `disk`: the write is on the disk of the primary (`appendfsync always`). `replica`: it is in the memory of
+ * the primary and of at least one replica. `memory`: it is in the memory of the primary, and the server's
+ * settings decide what is lost with that. No reader is shown what is less durable than this.
  */
 export const DURABILITIES = ['disk', 'replica', 'memory'] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
-/** The server cannot be used as it is set up; trying again does not help. */
+/** The server cannot be used with its present settings; another attempt does not help. */
 export class UnusableServer extends Error {
-  override readonly name = 'UnfitServer';
+  override readonly name = 'UnusableServer';
 }
 
 const MAJOR_MIN = 7;
 
-/** Judges the server; answers what should be known of it though it is used, or throws `UnfitServer`. */
+/** Checks the server; resolves with warnings for the log, or rejects with `UnusableServer`. */
 export async function validateServer(
   client: RedisClient,
   durability: Durability,
 ): Promise<readonly string[]> {
-  const info = readInfo(String(await client.send(['INFO'])));
+  const info = parseInfo(String(await client.send(['INFO'])));
   const { peer } = client;
   const major = Number.parseInt(info.get('redis_version') ?? '0', 10);
   if (major < MAJOR_MIN) {
@@ -41,7 +42,7 @@ export async function validateServer(
   const replicas = Number(info.get('connected_slaves') ?? 0);
   if (durability === 'replica') {
     if (replicas > 0) return [];
-    throw new UnusableServer(`${peer} has no replica, which REDIS_DURABILITY=replica waits for; connect one`);
+    throw new UnusableServer(`${peer} has no replica, which REDIS_DURABILITY=replica requires; connect one`);
   }
   const config = await readConfig(client);
   if (!config)
@@ -51,29 +52,29 @@ export async function validateServer(
   return durability === 'disk' ? validateDisk(peer, config, replicas) : warnOfMemory(peer, config);
 }
 
-/** What is not written before it is answered, and what a failover would leave behind. */
+/** Throws when the server replies before it has written; warns of what a failover would lose. */
 function validateDisk(
   peer: string,
   config: ReadonlyMap<string, string>,
   replicas: number,
 ): readonly string[] {
-  const wanted = [
+  const required = [
     ['appendonly', 'yes'],
     ['appendfsync', 'always'],
     ['no-appendfsync-on-rewrite', 'no'],
   ] as const;
-  const wrong = wanted.filter(([name, value]) => (config.get(name) ?? value) !== value);
+  const wrong = required.filter(([name, value]) => (config.get(name) ?? value) !== value);
   if (wrong.length > 0) {
-    const is = wrong.map(([name]) => `${name} ${config.get(name)}`).join(', ');
-    const should = wrong.map(([name, value]) => `${name} ${value}`).join(', ');
+    const actual = wrong.map(([name]) => `${name} ${config.get(name)}`).join(', ');
+    const expected = wrong.map(([name, value]) => `${name} ${value}`).join(', ');
     throw new UnusableServer(
-      `${peer} does not write to its disk before it answers (${is}); set ${should}, ` +
-        'or REDIS_DURABILITY=memory if what was accepted may be lost with Redis',
+      `${peer} does not write to its disk before it replies (${actual}); set ${expected}, ` +
+        'or REDIS_DURABILITY=memory if accepted tasks may be lost with Redis',
     );
   }
   if (replicas === 0) return [];
   return [
-    `${peer} has replicas: after a failover, what the new primary had not received is lost; REDIS_DURABILITY=replica waits for one`,
+    `${peer} has replicas: after a failover, what the new primary had not received is lost; REDIS_DURABILITY=replica waits for a replica`,
   ];
 }
 
@@ -81,24 +82,25 @@ function warnOfMemory(peer: string, config: ReadonlyMap<string, string>): readon
   if (config.get('appendonly') === 'yes') {
     if (config.get('appendfsync') === 'always') return [];
     return [
-      `${peer} writes to its disk later than it answers (appendfsync ${config.get('appendfsync')}): what was accepted in the last seconds is lost when it ends`,
+      `${peer} writes to its disk after it replies (appendfsync ${config.get('appendfsync')}): what was accepted in the last seconds is lost when it crashes`,
     ];
   }
-  const kept = config.get('save') === '' ? 'everything' : 'what was accepted since its last snapshot';
-  return [`${peer} keeps no log on its disk (appendonly no): ${kept} is lost when it ends`];
+  const lost = config.get('save') === '' ? 'everything' : 'what was accepted since its last snapshot';
+  return [`${peer} keeps no log on its disk (appendonly no): ${lost} is lost when it crashes`];
 }
 
-/** The settings that matter; undefined where they may not be read. */
+/** The settings that decide durability; undefined where CONFIG GET is not allowed. */
 async function readConfig(client: RedisClient): Promise<ReadonlyMap<string, string> | undefined> {
   const names = ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'save'];
   try {
-    return pairsOf(await client.send(['CONFIG', 'GET', ...names]));
+    return parsePairs(await client.send(['CONFIG', 'GET', ...names]));
   } catch {
     return undefined;
   }
 }
 
-function pairsOf(reply: Reply): ReadonlyMap<string, string> {
+/** Reads names and values, which come as a map or as a flat list. */
+function parsePairs(reply: Reply): ReadonlyMap<string, string> {
   if (!Array.isArray(reply))
     return new Map(Object.entries(reply ?? {}).map(([name, value]) => [name, String(value)]));
   const texts = (reply as readonly Reply[]).map(String);
@@ -108,7 +110,7 @@ function pairsOf(reply: Reply): ReadonlyMap<string, string> {
   return pairs;
 }
 
-function readInfo(text: string): ReadonlyMap<string, string> {
+function parseInfo(text: string): ReadonlyMap<string, string> {
   return new Map(
     [...text.matchAll(/^([a-z_]+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]),
   );

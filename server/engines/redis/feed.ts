@@ -1,9 +1,11 @@
 /**
- * A session's feed: its stored events, then live ones, in one loop. The reader's position is the cursor of the last event
- * it got; what was trimmed away behind it shows by the session's mark.
+ * A session's feed: its stored events, then new ones, in one loop. The reader's position is the cursor of the
+ * last event it got; the session's high-water mark shows whether events after that position were trimmed
+ * away.
  *
- * Modes: reading (a slice is there) → waiting (the end is reached; left by a hint, the signal or the store's end) →
- * reading. In an outage the reader waits; when the line is back everybody is hinted.
+ * Modes: reading (the last slice was full, or a notification came) → waiting (the end is reached; a
+ * notification leads back to reading; the signal, or closing the store, ends the feed). In an outage the
+ * reader waits: when the connection is opened again, all listeners are notified.
  */
 import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
 import type { Notifications } from '../notifications.ts';
@@ -16,21 +18,23 @@ import { scripts } from './scripts.ts';
 const SLICE = 100;
 const CURSOR = /^\d{1,15}-\d{1,15}$/;
 
-type Deps = {
+type FeedDeps = {
   readonly connection: Connection;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
 };
 type Event = { readonly cursor: Cursor; readonly request_id: string };
 export type Slice = {
+  /** Whether an event with the cursor that was asked for is stored. */
   readonly isStored: boolean;
+  /** The session's high-water mark: the cursor of the last event that was trimmed away. */
   readonly trimmed: Cursor | null;
   readonly events: readonly Event[];
 };
 
 /** Reads a feed as the port promises it. */
 export async function* readFeed(
-  deps: Deps,
+  deps: FeedDeps,
   session: string,
   after: Cursor | null,
   signal: AbortSignal,
@@ -39,14 +43,13 @@ export async function* readFeed(
   const listener = deps.notifications.listen(`feed:${session}`, signal);
   try {
     if (signal.aborted) return;
-    const known = after !== null && CURSOR.test(after) ? after : '';
-    const start = await readSlice(deps, session, known, 'start');
-    let position = start.isStored ? known : (start.trimmed ?? '');
-    if ((!start.isStored && start.trimmed !== null) || isMissing(start, position)) {
-      if (!signal.aborted) yield { gap: true };
-    }
-    for (let slice: Slice | undefined = start; ; slice = await readOn(deps, session, position)) {
-      if (slice && slice !== start && isMissing(slice, position)) throw trimmed(session);
+    const cursor = after !== null && CURSOR.test(after) ? after : '';
+    const first = await readSlice(deps, session, cursor, 'start');
+    let position = first.isStored ? cursor : (first.trimmed ?? '');
+    const hasGap = (!first.isStored && first.trimmed !== null) || hasMissed(first, position);
+    if (hasGap && !signal.aborted) yield { gap: true };
+    for (let slice: Slice | undefined = first; ; slice = await readNext(deps, session, position)) {
+      if (slice && slice !== first && hasMissed(slice, position)) throw feedTrimmed(session);
       for (const event of slice?.events ?? []) {
         if (signal.aborted) return;
         position = event.cursor;
@@ -60,9 +63,9 @@ export async function* readFeed(
 }
 
 /** The next slice; undefined in an outage. */
-async function readOn(deps: Deps, session: string, position: string): Promise<Slice | undefined> {
+async function readNext(deps: FeedDeps, session: string, position: string): Promise<Slice | undefined> {
   try {
-    // An event wakes all readers of its feed, and most ask for the same.
+    // An event wakes all readers of its feed, and most of them read from the same position.
     const key = `${position} ${session}`;
     return await deps.slices.read(key, () => readSlice(deps, session, position, 'on'));
   } catch (error) {
@@ -72,29 +75,25 @@ async function readOn(deps: Deps, session: string, position: string): Promise<Sl
 }
 
 async function readSlice(
-  { connection }: Deps,
+  { connection }: FeedDeps,
   session: string,
   cursor: string,
   mode: 'start' | 'on',
 ): Promise<Slice> {
-  const reply = (await connection.call(scripts.feed, [
-    session,
-    cursor,
-    mode,
-    String(SLICE),
-  ])) as readonly Reply[];
-  const [isStored, trimmedAt, entries] = reply;
+  const args = [session, cursor, mode, String(SLICE)];
+  const reply = (await connection.call(scripts.feed, args)) as readonly Reply[];
+  const [isStored, trimmed, entries] = reply;
   const texts = entries as readonly string[];
   const events: Event[] = [];
   for (let index = 0; index + 1 < texts.length; index += 2) {
     events.push({ cursor: texts[index] ?? '', request_id: texts[index + 1] ?? '' });
   }
-  return { isStored: isStored === 1, trimmed: trimmedAt === null ? null : String(trimmedAt), events };
+  return { isStored: isStored === 1, trimmed: trimmed === null ? null : String(trimmed), events };
 }
 
-/** Whether events behind the position were trimmed away. */
-function isMissing({ trimmed: highWaterMark }: Slice, position: Cursor | ''): boolean {
-  return highWaterMark !== null && (position === '' || isLater(highWaterMark, position));
+/** Whether events after the position were trimmed away. */
+function hasMissed({ trimmed }: Slice, position: Cursor | ''): boolean {
+  return trimmed !== null && (position === '' || isLater(trimmed, position));
 }
 
 function isLater(cursor: Cursor, other: Cursor): boolean {
@@ -103,8 +102,8 @@ function isLater(cursor: Cursor, other: Cursor): boolean {
   return ms === otherMs ? number > otherNumber : ms > otherMs;
 }
 
-function trimmed(session: string): FeedTrimmed {
+function feedTrimmed(session: string): FeedTrimmed {
   return new FeedTrimmed(
-    `The reader of session "${session}" is so far behind that events it has not seen are no longer kept.`,
+    `The reader of session "${session}" is so far behind that events it has not read are no longer kept.`,
   );
 }

@@ -9,11 +9,12 @@ import { createSharedReads } from '../shared-reads.ts';
 import type { RedisAddress } from './address.ts';
 import { createBarrier, NO_BARRIER } from './barrier.ts';
 import { type ConnectOptions, connectPrimary, type Reply } from './client.ts';
-import { type Connection, type Opened, openConnection } from './connection.ts';
+import { openConnection } from './connection.ts';
+import type { Opened } from './connection-state.ts';
 import { type Durability, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
-import { createRedisStore } from './store.ts';
+import { createRedisStore, type Engine } from './store.ts';
 import { createStoreTime, type StoreTime } from './store-time.ts';
 
 export type RedisDeps = {
@@ -22,89 +23,111 @@ export type RedisDeps = {
   readonly durability: Durability;
   readonly clock: Clock;
   readonly log: Log;
-  /** What all keys begin with. */
+  /** What the names of all keys begin with. */
   readonly prefix?: string;
-  /** How a connection is had; tests stand in between. */
+  /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
-  /** For tests: the store's time, in place of that of Redis. */
+  /** For tests: the store's time, instead of that of Redis. */
   readonly testMs?: () => number;
 };
 
-/** In braces, so that all keys of a store live in one slot. */
+/** In braces, so that all keys of a store live in one slot of a cluster. */
 const PREFIX = '{task-gateway}:';
 
 /**
- * What another process makes due at once it takes itself, a moment later. Whoever is hinted of it waits for that: else all
- * would ask for each task, and what a task costs would grow with the number of processes.
+ * What another process makes due now it also takes, a moment later; this process leaves it that long.
+ * Otherwise all processes would ask for each task, and the cost of a task would grow with their number.
  */
 const LEAVE_TO_OTHERS_MS = 100;
 
-/** Opens the store; rejects with one sentence when it can't be used. */
+/** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
-  const { clock, log, testMs, prefix = PREFIX, connect = connectPrimary } = deps;
-  const learned = createStoreTime(clock);
-  const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : learned;
-  const tellTime = (): string => (testMs ? String(testMs()) : '');
-  const name = randomBytes(9).toString('base64url');
+  const { clock, log, testMs, prefix = PREFIX } = deps;
+  const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : createStoreTime(clock);
+  const timeArgument = (): string => (testMs ? String(testMs()) : '');
   const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
-  const nextDue: { ms: number | undefined } = { ms: undefined };
+  const nextDue: Engine['nextDue'] = { ms: undefined };
   const dueTimer = createDueTimer({ clock, notifications, nowMs: time.nowMs, earliestMs: () => nextDue.ms });
-
-  let reply = '';
-  function warn(warnings: readonly string[]): void {
-    if (warnings.join() !== reply) for (const warning of warnings) log.warn({}, warning);
-    reply = warnings.join();
-  }
-
-  /** A hint is when something is due, or nothing; who made it so; and what changed. */
-  function onHint(message: string): void {
-    slices.forget();
-    const [, due, by, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
-    for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) notifications.notify(topic);
-    if (!due) return;
-    const atMs = by === name ? Number(due) : Math.max(Number(due), time.nowMs() + LEAVE_TO_OTHERS_MS);
-    nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, atMs);
-    dueTimer.update();
-  }
-
-  async function open(epoch: string, options: ConnectOptions): Promise<Opened> {
-    const client = await connect(deps.address, options);
-    const giveUp = (): void => client.destroy();
-    options.signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      options.signal.throwIfAborted();
-      warn(await validateServer(client, deps.durability));
-      await client.listen(`${prefix}hints`, onHint);
-      await loadScripts(client);
-      const sentMs = clock.monotonicMs();
-      const founded = randomBytes(9).toString('base64url');
-      const reply = await runScript(client, scripts.open, ['1', prefix, epoch, tellTime(), founded]);
-      const [nowMs, opened] = reply as readonly Reply[];
-      time.learn(Number(nowMs), sentMs);
-      const barrier = deps.durability === 'replica' ? createBarrier(client, prefix) : NO_BARRIER;
-      // A replica that is connected may still be far behind: the first round waits until it is not.
-      await barrier.pass();
-      return { client, barrier, epoch: String(opened) };
-    } catch (error) {
-      client.destroy();
-      throw error;
-    } finally {
-      options.signal.removeEventListener('abort', giveUp);
-    }
-  }
-
-  const connection: Connection = await openConnection({
+  const processName = createUniqueName();
+  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName };
+  const connection = await openConnection({
     clock,
     log,
     prefix,
-    tellTime,
-    open,
-    onBack() {
+    timeArgument,
+    open: createOpener({ ...deps, prefix, timeArgument, time, onMessage: createMessageHandler(parts) }),
+    onReopened() {
       slices.forget();
       notifications.notifyAll();
       dueTimer.update();
     },
   });
-  return createRedisStore({ connection, notifications, slices, dueTimer, clock, time, nextDue, name });
+  return createRedisStore({ connection, ...parts });
+}
+
+function createUniqueName(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+/**
+ * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed.
+ */
+function createMessageHandler(parts: Omit<Engine, 'connection'>): (message: string) => void {
+  const { notifications, slices, nextDue, dueTimer, time, processName } = parts;
+  return (message) => {
+    slices.forget();
+    const [, due, sender, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
+    for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) notifications.notify(topic);
+    if (!due) return;
+    const dueMs = Number(due);
+    const atMs = sender === processName ? dueMs : Math.max(dueMs, time.nowMs() + LEAVE_TO_OTHERS_MS);
+    nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, atMs);
+    dueTimer.update();
+  };
+}
+
+type OpenerDeps = RedisDeps & {
+  readonly prefix: string;
+  readonly time: StoreTime;
+  timeArgument(): string;
+  onMessage(message: string): void;
+};
+
+/**
+ * Opens connections that are ready: the server is checked, subscribed to, and has the scripts and a store.
+ */
+function createOpener(deps: OpenerDeps): (epoch: string, options: ConnectOptions) => Promise<Opened> {
+  const { address, durability, clock, log, prefix, time, connect = connectPrimary } = deps;
+  let warnedLast = '';
+
+  function warn(warnings: readonly string[]): void {
+    if (warnings.join() !== warnedLast) for (const warning of warnings) log.warn({}, warning);
+    warnedLast = warnings.join();
+  }
+
+  return async (epoch, options) => {
+    const client = await connect(address, options);
+    const destroy = (): void => client.destroy();
+    options.signal.addEventListener('abort', destroy, { once: true });
+    try {
+      options.signal.throwIfAborted();
+      warn(await validateServer(client, durability));
+      await client.subscribe(`${prefix}hints`, deps.onMessage);
+      await loadScripts(client);
+      const sentMs = clock.monotonicMs();
+      const args = ['1', prefix, epoch, deps.timeArgument(), createUniqueName()];
+      const [nowMs, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
+      time.learn(Number(nowMs), sentMs);
+      const barrier = durability === 'replica' ? createBarrier(client, prefix) : NO_BARRIER;
+      // A connected replica may still be far behind; the first round waits until it is not.
+      await barrier.pass();
+      return { client, barrier, epoch: String(openedEpoch) };
+    } catch (error) {
+      client.destroy();
+      throw error;
+    } finally {
+      options.signal.removeEventListener('abort', destroy);
+    }
+  };
 }

@@ -1,47 +1,88 @@
 /**
- * The scripts that run in Redis, whole as they are sent: each is its own file behind the parts it leans on. What a
- * script does happens in one go, and its effects go to the disk and to the replicas of Redis as one.
+ * The scripts that run in Redis, as they are sent: each is its own file behind the parts it needs. A script
+ * is atomic, and its effects reach the disk and the replicas of Redis as one.
+ *
+ * The keys of a store, each behind the prefix of the store. These names, and those of fields and members,
+ * never change.
+ *
+ *   epoch               which store this is: a random name, written when the store is created
+ *   meta                hash: open (how many tasks are open), eventMs, eventNumber (of the last event),
+ *                       grants, changes (counters), forgotten (up to which change number removals are
+ *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap)
+ *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
+ *                       c (created), n (session), a (assignees), e (cursor of its event),
+ *                       w (while waiting: {place, tags}, its position in the sets of these tags)
+ *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
+ *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
+ *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
+ *   slots:<agent>       sorted set: the tasks that hold a slot, by the number of the grant
+ *   free:<tag>          set: the agents that may take one more task
+ *   waiting:<tag>       sorted set: positions of waiting tasks
+ *   agents              sorted set: the agents with a record
+ *   changed, gone       sorted sets: agents by the number of their last change, or of their removal
+ *   all, by-session:<session>, by-agent:<agent>, unreported:<agent>
+ *                       sorted sets: positions of tasks
+ *   due, leases         sorted set: refs by due time; hash: the lease of each ref that was taken
+ *   feed:<session>      stream: one entry for each event
+ *   trimmed:<session>   cursor of the last event that was trimmed away
+ *   crowded             set: sessions with new events, which may have too many
+ *   ended               sorted set: settled tasks by when they settled
+ *   fade                sorted set, the expiry index: k:<key>, s:<session> and
+ *                       u:<length of agent>:<agent><position>, by when they expire
+ *   barrier             counter, written to find out whether replicas have all writes before it
+ *   hints               the channel of notifications
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client.ts';
 
 export type Script = {
-  readonly name: string;
   readonly text: string;
-  /** Whether it may change something: Redis refuses it where it takes no writes. */
+  /** Whether it may write: Redis refuses it where it takes no writes. */
   readonly writes: boolean;
-  /** By which Redis knows it once it was loaded. */
+  /** Names it in Redis once it was loaded. */
   readonly sha: string;
 };
 
-/** `no-writes`: answered also when Redis is full. `allow-oom`: what makes room must not want room first. */
+/**
+ * `no-writes`: runs also when Redis is full. `allow-oom`: writes also when Redis is full, because it frees
+ * memory.
+ */
 type Flag = 'no-writes' | 'allow-oom' | null;
 
-function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelude']): Script {
+/** The numbers of the store port, under the names that the scripts use. */
+const LIMITS = {
+  LEASE_MS: STORE_LIMITS.leaseMs,
+  SWEEP_GAP_MS: STORE_LIMITS.sweepGapMs,
+  UNREPORTED_MS: STORE_LIMITS.unreportedMs,
+  REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,
+};
+const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
+
+function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelude', 'epoch']): Script {
   const files = [...parts, name].map((part) => join(import.meta.dirname, 'scripts', `${part}.lua`));
-  const first = flag === null ? '#!lua' : `#!lua flags=${flag}`;
-  const text = [first, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
-  const writes = flag === null;
-  return { name, text, writes, sha: createHash('sha1').update(text).digest('hex') };
+  const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
+  const text = [shebang, LIMITS_LINE, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
+  return { text, writes: flag === null, sha: createHash('sha1').update(text).digest('hex') };
 }
 
 export const scripts = {
-  open: readScript('open', null, []),
+  open: readScript('open', null, ['prelude']),
   get: readScript('get', 'no-writes'),
-  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'agents']),
-  changes: readScript('changes', 'no-writes', ['prelude', 'agents']),
-  list: readScript('list', 'no-writes', ['prelude', 'agents']),
+  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'epoch', 'agents']),
+  agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'agents']),
+  list: readScript('list', 'no-writes', ['prelude', 'epoch', 'agents']),
   feed: readScript('feed', 'no-writes'),
-  commit: readScript('commit', null, ['prelude', 'agents', 'tasks', 'preconditions', 'apply']),
-  due: readScript('due', null),
-  keep: readScript('keep', null),
-  touch: readScript('touch', null, ['prelude', 'agents']),
-  trim: readScript('trim', 'allow-oom', ['prelude', 'tasks']),
+  commit: readScript('commit', null, ['prelude', 'epoch', 'agents', 'tasks', 'preconditions', 'apply']),
+  takeDue: readScript('take_due', null),
+  renewLeases: readScript('renew_leases', null),
+  touch: readScript('touch', null, ['prelude', 'epoch', 'agents']),
+  trim: readScript('trim', 'allow-oom', ['prelude', 'epoch', 'tasks']),
 } as const satisfies Readonly<Record<string, Script>>;
 
-/** Runs a script by its name; where Redis has lost it, by its text. */
+/** Runs a script by its hash, or by its text where Redis no longer has it. */
 export async function runScript(
   client: RedisClient,
   script: Script,
@@ -55,7 +96,7 @@ export async function runScript(
   }
 }
 
-/** Makes all scripts known to Redis. */
+/** Loads all scripts into Redis. */
 export async function loadScripts(client: RedisClient): Promise<void> {
   await Promise.all(Object.values(scripts).map(({ text }) => client.send(['SCRIPT', 'LOAD', text])));
 }

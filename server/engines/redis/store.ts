@@ -2,20 +2,23 @@
  * The Redis engine: the store port over one Redis or Valkey, for any number of gateway processes.
  *
  * How it keeps the port's promises
- * - A commit is one script: judged and applied in one go, effects and all. What it names is the law of `scripts/`.
- *   Where the answer is lost it is asked again under the same revision, and Redis knows what it applied.
- * - Redis answers nobody before what he was answered is as durable as it will be (`durability.ts`), so reads, refusals
- *   and hints need not be held back.
- * - Nothing is kept here but the connection: what one process was answered, every other sees.
- * - Hints come by the connection that carries the calls. When it was lost all are hinted, feeds go on from where they
- *   were, cursors of `changes` are refused.
+ * - A commit is one script: checked and applied as one, with all its effects. `scripts.ts` lists the keys.
+ *   Where the reply is lost it is sent again under the same revision, and the script finds out whether it was
+ *   applied.
+ * - A reply is held back until what it rests on is durable (`durability.ts`), so reads, conflicts and
+ *   notifications need no further care.
+ * - The process keeps no state but the connection: what one process was given, every other sees.
+ * - Notifications come over the connection that carries the calls. After it was lost, every listener is
+ *   notified, feeds continue from their positions, and cursors of `readAgentChanges` are refused.
  */
 import type { Clock } from '../../ports/clock.ts';
+import { TIME_BUDGETS } from '../../ports/limits.ts';
 import {
   type Batch,
   type CommitResult,
   type Kinds,
   type Ref,
+  type Revision,
   type Store,
   StoreUnavailable,
   type Touch,
@@ -24,12 +27,12 @@ import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
 import type { SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
-import { readAgentChanges, readAgentStatus } from './agent-status.ts';
+import { parseAgentStatus, readAgentChanges } from './agent-status.ts';
 import type { Reply } from './client.ts';
 import { buildCommitArguments } from './commit-arguments.ts';
-import { ANSWER_WITHIN_MS, type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { readFeed, type Slice } from './feed.ts';
-import { listPage } from './lists.ts';
+import { readPage } from './lists.ts';
 import { scripts } from './scripts.ts';
 import type { StoreTime } from './store-time.ts';
 
@@ -41,13 +44,13 @@ export type Engine = {
   readonly dueTimer: DueTimer;
   readonly clock: Clock;
   readonly time: StoreTime;
-  /** When the earliest entry is due, as far as this process was told. */
+  /** When the earliest entry is due, as far as this process knows. */
   readonly nextDue: { ms: number | undefined };
-  /** Names this process among those that share the store; no other ever had the same name. */
-  readonly name: string;
+  /** Names this process among those that share the store; no other ever has the same name. */
+  readonly processName: string;
 };
 
-/** What one call of trim may do in all, and how much of it in one go: other calls get their turn in between. */
+/** One call of `trim` is cut into slices, so that other calls run in between. */
 const TRIM_SLICES_MAX = 20;
 const TRIM_SLICE = 50;
 
@@ -58,7 +61,7 @@ export function createRedisStore(engine: Engine): Store {
     nowMs: time.nowMs,
     ...createReads(engine),
     ...createWrites(engine),
-    ...createFollowing(engine),
+    ...createWatching(engine),
     health: connection.health,
     async close() {
       await connection.close();
@@ -68,7 +71,7 @@ export function createRedisStore(engine: Engine): Store {
   };
 }
 
-/** Where a value and its revision stand in the hash of a task; the others are read by a script alone. */
+/** The fields of a value and its revision in the hash of a task; other kinds are read by a script. */
 const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
   task: ['s', 'r'],
   input: ['i', 'ir'],
@@ -81,46 +84,44 @@ function createReads({
     async get<K extends keyof Kinds>(kind: K, id: string) {
       const fields = FIELDS[kind];
       const found = fields ? await connection.read(`task:${id}`, ...fields) : [];
-      const isThere = typeof found[0] === 'string';
-      const [value, revision] = isThere
-        ? found
-        : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
+      const [value, revision] =
+        typeof found[0] === 'string'
+          ? found
+          : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
       if (typeof value !== 'string') return undefined;
       return { value: JSON.parse(value) as Kinds[K], revision: String(revision) };
     },
     async getAgentStatus(agent_id) {
-      const [resumed, reply] = (await connection.call(scripts.agentStatus, [agent_id])) as readonly Reply[];
-      return readAgentStatus(resumed, reply);
+      const reply = await connection.call(scripts.agentStatus, [agent_id]);
+      const [resumedMs, status] = reply as readonly Reply[];
+      return parseAgentStatus(resumedMs, status);
     },
     readAgentChanges: (after) => readAgentChanges(connection, after),
-    list: (query, ask, page) => listPage(connection, query, ask, page),
+    list: (query, ask, page) => readPage(connection, query, ask, page),
   };
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { connection, dueTimer, clock, time, nextDue, name } = engine;
-  let count = 0;
-  /** A name for a revision or a lease. */
-  const nextName = (): string => {
-    count += 1;
-    return `${name}-${count}`;
+  const { connection, dueTimer, clock, time, nextDue, processName } = engine;
+  let names = 0;
+  /** A name that was never used before, for a revision or for leases. */
+  const createName = (): string => {
+    names += 1;
+    return `${processName}-${names}`;
   };
 
   return {
     async commit(batch: Batch): Promise<CommitResult> {
-      const revision = nextName();
-      const notAfterMs = batch.notAfterMs ?? time.nowMs() + ANSWER_WITHIN_MS;
-      const { plan, values } = buildCommitArguments(batch, { by: name, revision, notAfterMs });
-      const [answer, agent_id] = (await connection.callRepeatable(scripts.commit, [
-        plan,
-        ...values,
-      ])) as readonly Reply[];
-      return readOutcome(String(answer), revision, String(agent_id));
+      const revision = createName();
+      const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
+      const args = buildCommitArguments(batch, { processName, revision, notAfterMs });
+      const reply = await connection.callRepeatable(scripts.commit, args);
+      return parseCommitResult(reply as readonly Reply[], revision);
     },
 
     async takeDue(limit) {
       const sentMs = clock.monotonicMs();
-      const reply = await connection.call(scripts.due, [String(limit), nextName()]);
+      const reply = await connection.call(scripts.takeDue, [String(limit), createName()]);
       const [nowMs, nextMs, taken] = reply as readonly Reply[];
       time.learn(Number(nowMs), sentMs);
       nextDue.ms = nextMs === '' ? undefined : Number(nextMs);
@@ -131,53 +132,51 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     async renewLeases(held) {
       connection.requireUp();
       if (held.length === 0) return;
-      await connection.call(
-        scripts.keep,
-        held.flatMap(({ ref, lease }) => [ref, lease]),
-      );
+      const args = held.flatMap(({ ref, lease }) => [ref, lease]);
+      await connection.call(scripts.renewLeases, args);
     },
 
     async touch(agent_id, touch) {
-      const [resumed, reply] = (await connection.call(scripts.touch, [
-        agent_id,
-        ...tellTouch(touch),
-      ])) as readonly Reply[];
-      return readAgentStatus(resumed, reply);
+      const reply = await connection.call(scripts.touch, [agent_id, ...encodeTouch(touch)]);
+      const [resumedMs, status] = reply as readonly Reply[];
+      return parseAgentStatus(resumedMs, status);
     },
 
     async trim({ keepTasksMs, sessionEventsMax }, limit) {
-      let gone = 0;
-      for (let slices = 0; gone < limit && slices < TRIM_SLICES_MAX; slices += 1) {
-        const room = Math.min(TRIM_SLICE, limit - gone);
-        const args = [keepTasksMs, sessionEventsMax, room].map(String);
-        const [went, more] = (await connection.call(scripts.trim, args)) as readonly Reply[];
-        gone += Number(went);
-        if (Number(went) === 0 && more !== 1) break;
+      let removed = 0;
+      for (let slices = 0; removed < limit && slices < TRIM_SLICES_MAX; slices += 1) {
+        const sliceLimit = Math.min(TRIM_SLICE, limit - removed);
+        const args = [keepTasksMs, sessionEventsMax, sliceLimit].map(String);
+        const [count, hasMore] = (await connection.call(scripts.trim, args)) as readonly Reply[];
+        removed += Number(count);
+        if (Number(count) === 0 && hasMore !== 1) break;
       }
-      return gone;
+      return removed;
     },
   };
 }
 
-function readOutcome(answer: string, revision: string, agent_id: string): CommitResult {
-  switch (answer) {
+function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revision): CommitResult {
+  switch (result) {
     case 'ok':
       return { ok: true, revision };
     case 'late':
-      throw new StoreUnavailable('The commit came too late: its caller has been answered already.');
+      throw new StoreUnavailable(
+        'The commit reached Redis after its caller had given up; it was not applied.',
+      );
     case 'free_agent':
-      return { ok: false, conflict: 'free_agent', agent_id };
+      return { ok: false, conflict: 'free_agent', agent_id: String(agent_id) };
     case 'revision':
     case 'slot':
     case 'lease':
     case 'full':
-      return { ok: false, conflict: answer };
+      return { ok: false, conflict: result };
     default:
-      throw new Error(`The commit was answered with ${JSON.stringify(answer)}, which means nothing.`);
+      throw new Error(`The commit script returned ${JSON.stringify(result)}, which is not a result.`);
   }
 }
 
-function tellTouch(touch: Touch): readonly string[] {
+function encodeTouch(touch: Touch): readonly string[] {
   if (touch.by !== 'push') return [touch.by];
   const { taken, status, error } = touch;
   return ['push', taken ? '1' : '0', JSON.stringify({ taken, status, error })];
@@ -191,7 +190,7 @@ function pairsOf(texts: readonly string[]): readonly (readonly [string, string])
   return pairs;
 }
 
-function createFollowing({
+function createWatching({
   connection,
   notifications,
   slices,

@@ -1,3 +1,3 @@
--- How one agent stands. ARGV[3] its id. Answers: since when sweeping goes on, what is told of the agent or nothing.
+-- Reads the status of an agent. ARGV[3] is its id. Returns when sweeping resumed, then its status or false.
 
-return { redis.call('HGET', P .. 'meta', 'resumed'), describe(ARGV[3]) }
+return { redis.call('HGET', PREFIX .. 'meta', 'resumed'), read_status(ARGV[3]) }

@@ -1,91 +1,88 @@
--- Applies a batch that was judged. Nothing in here may fail: what a script has done is not undone.
+-- Applies a batch whose preconditions hold. Nothing in here may fail: Redis does not undo what a script has
+-- done.
 
--- For how long a task that ended without its agent's report is told to that agent.
-local UNREPORTED_MS = 600000
-local LEASE_MS = 1500
+local meta = PREFIX .. 'meta'
 
-local meta = P .. 'meta'
-
--- The earliest moment this commit makes anything due; nil: none.
-local due_ms
+-- The earliest time at which this commit makes an entry due; nil without one.
+local earliest_due_ms
 
 local function note_due(ms)
-  if not due_ms or ms < due_ms then
-    due_ms = ms
+  if not earliest_due_ms or ms < earliest_due_ms then
+    earliest_due_ms = ms
   end
 end
 
-local function retime(change)
+local function reschedule(change)
   if change.remove then
-    redis.call('ZREM', P .. 'due', change.ref)
-    redis.call('HDEL', P .. 'leases', change.ref)
+    redis.call('ZREM', PREFIX .. 'due', change.ref)
+    redis.call('HDEL', PREFIX .. 'leases', change.ref)
     return
   end
-  if change.unlessHeld and redis.call('HEXISTS', P .. 'leases', change.ref) == 1
-    and tonumber(redis.call('ZSCORE', P .. 'due', change.ref) or 0) > now then
+  if change.unlessHeld and redis.call('HEXISTS', PREFIX .. 'leases', change.ref) == 1
+    and tonumber(redis.call('ZSCORE', PREFIX .. 'due', change.ref) or 0) > now then
     return
   end
-  local ms = change.held and now + LEASE_MS or change.at
-  redis.call('ZADD', P .. 'due', digits(ms), change.ref)
+  local ms = change.held and now + LEASE_MS or change.atMs
+  redis.call('ZADD', PREFIX .. 'due', digits(ms), change.ref)
   if not change.held then
-    redis.call('HDEL', P .. 'leases', change.ref)
+    redis.call('HDEL', PREFIX .. 'leases', change.ref)
   end
   note_due(ms)
 end
 
--- The moment this commit ends things: never before that of an earlier one, so that feeds and retention agree.
-local function stamp()
+-- The time of this commit's events: never before that of an earlier event, so that feeds and retention agree.
+local function event_ms()
   return math.max(now, tonumber(redis.call('HGET', meta, 'eventMs') or 0))
 end
 
 local function write_task(write, value, revision)
-  local key = P .. 'task:' .. write.id
+  local key = PREFIX .. 'task:' .. write.id
   local found = redis.call('HMGET', key, 'r', 'o', 'c', 'n', 'a', 'w')
-  local was_there, was_open = found[1], found[2] == '1'
-  local created = write.created and digits(write.created)
-  local is_listed_alike = was_there and value and found[3] == created and found[4] == write.session
+  local existed, was_open = found[1], found[2] == '1'
+  local created = write.createdMs and digits(write.createdMs)
+  local keeps_listings = existed and value and found[3] == created and found[4] == write.session
     and found[5] == write.assignees
-  if was_there and not is_listed_alike then
+  if existed and not keeps_listings then
     unlist_task(write.id, found[3], found[4], found[5])
   end
-  if value and not is_listed_alike then
+  if value and not keeps_listings then
     list_task(write.id, created, write.session, write.assignees)
   end
   if was_open ~= (write.open or false) then
     redis.call('HINCRBY', meta, 'open', write.open and 1 or -1)
   end
   if found[6] and not write.open then
-    leave_waiters(found[6])
+    remove_waiting(found[6])
     redis.call('HDEL', key, 'w')
   end
   if not value then
     redis.call('HDEL', key, 's', 'r', 'o', 'c', 'n', 'a', 'e')
-    redis.call('ZREM', P .. 'ended', write.id)
+    redis.call('ZREM', PREFIX .. 'ended', write.id)
     return
   end
   redis.call('HSET', key, 's', value, 'r', revision, 'o', write.open and '1' or '0', 'c', created, 'n',
     write.session, 'a', write.assignees)
   if not write.open then
-    redis.call('ZADD', P .. 'ended', digits(stamp()), write.id)
-  elseif was_there and not was_open then
-    redis.call('ZREM', P .. 'ended', write.id)
+    redis.call('ZADD', PREFIX .. 'ended', digits(event_ms()), write.id)
+  elseif existed and not was_open then
+    redis.call('ZREM', PREFIX .. 'ended', write.id)
   end
 end
 
 local function write_agent(write, value, revision)
-  local key = P .. 'agent:' .. write.id
+  local key = PREFIX .. 'agent:' .. write.id
   if not value then
     redis.call('DEL', key)
-    redis.call('ZREM', P .. 'agents', write.id)
+    redis.call('ZREM', PREFIX .. 'agents', write.id)
     return
   end
   redis.call('HSET', key, 'v', value, 'r', revision, 'reg', write.registration, 'lim', digits(write.limit), 'tags',
     write.tags)
-  redis.call('ZADD', P .. 'agents', 0, write.id)
+  redis.call('ZADD', PREFIX .. 'agents', 0, write.id)
 end
 
 local function write_input(write, value, revision)
-  local key = P .. 'task:' .. write.id
+  local key = PREFIX .. 'task:' .. write.id
   if value then
     redis.call('HSET', key, 'i', value, 'ir', revision)
   else
@@ -94,101 +91,110 @@ local function write_input(write, value, revision)
 end
 
 local function write_key(write, value, revision)
-  local key = P .. 'key:' .. write.id
+  local key = PREFIX .. 'key:' .. write.id
   redis.call('DEL', key)
   if not value then
-    redis.call('ZREM', P .. 'fade', 'k:' .. write.id)
+    redis.call('ZREM', PREFIX .. 'fade', 'k:' .. write.id)
     return
   end
   redis.call('HSET', key, 'v', value, 'r', revision)
-  if write.keep then
-    redis.call('HSET', key, 'e', digits(now + write.keep))
-    redis.call('ZADD', P .. 'fade', digits(now + write.keep), 'k:' .. write.id)
+  if write.keepMs then
+    redis.call('HSET', key, 'e', digits(now + write.keepMs))
+    redis.call('ZADD', PREFIX .. 'fade', digits(now + write.keepMs), 'k:' .. write.id)
   end
 end
 
 local WRITERS = { task = write_task, agent = write_agent, input = write_input, key = write_key }
 
 local function change_slot(slot)
-  local key = P .. 'slots:' .. slot.agent
+  local key = PREFIX .. 'slots:' .. slot.agent_id
   if slot.op == 'release' then
-    redis.call('ZREM', key, slot.task)
+    redis.call('ZREM', key, slot.request_id)
     return
   end
-  if not redis.call('ZSCORE', key, slot.task) then
-    redis.call('ZADD', key, redis.call('HINCRBY', meta, 'grants', 1), slot.task)
+  if not redis.call('ZSCORE', key, slot.request_id) then
+    redis.call('ZADD', key, redis.call('HINCRBY', meta, 'grants', 1), slot.request_id)
   end
-  if redis.call('EXISTS', P .. 'agent:' .. slot.agent) == 1 then
-    redis.call('HSET', P .. 'agent:' .. slot.agent, 'lg', digits(now))
+  if redis.call('EXISTS', PREFIX .. 'agent:' .. slot.agent_id) == 1 then
+    redis.call('HSET', PREFIX .. 'agent:' .. slot.agent_id, 'lg', digits(now))
   end
 end
 
-local function change_waiter(wait)
-  local key = P .. 'task:' .. wait.task
-  local waits = redis.call('HGET', key, 'w')
-  if waits then
-    leave_waiters(waits)
+local function change_waiting(wait)
+  local key = PREFIX .. 'task:' .. wait.request_id
+  local waiting = redis.call('HGET', key, 'w')
+  if waiting then
+    remove_waiting(waiting)
     redis.call('HDEL', key, 'w')
   end
   if wait.op == 'leave' or redis.call('EXISTS', key) == 0 then
     return
   end
-  local place = place_of(wait.since, wait.task)
+  local position = position_of(wait.sinceMs, wait.request_id)
   for _, tag in ipairs(wait.tags) do
-    redis.call('ZADD', P .. 'waiting:' .. tag, 0, place)
+    redis.call('ZADD', PREFIX .. 'waiting:' .. tag, 0, position)
   end
-  redis.call('HSET', key, 'w', cjson.encode({ place = place, tags = wait.tags }))
+  -- The stored name of the position is `place`.
+  redis.call('HSET', key, 'w', cjson.encode({ place = position, tags = wait.tags }))
 end
 
 local function add_event(event)
-  local ms = stamp()
-  local mark = redis.call('HMGET', meta, 'eventMs', 'eventNumber')
-  local number = mark[1] == digits(ms) and tonumber(mark[2]) + 1 or 0
+  local ms = event_ms()
+  local last = redis.call('HMGET', meta, 'eventMs', 'eventNumber')
+  local number = last[1] == digits(ms) and tonumber(last[2]) + 1 or 0
   redis.call('HSET', meta, 'eventMs', digits(ms), 'eventNumber', digits(number))
   local cursor = digits(ms) .. '-' .. digits(number)
-  redis.call('XADD', P .. 'feed:' .. event.session, cursor, 't', event.task)
-  redis.call('SADD', P .. 'crowded', event.session)
-  if redis.call('EXISTS', P .. 'task:' .. event.task) == 1 then
-    redis.call('HSET', P .. 'task:' .. event.task, 'e', cursor)
+  redis.call('XADD', PREFIX .. 'feed:' .. event.session, cursor, 't', event.request_id)
+  redis.call('SADD', PREFIX .. 'crowded', event.session)
+  if redis.call('EXISTS', PREFIX .. 'task:' .. event.request_id) == 1 then
+    redis.call('HSET', PREFIX .. 'task:' .. event.request_id, 'e', cursor)
   end
 end
 
 local function add_unreported(unreported)
-  local place = place_of(now, unreported.task)
-  redis.call('ZADD', P .. 'unreported:' .. unreported.agent, 0, place)
-  local fading = 'u:' .. #unreported.agent .. ':' .. unreported.agent .. place
-  redis.call('ZADD', P .. 'fade', digits(now + UNREPORTED_MS), fading)
+  local agent_id = unreported.agent_id
+  local position = position_of(now, unreported.request_id)
+  redis.call('ZADD', PREFIX .. 'unreported:' .. agent_id, 0, position)
+  local expiring = 'u:' .. #agent_id .. ':' .. agent_id .. position
+  redis.call('ZADD', PREFIX .. 'fade', digits(now + UNREPORTED_MS), expiring)
 end
 
-local function apply(plan, values)
-  local agents = {}
-  for _, id in ipairs(plan.agents) do
-    agents[id] = look_at(id)
+local function publish(batch)
+  if not earliest_due_ms and batch.topics == '[]' then
+    return
   end
-  for _, change in ipairs(plan.due) do
-    retime(change)
+  local due = earliest_due_ms and digits(earliest_due_ms) or ''
+  redis.call('PUBLISH', PREFIX .. 'hints', due .. ' ' .. batch.processName .. ' ' .. batch.topics)
+end
+
+-- `values` are what the writes name by index.
+local function apply(batch, values)
+  local agents_before = {}
+  for _, id in ipairs(batch.agents) do
+    agents_before[id] = read_agent(id)
   end
-  for _, write in ipairs(plan.writes) do
-    WRITERS[write.kind](write, write.value and values[write.value], plan.revision)
+  for _, change in ipairs(batch.due) do
+    reschedule(change)
   end
-  for _, slot in ipairs(plan.slots) do
+  for _, write in ipairs(batch.writes) do
+    WRITERS[write.kind](write, write.valueIndex and values[write.valueIndex], batch.revision)
+  end
+  for _, slot in ipairs(batch.slots) do
     change_slot(slot)
   end
-  if plan.wait then
-    change_waiter(plan.wait)
+  if batch.wait then
+    change_waiting(batch.wait)
   end
-  if plan.event then
-    add_event(plan.event)
+  if batch.event then
+    add_event(batch.event)
   end
-  if plan.unreported then
-    add_unreported(plan.unreported)
+  if batch.unreported then
+    add_unreported(batch.unreported)
   end
-  for _, id in ipairs(plan.agents) do
-    if follow_agent(id, agents[id]) then
+  for _, id in ipairs(batch.agents) do
+    if update_agent(id, agents_before[id]) then
       note_due(now)
     end
   end
-  if due_ms or plan.topics ~= '[]' then
-    redis.call('PUBLISH', P .. 'hints', (due_ms and digits(due_ms) or '') .. ' ' .. plan.by .. ' ' .. plan.topics)
-  end
+  publish(batch)
 end

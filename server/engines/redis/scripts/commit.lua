@@ -1,14 +1,14 @@
--- Judges a batch and applies it, in one go. ARGV[3] is the plan, ARGV[4] and on the values it writes, which nothing in
--- here reads. Answers: `ok`, or the conflict and perhaps the agent that is free, or `late`.
+-- Checks a batch and applies it, as one. ARGV[3] is the batch; ARGV[4] and on are the values it writes, which
+-- are stored as they are. Returns `ok`, or the conflict (with the agent that is free), or `late`.
 
-local plan = cjson.decode(ARGV[3])
-local answer = judge(plan)
-if answer then
-  return answer
+local batch = cjson.decode(ARGV[3])
+local conflict = find_conflict(batch)
+if conflict then
+  return conflict
 end
 local values = {}
 for index = 4, #ARGV do
   values[index - 3] = ARGV[index]
 end
-apply(plan, values)
+apply(batch, values)
 return { 'ok' }

@@ -1,66 +1,66 @@
--- One page of a listing. ARGV[3] which, ARGV[4] behind which place (empty: from the start), ARGV[5] how many, ARGV[6] and
--- on what is asked. Answers: since when sweeping goes on, then item by item its place and, of agents, what is told.
+-- One page of a listing. ARGV[3] is the listing, ARGV[4] the position after which it goes on (empty: from the
+-- start), ARGV[5] how many items, ARGV[6] and on what the listing is about. Returns when sweeping resumed,
+-- then the position of each item; of agents, their id and status.
 
-local UNREPORTED_MS = 600000
+local listing, after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
-local query, after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
-
-local function read_up(key)
+local function read_ascending(key)
   return redis.call('ZRANGEBYLEX', key, after == '' and '-' or '(' .. after, '+', 'LIMIT', 0, limit)
 end
 
-local function read_down(key, from)
-  return redis.call('ZREVRANGEBYLEX', key, after == '' and '+' or '(' .. after, from, 'LIMIT', 0, limit)
+local function read_descending(key, lowest)
+  return redis.call('ZREVRANGEBYLEX', key, after == '' and '+' or '(' .. after, lowest, 'LIMIT', 0, limit)
 end
 
--- Places of several tags, in order, each once.
+-- Merges the waiting tasks of several tags in order, each once.
 local function read_waiting()
-  local seen, places = {}, {}
+  local seen, positions = {}, {}
   for index = 6, #ARGV do
-    for _, place in ipairs(read_up(P .. 'waiting:' .. ARGV[index])) do
-      if not seen[place] then
-        seen[place] = true
-        places[#places + 1] = place
+    for _, position in ipairs(read_ascending(PREFIX .. 'waiting:' .. ARGV[index])) do
+      if not seen[position] then
+        seen[position] = true
+        positions[#positions + 1] = position
       end
     end
   end
-  table.sort(places)
-  while #places > limit do
-    table.remove(places)
+  table.sort(positions)
+  while #positions > limit do
+    table.remove(positions)
   end
-  return places
+  return positions
 end
 
--- Slots are placed by the number of their grant.
+-- The position of a slot begins with the number of its grant.
 local function read_slots()
   local from = after == '' and '-inf' or '(' .. after
   local found =
-    redis.call('ZRANGEBYSCORE', P .. 'slots:' .. ARGV[6], from, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
-  local places = {}
+    redis.call('ZRANGEBYSCORE', PREFIX .. 'slots:' .. ARGV[6], from, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+  local positions = {}
   for index = 1, #found, 2 do
-    places[#places + 1] = found[index + 1] .. '/' .. found[index]
+    positions[#positions + 1] = found[index + 1] .. '/' .. found[index]
   end
-  return places
+  return positions
 end
 
 local function read_agents()
-  local told = {}
-  for _, id in ipairs(read_up(P .. 'agents')) do
-    told[#told + 1] = { id, describe(id) }
+  local agents = {}
+  for _, id in ipairs(read_ascending(PREFIX .. 'agents')) do
+    agents[#agents + 1] = { id, read_status(id) }
   end
-  return told
+  return agents
 end
 
-local resumed = redis.call('HGET', P .. 'meta', 'resumed')
-if query == 'agents' then
+local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
+if listing == 'agents' then
   return { resumed, read_agents() }
-elseif query == 'waiting' then
+elseif listing == 'waiting' then
   return { resumed, read_waiting() }
-elseif query == 'slots' then
+elseif listing == 'slots' then
   return { resumed, read_slots() }
-elseif query == 'unreported' then
-  return { resumed, read_down(P .. 'unreported:' .. ARGV[6], '[' .. place_of(now - UNREPORTED_MS + 1, '')) }
-elseif query == 'all' then
-  return { resumed, read_down(P .. 'all', '-') }
+elseif listing == 'unreported' then
+  local oldest = '[' .. position_of(now - UNREPORTED_MS + 1, '')
+  return { resumed, read_descending(PREFIX .. 'unreported:' .. ARGV[6], oldest) }
+elseif listing == 'all' then
+  return { resumed, read_descending(PREFIX .. 'all', '-') }
 end
-return { resumed, read_down(P .. query .. ':' .. ARGV[6], '-') }
+return { resumed, read_descending(PREFIX .. listing .. ':' .. ARGV[6], '-') }

@@ -1,96 +1,97 @@
--- Whether a batch may be applied to the store as it is. Looks, changes nothing.
+-- Whether a batch may be applied to the store. Only reads.
 
 local function revision_of(write)
   if write.kind == 'task' then
-    return redis.call('HGET', P .. 'task:' .. write.id, 'r')
+    return redis.call('HGET', PREFIX .. 'task:' .. write.id, 'r')
   elseif write.kind == 'input' then
-    return redis.call('HGET', P .. 'task:' .. write.id, 'ir')
+    return redis.call('HGET', PREFIX .. 'task:' .. write.id, 'ir')
   elseif write.kind == 'agent' then
-    return redis.call('HGET', P .. 'agent:' .. write.id, 'r')
+    return redis.call('HGET', PREFIX .. 'agent:' .. write.id, 'r')
   end
-  local found = redis.call('HMGET', P .. 'key:' .. write.id, 'r', 'e')
+  local found = redis.call('HMGET', PREFIX .. 'key:' .. write.id, 'r', 'e')
   return found[1] and (not found[2] or tonumber(found[2]) > now) and found[1]
 end
 
--- Grants of one batch count together; a slot that is held already costs nothing.
-local function are_grantable(slots)
+-- Grants of one batch add up; a slot that the task holds already needs no free one.
+local function can_grant(slots)
   local agents = {}
   for _, slot in ipairs(slots) do
-    local agent = agents[slot.agent] or look_at(slot.agent)
-    agents[slot.agent] = agent
-    local is_held = redis.call('ZSCORE', P .. 'slots:' .. slot.agent, slot.task)
+    local agent = agents[slot.agent_id] or read_agent(slot.agent_id)
+    agents[slot.agent_id] = agent
+    local has_slot = redis.call('ZSCORE', PREFIX .. 'slots:' .. slot.agent_id, slot.request_id)
     if slot.op == 'release' then
-      if is_held then
-        agent.room = agent.room + 1
+      if has_slot then
+        agent.free_slots = agent.free_slots + 1
       end
-    elseif not is_held then
-      if agent.registration ~= slot.registration or agent.room <= 0 then
+    elseif not has_slot then
+      if agent.registration ~= slot.registration or agent.free_slots <= 0 then
         return false
       end
-      agent.room = agent.room - 1
+      agent.free_slots = agent.free_slots - 1
     end
   end
   return true
 end
 
-local function find_free(tags)
+local function find_free_agent(tags)
   for _, tag in ipairs(tags) do
-    local agent = redis.call('SRANDMEMBER', P .. 'free:' .. tag)
-    if agent then
-      return agent
+    local id = redis.call('SRANDMEMBER', PREFIX .. 'free:' .. tag)
+    if id then
+      return id
     end
   end
 end
 
--- Only what the batch adds is refused: what is there already may still end or change.
-local function is_full(plan)
-  local tasks, agents = 0, 0
-  for _, write in ipairs(plan.writes) do
+-- Whether the batch adds tasks or agents beyond its limits. One that adds none always passes.
+local function exceeds_limits(batch)
+  local added_tasks, added_agents = 0, 0
+  for _, write in ipairs(batch.writes) do
     if write.kind == 'task' then
-      local is_open = redis.call('HGET', P .. 'task:' .. write.id, 'o') == '1'
-      tasks = tasks + (write.open and 1 or 0) - (is_open and 1 or 0)
+      local was_open = redis.call('HGET', PREFIX .. 'task:' .. write.id, 'o') == '1'
+      added_tasks = added_tasks + (write.open and 1 or 0) - (was_open and 1 or 0)
     elseif write.kind == 'agent' then
-      local is_there = redis.call('EXISTS', P .. 'agent:' .. write.id) == 1
-      agents = agents + (write.value and 1 or 0) - (is_there and 1 or 0)
+      local existed = redis.call('EXISTS', PREFIX .. 'agent:' .. write.id) == 1
+      added_agents = added_agents + (write.valueIndex and 1 or 0) - (existed and 1 or 0)
     end
   end
-  if tasks > 0 and plan.tasksMax then
-    local open = tonumber(redis.call('HGET', P .. 'meta', 'open') or 0)
-    if open + tasks > plan.tasksMax then
+  if added_tasks > 0 and batch.openTasksMax then
+    local open_tasks = tonumber(redis.call('HGET', PREFIX .. 'meta', 'open') or 0)
+    if open_tasks + added_tasks > batch.openTasksMax then
       return true
     end
   end
-  return agents > 0 and plan.agentsMax and redis.call('ZCARD', P .. 'agents') + agents > plan.agentsMax
+  return added_agents > 0 and batch.agentsMax
+    and redis.call('ZCARD', PREFIX .. 'agents') + added_agents > batch.agentsMax
 end
 
--- What is answered to a batch that is not to be applied: the first reason against it, or `ok` where it was applied
--- before and its caller, who lost the answer, asks again. nil: it may be applied.
-local function judge(plan)
-  if plan.notAfter and now > plan.notAfter then
+-- The reply to a batch that must not be applied: the first conflict, or `ok` where it was applied before and
+-- its caller, which lost the reply, sent it again. Returns nil when it may be applied.
+local function find_conflict(batch)
+  if batch.notAfterMs and now > batch.notAfterMs then
     return { 'late' }
   end
-  for _, write in ipairs(plan.writes) do
-    local found = revision_of(write) or 'absent'
-    if found == plan.revision then
+  for _, write in ipairs(batch.writes) do
+    local revision = revision_of(write) or 'absent'
+    if revision == batch.revision then
       return { 'ok' }
     end
-    if write.expect ~= 'any' and found ~= write.expect then
+    if write.expect ~= 'any' and revision ~= write.expect then
       return { 'revision' }
     end
   end
-  for _, change in ipairs(plan.due) do
-    if change.lease and redis.call('HGET', P .. 'leases', change.ref) ~= change.lease then
+  for _, change in ipairs(batch.due) do
+    if change.lease and redis.call('HGET', PREFIX .. 'leases', change.ref) ~= change.lease then
       return { 'lease' }
     end
   end
-  if not are_grantable(plan.slots) then
+  if not can_grant(batch.slots) then
     return { 'slot' }
   end
-  local agent = find_free(plan.noneFree)
-  if agent then
-    return { 'free_agent', agent }
+  local free_agent = find_free_agent(batch.noneFree)
+  if free_agent then
+    return { 'free_agent', free_agent }
   end
-  if is_full(plan) then
+  if exceeds_limits(batch) then
     return { 'full' }
   end
 end

@@ -1,12 +1,8 @@
--- Opens every script but the first: the name of the store, its clock, and whether it is still the store that the
--- caller knows. KEYS[1] opens the name of every key, in braces, so that
--- all live in one slot; ARGV[1] the epoch; ARGV[2] the time,
--- which tests alone hand in.
+-- Opens every script: the name of the store and its clock. KEYS[1] is what the names of all keys begin with
+-- (in braces, so that all live in one slot), ARGV[1] the epoch that the caller knows, ARGV[2] the time, which
+-- only tests pass.
 
-local P = KEYS[1]
-if redis.call('GET', P .. 'epoch') ~= ARGV[1] then
-  return redis.error_reply('EMPTIED it was emptied or replaced: what was accepted before is not in it; restore its data, or restart every gateway to begin anew')
-end
+local PREFIX = KEYS[1]
 
 local now = tonumber(ARGV[2])
 if not now then
@@ -19,7 +15,11 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
--- A moment and an id as one text that sorts by both.
-local function place_of(ms, id)
+-- A time and an id as one text that sorts by both.
+local function position_of(ms, id)
   return string.format('%014.0f', ms) .. '/' .. id
+end
+
+local function emptied_error()
+  return redis.error_reply('EMPTIED the store was emptied or replaced and does not hold what was accepted before: restore its data, or restart every gateway to begin with an empty store')
 end

@@ -1,32 +1,34 @@
--- Notes a contact. ARGV[3] the agent, ARGV[4] by what, ARGV[5] of a push whether it was taken, ARGV[6] what became of it.
--- A ranking looks at pushes, so they alone count as a change of the agent. Answers how it stands then, as `standing`.
+-- Notes a contact. ARGV[3] is the agent, ARGV[4] the kind of contact; of a push, ARGV[5] is whether it was
+-- taken and ARGV[6] its outcome. Only pushes and registrations count as a change of the agent: ranking reads
+-- no other statistic. Returns the same as `agent_status`.
 
--- Every note is a write, which the disk is waited for, and says nothing that a note of a moment ago has not said.
+-- Every note is a write, which may wait for the disk, and a second one within this time adds nothing.
 local CONTACT_GRAIN_MS = 250
 
-local id, by = ARGV[3], ARGV[4]
-local key = P .. 'agent:' .. id
+local id, kind = ARGV[3], ARGV[4]
+local key = PREFIX .. 'agent:' .. id
 if redis.call('EXISTS', key) == 0 then
   return { false, false }
 end
-local noted = redis.call('HMGET', key, 'cm', 'p')
-local is_contact = by ~= 'push' or ARGV[5] == '1'
-local since = noted[1] and now - tonumber(noted[1])
-local is_known = (by == 'call' or by == 'push') and since and since >= 0 and since < CONTACT_GRAIN_MS
-if is_contact and not is_known then
+local found = redis.call('HMGET', key, 'cm', 'p')
+local is_contact = kind ~= 'push' or ARGV[5] == '1'
+local since_ms = found[1] and now - tonumber(found[1])
+local was_just_noted = (kind == 'call' or kind == 'push') and since_ms and since_ms >= 0
+  and since_ms < CONTACT_GRAIN_MS
+if is_contact and not was_just_noted then
   redis.call('HSET', key, 'cm', digits(now))
 end
-if by == 'beat' then
-  local last = redis.call('HGET', key, 'bm')
+if kind == 'beat' then
+  local last_beat = redis.call('HGET', key, 'bm')
   redis.call('HSET', key, 'bm', digits(now))
-  if last then
-    redis.call('HSET', key, 'bg', digits(now - tonumber(last)))
+  if last_beat then
+    redis.call('HSET', key, 'bg', digits(now - tonumber(last_beat)))
   end
-elseif by == 'push' and noted[2] ~= ARGV[6] then
+elseif kind == 'push' and found[2] ~= ARGV[6] then
   redis.call('HSET', key, 'p', ARGV[6])
-  note_change(id)
-elseif by == 'register' then
+  record_change(id)
+elseif kind == 'register' then
   redis.call('HDEL', key, 'p')
-  note_change(id)
+  record_change(id)
 end
-return { redis.call('HGET', P .. 'meta', 'resumed'), describe(id) }
+return { redis.call('HGET', PREFIX .. 'meta', 'resumed'), read_status(id) }

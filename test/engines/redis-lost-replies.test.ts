@@ -1,4 +1,6 @@
-/** A commit whose answer is lost on the way: asked again, found where it was applied, and never applied twice. */
+/**
+ * A commit whose reply is lost on the way is sent again, found where it was applied, and never applied twice.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { NO_BARRIER } from '../../server/engines/redis/barrier.ts';
@@ -14,13 +16,13 @@ import { SILENT } from '../harness/silent-log.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { endingOf, finish, idsOf, must, readFeed, readState, submit, until } from './store-under-test.ts';
 
-demandRedis('the suite on lost answers');
+demandRedis('the suite on lost replies');
 
-const PREFIX = '{answers}:';
+const PREFIX = '{lost-replies}:';
 let redis: RedisProcess;
 let proxy: TcpProxy;
 let store: Store;
-/** The same store, seen by somebody whose network is well. */
+/** Another replica on the same store, whose network has no fault. */
 let other: Store;
 
 async function open(port: number): Promise<Store> {
@@ -50,55 +52,59 @@ afterEach(async () => {
   await proxy.close();
 });
 
-/** Lets the connection break once, and does something before there is a new one. */
-async function breakOnce(how: 'cut-before' | 'cut-after', meanwhile?: () => Promise<unknown>): Promise<void> {
-  await proxy.setFault(how);
+/** Breaks the connection once, and runs `whileDown` before there is a new one. */
+async function breakOnce(
+  fault: 'cut-before' | 'cut-after',
+  whileDown?: () => Promise<unknown>,
+): Promise<void> {
+  await proxy.setFault(fault);
   await until('the connection broke', () => !store.health().ok);
-  await meanwhile?.();
+  await whileDown?.();
   await proxy.setFault(null);
 }
 
-let count = 0;
+let ids = 0;
 const newId = (): string => {
-  count += 1;
-  return `t${count}`;
+  ids += 1;
+  return `t${ids}`;
 };
 
-describe.each(['cut-before', 'cut-after'] as const)('a commit that meets a network that is %s', (how) => {
-  test('is answered once there is a connection again, and was applied once', async () => {
+describe.each(['cut-before', 'cut-after'] as const)('a commit on a connection that is %s', (fault) => {
+  test('resolves on the next connection, and was applied once', async () => {
     const id = newId();
     const submitting = submit(store, id, { cli_session_id: id });
-    await breakOnce(how);
+    await breakOnce(fault);
     const revision = await submitting;
     const stored = await readState(other, id);
     expect(stored.revision).toBe(revision);
     const ending = await endingOf(store, id);
     const settling = store.commit(ending);
-    await breakOnce(how);
-    const outcome = must(await settling);
-    expect((await readState(other, id)).revision).toBe(outcome);
+    await breakOnce(fault);
+    const settled = must(await settling);
+    expect((await readState(other, id)).revision).toBe(settled);
     const next = newId();
     await finish(other, next, id);
     expect(idsOf(await readFeed(other, id, null, 2))).toEqual([id, next]);
   });
 
-  test('is refused where somebody else was faster', async () => {
+  test('is a conflict where another replica was faster', async () => {
     const id = newId();
     await submit(store, id);
     const ending = await endingOf(store, id);
-    const theirs = await endingOf(other, id);
+    const otherEnding = await endingOf(other, id);
     const settling = store.commit(ending);
-    let faster: unknown;
-    await breakOnce(how, async () => {
-      faster = (await other.commit(theirs)).ok;
+    let otherIsApplied: unknown;
+    await breakOnce(fault, async () => {
+      otherIsApplied = (await other.commit(otherEnding)).ok;
     });
-    // Applied before the answer was lost, it is found; else it comes too late. Never both, never neither.
-    expect([faster, (await settling).ok].sort()).toEqual([false, true]);
-    expect(faster).toBe(how === 'cut-before');
+    // If the first was applied before its reply was lost, it is found; else it is too late. Exactly one is
+    // applied.
+    expect([otherIsApplied, (await settling).ok].sort()).toEqual([false, true]);
+    expect(otherIsApplied).toBe(fault === 'cut-before');
   });
 });
 
-test('a commit is refused as unavailable when there is no connection again in time', async () => {
+test('a commit rejects as unavailable when there is no new connection in time', async () => {
   const startMs = performance.now();
   const submitting = submit(store, newId()).catch((error: unknown) => error);
   await proxy.setFault('cut-before');
@@ -106,37 +112,37 @@ test('a commit is refused as unavailable when there is no connection again in ti
   expect(performance.now() - startMs).toBeLessThan(5_000);
 });
 
-test('what is asked a second time has no more time than if it had been asked once', async () => {
+test('a call that is sent again has no more time than a call that is sent once', async () => {
   const clock = createFakeClock();
   let opened = 0;
-  const line = await openConnection({
+  const connection = await openConnection({
     clock,
     log: SILENT,
     prefix: PREFIX,
-    tellTime: () => '',
+    timeArgument: () => '',
     async open() {
       opened += 1;
       const isFirst = opened === 1;
       const lost = (): Promise<Reply> => Promise.reject(new Error('Socket closed unexpectedly'));
       const client = {
         send: () => (isFirst ? clock.sleep(2_000).then(lost) : new Promise<Reply>(() => undefined)),
-        listen: async () => undefined,
+        subscribe: async () => undefined,
         peer: 'redis',
         destroy: () => undefined,
       };
       return { client, barrier: NO_BARRIER, epoch: 'e' };
     },
-    onBack: () => undefined,
+    onReopened: () => undefined,
   });
-  let answer: unknown;
-  line.callRepeatable(scripts.commit, []).catch((error: unknown) => {
-    answer = error;
+  let failure: unknown;
+  connection.callRepeatable(scripts.commit, []).catch((error: unknown) => {
+    failure = error;
   });
   await clock.advance(4_499);
   expect(opened).toBe(2);
-  expect(answer).toBeUndefined();
+  expect(failure).toBeUndefined();
   await clock.advance(1);
-  expect(answer).toMatchObject({ name: 'StoreUnavailable' });
+  expect(failure).toMatchObject({ name: 'StoreUnavailable' });
   await clock.advance(4_500);
-  await line.close();
+  await connection.close();
 });

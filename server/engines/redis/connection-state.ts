@@ -1,0 +1,212 @@
+/**
+ * Which connection to Redis is in use: opens one at a time, gives it up, opens the next.
+ *
+ *    start()
+ *       |
+ *       v          cannot succeed, or failed for 10 s
+ *    opening ------------------------------------------> start() rejects
+ *       |  (failed: tried again)
+ *       |
+ *       | ready
+ *       v                 lost, or goDown()
+ *      up -----------------------------------> down
+ *       ^                                       |  (failed: tried again after 20 to 400 ms)
+ *       |            ready: onReopened()        |
+ *       +---------------------------------------+
+ *
+ *    close() leads from every mode to closed, which is final. From up it first waits for the calls under way.
+ *
+ *    Mode      requireUp()                                       left
+ *    opening   throws that the store is being opened             when a connection is ready
+ *    up        returns the connection; after close() throws      when the connection is lost or given up
+ *    down      throws why, without an address                    when a connection to the same store is ready
+ *    closed    throws that the store is closed                   never
+ */
+import { randomBytes } from 'node:crypto';
+import { messageOf } from '../../async/error-message.ts';
+import { waitAtMost } from '../../async/waiting.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import { StoreUnavailable } from '../../ports/store.ts';
+import type { Barrier } from './barrier.ts';
+import type { ConnectOptions, RedisClient } from './client.ts';
+import { describeOutage, describePublicly, isPermanent } from './failures.ts';
+
+/** A connection that is ready, and the epoch of the store it leads to. */
+export type Opened = { readonly client: RedisClient; readonly barrier: Barrier; readonly epoch: string };
+
+export type ConnectionStateDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  /**
+   * Opens a connection to the store with this epoch (empty: to any) and makes it ready; rejects if it is
+   * unusable.
+   */
+  open(epoch: string, options: ConnectOptions): Promise<Opened>;
+  /** Called when the connection is lost; `outage` is a sentence that says why. */
+  onLost(outage: string): void;
+  /** Called when there is a connection again after one was lost. */
+  onReopened(): void;
+};
+
+export type ConnectionState = {
+  /** Opens the first connection; rejects when it cannot be opened. */
+  start(): Promise<void>;
+  /** The connection in use; throws `StoreUnavailable` in every mode but up. */
+  requireUp(): Opened;
+  /** Why there is no connection; null when there is one. */
+  outage(): string | null;
+  /** Gives up the connection in use. Does nothing in another mode. */
+  goDown(reason: string): void;
+  /** Resolves when there is a connection (true), or at that monotonic time without one (false). */
+  isUpBy(untilMs: number): Promise<boolean>;
+  /** Names the connection in use, or the last one; no other ever has the same name. */
+  generation(): string;
+  /** Refuses new calls, waits for `whenIdle`, and closes. */
+  close(whenIdle: () => Promise<void>): Promise<void>;
+  /** Fires when the mode becomes closed. */
+  readonly closed: AbortSignal;
+};
+
+/** A connection that is not ready within this time is given up. */
+const READY_WITHIN_MS = 2_000;
+/**
+ * The first connection is tried for this long: a store started together with its gateways may be ready later.
+ */
+const FIRST_WITHIN_MS = 10_000;
+const PAUSE_MIN_MS = 20;
+const PAUSE_MAX_MS = 400;
+
+type State =
+  | { readonly mode: 'up'; readonly opened: Opened; readonly generation: string }
+  | { readonly mode: 'opening' | 'down' | 'closed'; readonly generation: string; readonly outage: string };
+
+/** Creates it in the mode opening. */
+export function createConnectionState(deps: ConnectionStateDeps): ConnectionState {
+  const { clock, log } = deps;
+  const closing = new AbortController();
+  const failures = createFailureLog(log);
+  let state: State = { mode: 'opening', generation: '', outage: 'The store is being opened.' };
+  let epoch = '';
+  let isClosing = false;
+  /** Resolves when there is a connection, or never will be. */
+  let upOrClosed = Promise.withResolvers<void>();
+
+  async function goUp(): Promise<void> {
+    const { opened, gone } = await openInTime(deps, epoch, closing.signal);
+    gone.throwIfAborted();
+    if (isClosing) return opened.client.destroy();
+    gone.addEventListener('abort', () => {
+      if (state.mode === 'up' && state.opened === opened) goDown(messageOf(gone.reason));
+    });
+    epoch = opened.epoch;
+    failures.reset();
+    state = { mode: 'up', opened, generation: randomBytes(9).toString('base64url') };
+    upOrClosed.resolve();
+  }
+
+  function goDown(reason: string): void {
+    if (state.mode !== 'up') return;
+    const { client } = state.opened;
+    const outage = describeOutage(reason);
+    state = { mode: 'down', generation: state.generation, outage };
+    upOrClosed = Promise.withResolvers();
+    client.destroy();
+    deps.onLost(outage);
+    log.error({ reason, peer: client.peer }, 'the connection to Redis was lost');
+    void reopen();
+  }
+
+  async function reopen(): Promise<void> {
+    for (let pauseMs = PAUSE_MIN_MS; state.mode === 'down'; pauseMs = Math.min(PAUSE_MAX_MS, 2 * pauseMs)) {
+      await clock.sleep(pauseMs, closing.signal);
+      if (isClosing) return;
+      await goUp().catch(noteFailure);
+    }
+    if (isClosing) return;
+    log.info({}, 'the connection to Redis was opened again');
+    deps.onReopened();
+  }
+
+  function noteFailure(error: unknown): void {
+    if (state.mode !== 'down') return;
+    state = { ...state, outage: describeOutage(describePublicly(error)) };
+    failures.note(error);
+  }
+
+  async function close(whenIdle: () => Promise<void>): Promise<void> {
+    isClosing = true;
+    if (state.mode === 'up') await whenIdle();
+    const last: State = state;
+    state = { mode: 'closed', generation: last.generation, outage: 'The store is closed.' };
+    closing.abort('closing');
+    upOrClosed.resolve();
+    if (last.mode === 'up') last.opened.client.destroy();
+  }
+
+  return {
+    start: () => tryFirst(goUp, clock),
+    requireUp() {
+      if (state.mode !== 'up') throw new StoreUnavailable(state.outage);
+      if (isClosing) throw new StoreUnavailable('The store is being closed.');
+      return state.opened;
+    },
+    outage: () => (state.mode === 'up' ? null : state.outage),
+    goDown,
+    async isUpBy(untilMs) {
+      await waitAtMost(clock, untilMs - clock.monotonicMs(), upOrClosed.promise);
+      return state.mode === 'up' && clock.monotonicMs() < untilMs;
+    },
+    generation: () => state.generation,
+    close,
+    closed: closing.signal,
+  };
+}
+
+/** Opens a connection, or gives up when it is not ready in time. `gone` fires when the connection is lost. */
+async function openInTime(
+  { clock, open }: ConnectionStateDeps,
+  epoch: string,
+  closing: AbortSignal,
+): Promise<{ readonly opened: Opened; readonly gone: AbortSignal }> {
+  const ready = new AbortController();
+  const late = new AbortController();
+  const gone = new AbortController();
+  const onGone = (reason: string): void => gone.abort(new Error(reason));
+  void clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
+  try {
+    const opened = await open(epoch, { onGone, signal: AbortSignal.any([late.signal, closing]) });
+    return { opened, gone: gone.signal };
+  } finally {
+    ready.abort();
+  }
+}
+
+async function tryFirst(goUp: () => Promise<void>, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonicMs() + FIRST_WITHIN_MS;
+  for (;;) {
+    try {
+      return await goUp();
+    } catch (error) {
+      if (isPermanent(error) || clock.monotonicMs() >= untilMs) throw error;
+      await clock.sleep(PAUSE_MAX_MS);
+    }
+  }
+}
+
+type FailureLog = { note(error: unknown): void; reset(): void };
+
+/** Logs why attempts fail, each reason once in a row. The log may name addresses. */
+function createFailureLog(log: Log): FailureLog {
+  let last = '';
+  return {
+    note(error) {
+      const reason = messageOf(error);
+      if (reason !== last) log.error({ reason }, 'Redis is not available');
+      last = reason;
+    },
+    reset() {
+      last = '';
+    },
+  };
+}

@@ -1,0 +1,5 @@
+-- Refuses to run on another store than the one the caller knows.
+
+if redis.call('GET', PREFIX .. 'epoch') ~= ARGV[1] then
+  return emptied_error()
+end

@@ -1,0 +1,47 @@
+/** The numbers of the store port stand in one table: their order, and that no script of Redis repeats one. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { scripts } from '../../server/engines/redis/scripts.ts';
+import { STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
+
+const LUA_FOLDER = new URL('../../server/engines/redis/scripts', import.meta.url).pathname;
+
+test('each time budget of a call is over before the next', () => {
+  const { commitWithinMs, callWithinMs, callCheckMs, storeWithinMs, responseWithinMs } = TIME_BUDGETS;
+  expect(commitWithinMs).toBeLessThan(callWithinMs);
+  expect(callWithinMs + callCheckMs).toBeLessThanOrEqual(storeWithinMs);
+  expect(storeWithinMs).toBeLessThan(responseWithinMs);
+});
+
+test('a lease is renewed several times before it ends', () => {
+  expect(3 * STORE_LIMITS.renewLeaseEveryMs).toBeLessThan(STORE_LIMITS.leaseMs);
+});
+
+describe('the scripts of Redis', () => {
+  const files = readdirSync(LUA_FOLDER).map((name) => ({
+    name,
+    text: readFileSync(join(LUA_FOLDER, name), 'utf8'),
+  }));
+
+  test('hold no number of the store port themselves', () => {
+    expect(files.length).toBeGreaterThan(10);
+    const limits = new Set<number>(Object.values(STORE_LIMITS));
+    const repeated = files.flatMap(({ name, text }) =>
+      [...text.matchAll(/\b\d+(?:\.\d+)?(?:e\d+)?\b/gi)]
+        .filter(([number]) => limits.has(Number(number)))
+        .map(([number]) => `${name}: ${number}`),
+    );
+    expect(repeated).toEqual([]);
+  });
+
+  test('get the numbers of the store port in their second line', () => {
+    const { leaseMs, sweepGapMs, unreportedMs, removedAgentsMax } = STORE_LIMITS;
+    for (const { text } of Object.values(scripts)) {
+      expect(text.split('\n')[1]).toBe(
+        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX = ' +
+          `${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ${removedAgentsMax}`,
+      );
+    }
+  });
+});
