@@ -1,4 +1,4 @@
-/** The SDK's README on the command line is true: its commands are run, its tables are compared with the code. */
+/** The README's words on the command line are true: its lines are run, its tables are the code's. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('The first commands of the README print what it says.', async () => {
+test('its first lines do what they say', async () => {
   const [, lines = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
   const script = `${lines.replace('http://127.0.0.1:8080', gateway.baseUrl)}\nkill -TERM $!; wait $!`;
   const env = {
@@ -45,12 +45,12 @@ test('The first commands of the README print what it says.', async () => {
   expect(stdout).not.toContain('✗');
 });
 
-test('The exit codes of the README are those of the program.', () => {
+test('its exit codes are the program’s', () => {
   const listed = [...section.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   expect(listed).toEqual(Object.values(EXITS));
 });
 
-test('Every command and option that the README names exists.', () => {
+test('every command and option it names is there', () => {
   const env = {};
   const stream = { write: () => undefined };
   const desk: Desk = {
