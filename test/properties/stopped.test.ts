@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { tellFigure } from '../bench/figure.ts';
+import { printFigure } from '../harness/figures.ts';
 import { get, getAdmin, post, submit, subscribe } from '../e2e/plain-calls.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
 import { startBeating } from './beating-agents.ts';
@@ -74,7 +74,7 @@ test(`stopped for ${STOP_S} s and continued: nothing ends early, what is late en
     expect(agents.map(({ state }) => state)).not.toContain('offline');
     for (const id of open) expect(await statusOf(id)).toBe('running');
     stream.leave();
-    tellFigure('stopped:late-tasks-ended-after', Math.round(lateMs), 'ms');
+    printFigure('stopped:late-tasks-ended-after', Math.round(lateMs), 'ms');
   } finally {
     for (const stop of beating) stop();
     process.kill(pid, 'SIGCONT');

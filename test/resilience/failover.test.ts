@@ -1,6 +1,6 @@
 /** A primary that dies, and Sentinels that make its replica the primary: what was acknowledged is found there. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { getAdmin, submit } from '../e2e/plain-calls.ts';
 import { demandRedis, REDIS_COMMANDS, startReplicated, startSentinel } from '../harness/redis-process.ts';
 import { createHistory } from './answer-history.ts';
@@ -44,7 +44,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     const killedMs = performance.now();
     await vi.waitFor(async () => expect((await fetch(`${one}/readyz`)).status).toBe(503), WAIT);
     await untilReady();
-    tellFigure('sentinel.back-after', Math.round(performance.now() - killedMs), 'ms');
+    printFigure('sentinel.back-after', Math.round(performance.now() - killedMs), 'ms');
     const id = await submit(one, { timeout: 600 });
     expect((await getAdmin(two, '/api/admin/tasks')).body.tasks).toContainEqual(
       expect.objectContaining({ request_id: id }),
@@ -72,6 +72,6 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     for (const url of [one, two]) expect(await history.check(url)).toEqual([]);
     await submit(two);
     expect(witness.broken).toEqual([]);
-    tellTally('sentinel.acknowledged', history.count().submitted, 'tasks');
+    printTally('sentinel.acknowledged', history.count().submitted, 'tasks');
   });
 });

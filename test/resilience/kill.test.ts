@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { tellTally } from '../bench/figure.ts';
+import { printTally } from '../harness/figures.ts';
 import { get, replay } from '../e2e/plain-calls.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { createHistory } from './answer-history.ts';
@@ -48,8 +48,8 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
     expect(new Set(told).size).toBe(told.length);
     expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
     const counts = history.count();
-    for (const [what, count] of Object.entries(counts)) tellTally(`kill:${what}`, count, 'answers');
-    tellTally('kill:kills', CYCLES, 'kills');
+    for (const [what, count] of Object.entries(counts)) printTally(`kill:${what}`, count, 'answers');
+    printTally('kill:kills', CYCLES, 'kills');
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
   } finally {
     await load.close();

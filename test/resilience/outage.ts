@@ -4,7 +4,7 @@
  * it is killed and started again: whatever was acknowledged, before, in and after the outage, is there.
  */
 import { expect, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { createHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
@@ -57,8 +57,8 @@ export async function endure(
     expect(await history.check(baseUrl)).toEqual([]);
     const counts = history.count();
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
-    tellFigure(`${name}:back-after`, Math.round(Math.max(...figures)), 'ms');
-    tellTally(`${name}:acknowledged`, counts.submitted, 'tasks');
+    printFigure(`${name}:back-after`, Math.round(Math.max(...figures)), 'ms');
+    printTally(`${name}:acknowledged`, counts.submitted, 'tasks');
   } finally {
     await load.close();
     await gateway.stop();

@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { tellFigure } from '../bench/figure.ts';
+import { printFigure } from '../harness/figures.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
 import { countDescriptors, percentile } from './process-cost.ts';
 import { createCaller } from './submitting.ts';
@@ -74,7 +74,7 @@ test(`of ${PUSHES_MAX + MORE} tasks for an agent that does not answer ${PUSHES_M
     await caller.call('GET', `/api/cli/tasks/${id}?auth=${SECRET}`);
     took.push(performance.now() - startMs);
   }
-  tellFigure(`submit_get_beside_${PUSHES_MAX}_pushes_p99`, percentile(took, 0.99), 'ms');
+  printFigure(`submit_get_beside_${PUSHES_MAX}_pushes_p99`, percentile(took, 0.99), 'ms');
   // The rare ones are the machine's as well; who is held up by the pushes is held up every time.
   expect(percentile(took, 0.5)).toBeLessThan(ANSWER_WITHIN_MS);
   expect(agent.held()).toBe(PUSHES_MAX);

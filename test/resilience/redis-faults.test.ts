@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { get, getAdmin, post, submit } from '../e2e/plain-calls.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
@@ -90,8 +90,8 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
       await load.pause();
       expect(witness.broken).toEqual([]);
       expect(await history.check(url())).toEqual([]);
-      tellFigure(`redis.${name.replaceAll(' ', '-')}:longest-call`, Math.round(longestMs), 'ms');
-      tellFigure(`redis.${name.replaceAll(' ', '-')}:back-after`, Math.round(backMs), 'ms');
+      printFigure(`redis.${name.replaceAll(' ', '-')}:longest-call`, Math.round(longestMs), 'ms');
+      printFigure(`redis.${name.replaceAll(' ', '-')}:back-after`, Math.round(backMs), 'ms');
     },
   );
 
@@ -124,12 +124,12 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
       await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(503), WAIT);
       await redis.restart();
       const backMs = await untilBack();
-      tellFigure('redis.killed:back-after', Math.round(backMs), 'ms');
+      printFigure('redis.killed:back-after', Math.round(backMs), 'ms');
     }
     await load.pause();
     expect(witness.broken).toEqual([]);
     expect(await history.check(url())).toEqual([]);
-    tellTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
+    printTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
   });
 
   test('whose Redis comes back empty says so, answers nothing from it, and begins anew only when it is started anew', async () => {

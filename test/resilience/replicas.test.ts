@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { get, post, replay, startPushAgent, submit, subscribe } from '../e2e/plain-calls.ts';
 import { SECRET } from '../harness/gateway-process.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
@@ -145,7 +145,7 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     const killedMs = performance.now();
     await vi.waitFor(() => expect(arrived.length).toBeGreaterThan(12), WAIT);
     const tookMs = (arrived[12]?.atMs ?? 0) - killedMs;
-    tellFigure('replicas.take-over', Math.round(tookMs), 'ms');
+    printFigure('replicas.take-over', Math.round(tookMs), 'ms');
     expect(tookMs).toBeLessThan(TAKEN_OVER_MS);
     expect(known).toContain(arrived[12]?.id);
     await replicas.restart(0);
@@ -191,7 +191,7 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     expect(new Set(told).size).toBe(told.length);
     expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
     const { submitted, cancelled, reported, shown } = history.count();
-    tellTally('replicas.acknowledged', submitted, 'tasks');
+    printTally('replicas.acknowledged', submitted, 'tasks');
     expect(Math.min(submitted, cancelled, reported, shown)).toBeGreaterThan(0);
   });
 });

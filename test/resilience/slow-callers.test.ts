@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { tellFigure } from '../bench/figure.ts';
+import { printFigure } from '../harness/figures.ts';
 import { get, post, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { countDescriptors, percentile, readRssKiB } from './process-cost.ts';
@@ -137,8 +137,8 @@ describe('while hundreds are slow', () => {
       { timeout: STALL_MS + LATE_MS, interval: 250 },
     );
     const afterMs = performance.now() - startMs;
-    tellFigure('stalled-reader-memory', (mostKiB - beforeKiB) / READERS, 'KiB');
-    tellFigure('stalled-reader-cut', afterMs / 1_000, 's');
+    printFigure('stalled-reader-memory', (mostKiB - beforeKiB) / READERS, 'KiB');
+    printFigure('stalled-reader-cut', afterMs / 1_000, 's');
     expect(afterMs).toBeGreaterThan(STALL_MS - 500);
     expect(mostKiB - beforeKiB).toBeLessThan(READERS_KIB);
     for (const socket of sockets) socket.destroy();
@@ -160,7 +160,7 @@ describe('while hundreds are slow', () => {
       // A caller every now and then; the machine is not to be kept busy by those who measure.
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    tellFigure(`submit_get_cancel_beside_slow_${kind}_p99`, percentile(took, 0.99), 'ms');
+    printFigure(`submit_get_cancel_beside_slow_${kind}_p99`, percentile(took, 0.99), 'ms');
     // The rare ones are the machine's as well; who is held up by slow callers is held up every time.
     expect(percentile(took, 0.5)).toBeLessThan(ANSWER_WITHIN_MS);
   });

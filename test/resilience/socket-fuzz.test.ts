@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { useFolder } from '../harness/folder.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { flood } from './flood.ts';
@@ -62,10 +62,10 @@ test('no input gets an answer of 500, ends the process or leaves anything behind
     const told = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
     console.log(`fuzz: ${[...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ')}`);
     console.log(`fuzz: ${told.join(', ')}, closed upon ${unanswered}; memory ${memoryMb.join(', ')} MB`);
-    tellTally('fuzz-inputs', INPUTS, 'inputs');
+    printTally('fuzz-inputs', INPUTS, 'inputs');
     const failed = [...statuses].filter(([status]) => status >= 500);
-    tellTally('fuzz-answers-5xx', failed.length, 'statuses');
-    tellFigure('fuzz-memory-growth', grownMb, 'MB');
+    printTally('fuzz-answers-5xx', failed.length, 'statuses');
+    printFigure('fuzz-memory-growth', grownMb, 'MB');
   } finally {
     await gateway.kill();
   }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { createHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
@@ -46,8 +46,8 @@ test(`${CYCLES} times SIGTERM under load drops nothing and takes no longer than 
     expect(longestMs).toBeLessThan(ENDS_WITHIN_MS + SLACK_MS);
     const counts = history.count();
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
-    tellFigure('terminate:longest', Math.round(longestMs), 'ms');
-    tellTally('terminate:acknowledged', counts.submitted, 'tasks');
+    printFigure('terminate:longest', Math.round(longestMs), 'ms');
+    printTally('terminate:acknowledged', counts.submitted, 'tasks');
   } finally {
     await load.close();
     await gateway.stop();
