@@ -71,7 +71,7 @@ describe('the two commands', () => {
     expect(blocks.find(({ role }) => role === 'main')?.text).toBe('npm ci && npm start\n');
     expect(blocks.find(({ role }) => role === 'test')?.text).toBe('npm ci && npm test\n');
     expect(scripts.start).toContain('server/main.ts');
-    expect(scripts.test).toContain('vitest');
+    expect(scripts.test).toContain('test/run-tests.ts');
   });
 
   test('every npm script the README names is there', () => {
