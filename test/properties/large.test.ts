@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { printFigure } from '../harness/figures.ts';
 import { get, submit } from '../e2e/plain-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { startBeating } from './beating-agents.ts';
 

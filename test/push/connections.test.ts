@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
-import { printTally } from '../harness/figures.ts';
 import { settleMicrotasks } from '../harness/fake-clock.ts';
+import { printTally } from '../harness/figures.ts';
 import { HOSTILE } from './addresses.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
 import { pushTask, unknownFor, untakenFor } from './push-task.ts';

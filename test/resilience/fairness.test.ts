@@ -5,8 +5,8 @@
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { printFigure } from '../harness/figures.ts';
 import { type Stream, subscribe } from '../e2e/plain-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { percentile } from './process-cost.ts';
 import { SCALE } from './soak.ts';

@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { printFigure } from '../harness/figures.ts';
 import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { ask, pointersOf } from '../http/checked-call.ts';
 import { createFakeGateway } from '../http/fake-gateway.ts';
 import { ADMIN_SECRET, type Gate, openGate, SECRET } from '../http/http-harness.ts';

@@ -1,7 +1,7 @@
 /** Very many readers at once, and readers that join in the middle: each gets every event, in order, once. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { printFigure } from '../harness/figures.ts';
 import { type Stream, subscribe } from '../e2e/plain-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readRssKiB } from './process-cost.ts';
 import { SCALE } from './soak.ts';
