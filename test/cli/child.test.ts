@@ -57,7 +57,7 @@ describe('a program', () => {
       },
     });
     expect(await ended).toMatchObject({ exitCode: null, signal: 'SIGTERM' });
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 10_000 });
   });
 
   test('that ignores SIGTERM is killed', async () => {
@@ -82,7 +82,7 @@ describe('a program', () => {
     });
     expect(end).toMatchObject({ exitCode: 0, output: 'done\n' });
     expect(pids).toHaveLength(2);
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]));
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 10_000 });
   });
 
   test('is looked for on the path', () => {

@@ -90,7 +90,7 @@ describe('the two commands of the README', () => {
     expect(textOf('main')).toBe('npm ci && npm start\n');
     expect(textOf('test')).toBe('npm ci && npm test\n');
     expect(scripts.start).toContain('server/main.ts');
-    expect(scripts.test).toContain('vitest');
+    expect(scripts.test).toContain('test/run-tests.ts');
   });
 
   test('start a gateway that prints what the README shows', async () => {
