@@ -45,8 +45,9 @@ beforeAll(async () => {
     });
     gateway.stdout?.on('data', (text) => {
       printed += text;
-      const found = /"url":"http:\/\/127\.0\.0\.1:(\d+)"[\s\S]*"admin_auth"/.exec(printed);
-      if (found?.[1]) resolve(found[1]);
+      const found = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(printed);
+      // The log and the secret are written separately, in either order.
+      if (found?.[1] && printed.includes('"admin_auth"')) resolve(found[1]);
     });
   });
 });
