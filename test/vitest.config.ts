@@ -1,11 +1,27 @@
 /**
- * The suites; each folder of `test/` answers one question. The contract suite is one file that is run twice: on a mock
- * that knows the document alone, and on the real server.
+ * The suites. `TEST_GROUP` chooses a group, as `test/run-tests.ts` sets it: `quick` for what `npm test` runs, `ci` for
+ * what it leaves out; without it, everything with its full counts. The contract suite is one file that is run twice:
+ * on a mock that knows the document alone, and on the real server.
  */
 import { defineConfig } from 'vitest/config';
+import { CI_SUITES } from './ci-suites.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 const CONTRACT = 'test/contract/contract.test.ts';
+const group = process.env.TEST_GROUP;
+const long = CI_SUITES.filter(({ fewer }) => fewer === undefined).map(({ file }) => file);
+/** The counts of `npm test`; a variable that is set already wins. */
+const fewer = Object.fromEntries(
+  CI_SUITES.flatMap((suite) => Object.entries(suite.fewer ?? {})).map(
+    ([name, count]) => [name, process.env[name] ?? count] as const,
+  ),
+);
+const unit = {
+  include: group === 'ci' ? CI_SUITES.map(({ file }) => file) : ['test/**/*.test.ts'],
+  exclude: group === 'quick' ? [CONTRACT, ...long] : [CONTRACT],
+  env: group === 'quick' ? fewer : {},
+};
+const contract = group === 'ci' ? [] : [CONTRACT];
 
 export default defineConfig({
   root,
@@ -17,15 +33,17 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    // What is waited for comes within milliseconds; on a machine with other work it may take longer.
+    expect: { poll: { timeout: 10_000 } },
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [CONTRACT] } },
+      { extends: true, test: { name: 'unit', ...unit } },
       {
         extends: true,
-        test: { name: 'contract-mock', include: [CONTRACT], provide: { contractPeer: 'mock' as const } },
+        test: { name: 'contract-mock', include: contract, provide: { contractPeer: 'mock' as const } },
       },
       {
         extends: true,
-        test: { name: 'contract-server', include: [CONTRACT], provide: { contractPeer: 'server' as const } },
+        test: { name: 'contract-server', include: contract, provide: { contractPeer: 'server' as const } },
       },
     ],
   },

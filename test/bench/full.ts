@@ -39,16 +39,9 @@ printTables();
 
 /** Runs one suite; its output is shown only when it fails. */
 function runSuite({ files, env }: Suite): Promise<{ passed: boolean; printed: string }> {
-  const config = [
-    'run',
-    '--config',
-    'test/vitest.config.ts',
-    '--project',
-    'unit',
-    '--disableConsoleIntercept=true',
-  ];
+  const config = ['run', '--config', 'test/vitest.config.ts', '--disableConsoleIntercept=true'];
   const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...config, ...files], {
-    env: { ...process.env, ...env },
+    env: { ...process.env, TEST_FULL: 'true', ...env },
   });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {

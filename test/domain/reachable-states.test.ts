@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { step, type Trigger } from '../../server/domain/step.ts';
 import { createTaskState, isSettled, mayBeTaken, type TaskState } from '../../server/domain/task.ts';
 import { batchFor } from '../../server/gateway/task-batch.ts';
-import { tellFigure } from '../bench/figure.ts';
+import { printFigure } from '../harness/figures.ts';
 
 const STEPS = 8;
 const NOW = 1_000;
@@ -212,8 +212,8 @@ const WRONG: Readonly<Record<string, { readonly rule: string; readonly decide: t
 describe('whatever two tasks and two agents can come to', () => {
   test('keeps every rule in eight steps, and the commits keep slots, due entries, waiters and feed', () => {
     const { states, steps, frontier } = walkWorlds(step, STEPS);
-    tellFigure('reach:states', states, 'states');
-    tellFigure('reach:steps', steps, 'steps');
+    printFigure('reach:states', states, 'states');
+    printFigure('reach:steps', steps, 'steps');
     expect(frontier).toBeGreaterThan(0);
   }, 120_000);
 

@@ -1,33 +1,36 @@
-/** The README is executed: its commands are run, its code is run, its answers are compared, its table is the code's. */
+/**
+ * The READMEs are executed: commands and code are run and their output is compared; tables are compared with the code;
+ * every file, function and script that a README names exists.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { settings } from '../../server/config/settings.ts';
+import { SUITES } from '../bench/full-suites.ts';
+import { writeLauncher } from '../cli/cli-process.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const README = readText('README.md');
 const run = promisify(execFile);
 
 type Block = { readonly language: string; readonly role: string; readonly text: string };
 const blocks: readonly Block[] = [...README.matchAll(/^```(\w+)(?: ([\w-]+))?\n([\s\S]*?)^```$/gm)].map(
   ([, language = '', role = '', text = '']) => ({ language, role, text }),
 );
-const scripts = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts as Record<
-  string,
-  string
->;
+const scripts = JSON.parse(readText('package.json')).scripts as Record<string, string>;
 
 let folder: string;
 let gateway: ChildProcess;
 let port: string;
-let said = '';
+let printed = '';
 
 /** Starts the gateway as `npm start` does, but on a free port, with its data in a folder of its own. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-readme-'));
+  writeLauncher(folder);
   const [command = '', ...args] = (scripts.start ?? '').split(' ');
   const { GATEWAY_AUTH: _gateway, ADMIN_AUTH: _admin, ...env } = process.env;
   const store = { STORE: `sqlite:${folder}/gateway.db`, PORT: '0' };
@@ -36,29 +39,38 @@ beforeAll(async () => {
     env: { ...env, ...store },
   });
   port = await new Promise((resolve, reject) => {
-    gateway.once('exit', (code) => reject(new Error(`npm start ended with ${code}: ${said}`)));
+    gateway.once('exit', (code) => reject(new Error(`npm start exited with ${code}: ${printed}`)));
     gateway.stderr?.on('data', (text) => {
-      said += text;
+      printed += text;
     });
     gateway.stdout?.on('data', (text) => {
-      said += text;
-      const found = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(said);
-      if (found?.[1]) resolve(found[1]);
+      printed += text;
+      const found = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(printed);
+      // The log and the secret are written separately, in either order.
+      if (found?.[1] && printed.includes('"admin_auth"')) resolve(found[1]);
     });
   });
 });
 
 afterAll(async () => {
-  const ended = new Promise((resolve) => gateway.once('exit', resolve));
+  const exited = new Promise((resolve) => gateway.once('exit', resolve));
   gateway.kill('SIGTERM');
-  await ended;
+  await exited;
   rmSync(folder, { recursive: true, force: true });
 });
 
-const here = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
+function readText(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
 
-/** What changes from run to run: ids, times, secrets, ports. */
-function levelOut(text: string): string {
+function textOf(role: string): string {
+  return blocks.find((block) => block.role === role)?.text ?? '';
+}
+
+const withPort = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
+
+/** Replaces what changes from run to run: ids, times, ports. */
+function maskVariables(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
     .replaceAll(/"create_time":[\d.]+/g, '"create_time":<time>')
@@ -66,79 +78,100 @@ function levelOut(text: string): string {
     .trim();
 }
 
-describe('the two commands', () => {
+/** The agents that the running gateway lists to its administrator. */
+async function listAgents(): Promise<unknown> {
+  const [, secret = ''] = /"admin_auth":"([^"]+)"/.exec(printed) ?? [];
+  const url = `http://127.0.0.1:${port}/api/admin/agents`;
+  const response = await fetch(url, { headers: { 'X-Admin-Auth': secret } });
+  return await response.json();
+}
+
+describe('the two commands of the README', () => {
   test('are npm ci, then start or test', () => {
-    expect(blocks.find(({ role }) => role === 'main')?.text).toBe('npm ci && npm start\n');
-    expect(blocks.find(({ role }) => role === 'test')?.text).toBe('npm ci && npm test\n');
+    expect(textOf('main')).toBe('npm ci && npm start\n');
+    expect(textOf('test')).toBe('npm ci && npm test\n');
     expect(scripts.start).toContain('server/main.ts');
-    expect(scripts.test).toContain('vitest');
+    expect(scripts.test).toContain('test/run-tests.ts');
   });
 
-  test('every npm script the README names is there', () => {
-    for (const [, name = ''] of README.matchAll(/npm run ([\w:-]+)/g))
-      expect(scripts, name).toHaveProperty(name);
-  });
-
-  test('the message of the start is the one a terminal shows', async () => {
+  test('start a gateway that prints what the README shows', async () => {
     const { buildStartupMessage } = await import('../../server/startup-message.ts');
     const { readConfig } = await import('../../server/config/config.ts');
     const world = { readText: () => '', newSecret: () => 'kyT9bKZFHfhw9vZ3p8rBq2m0XcWn5sLd' };
-    const answer = readConfig({}, world);
-    if (!answer.ok) throw new Error(answer.mistakes.join());
+    const read = readConfig({}, world);
+    if (!read.ok) throw new Error(read.mistakes.join());
     const address = { address: '127.0.0.1', family: 'IPv4', port: 8080 };
-    const shown = blocks.find(({ role }) => role === 'main-output')?.text.trim();
-    expect(buildStartupMessage(answer.config, address).terminalText.trim()).toBe(shown);
+    const shown = textOf('main-output').trim().split('\n');
+    expect(shown.length).toBeGreaterThan(3);
+    const lines = buildStartupMessage(read.config, address).terminalText.trim().split('\n');
+    expect(lines.slice(0, shown.length)).toEqual(shown);
   });
 
-  test('the curl line that the start prints works when pasted', async () => {
-    const line = said.split('\n').find((one) => one.includes('"listening"')) ?? '{}';
+  test('start a gateway whose printed curl command works when pasted', async () => {
+    const line = printed.split('\n').find((one) => one.includes('"listening"')) ?? '{}';
     const { curl } = JSON.parse(line) as { curl: string };
     const { stdout } = await run('bash', ['-c', curl]);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'pending', payload: { text: '你好' } });
   });
 });
 
-describe('the curl blocks', () => {
-  test('print what the README says, in its order, in one shell', async () => {
+describe('the tour of the README', () => {
+  afterEach(async () => {
+    expect(await listAgents(), 'agents left behind').toEqual({ agents: [], total: 0 });
+  });
+
+  test('prints with curl what the README shows, line by line, in one shell', async () => {
     const steps = blocks.filter(({ role }) => role === 'curl');
     const answers = blocks.filter(({ role }) => role === 'answer');
     expect(answers).toHaveLength(steps.length);
-    const script = steps.map(({ text }) => `${here(text)}\necho; echo ---`).join('\n');
+    const script = steps.map(({ text }) => `${withPort(text)}\necho; echo ---`).join('\n');
     const { stdout } = await run('bash', ['-euc', script]);
-    const printed = stdout.split('---\n').slice(0, -1).map(levelOut);
-    for (const [index, { text }] of answers.entries()) expect(printed[index]).toContain(levelOut(text));
+    const outputs = stdout.split('---\n').slice(0, -1).map(maskVariables);
+    for (const [index, { text }] of answers.entries()) {
+      const lines = maskVariables(text).split('\n');
+      expect(outputs[index]?.split('\n').filter((line) => lines.includes(line))).toEqual(lines);
+    }
   });
-});
 
-describe('the TypeScript blocks', () => {
-  test('run as they stand: the agent, then the client', async () => {
-    const code = (role: string): string => here(blocks.find((one) => one.role === role)?.text ?? '');
-    // Below the repository, so that the packages are found; in a folder git does not see.
+  test('runs with the SDK as it stands', async () => {
+    // Below the repository, so that the packages are found; in a folder that git ignores.
     const place = mkdtempSync(join(ROOT, '.readme-'));
     try {
-      writeFileSync(join(place, 'agent.ts'), `${code('agent')}\nconsole.log('up');\n`);
-      writeFileSync(join(place, 'client.ts'), code('client'));
-      const node = ['--conditions=task-gateway-source', '--no-warnings'];
-      const agent = spawn(process.execPath, [...node, 'agent.ts'], { cwd: place });
-      await new Promise<void>((resolve, reject) => {
-        agent.stdout.once('data', () => resolve());
-        agent.stderr.on('data', (text) => reject(new Error(String(text))));
-      });
-      const { stdout } = await run(process.execPath, [...node, 'client.ts'], { cwd: place });
-      const ended = new Promise((resolve) => agent.once('exit', resolve));
-      agent.kill('SIGTERM');
-      expect(await ended).toBe(0);
-      expect(stdout).toBe(blocks.find(({ role }) => role === 'client-output')?.text);
+      writeFileSync(join(place, 'program.ts'), withPort(textOf('sdk')));
+      const args = ['--conditions=task-gateway-source', '--no-warnings', 'program.ts'];
+      const { stdout, stderr } = await run(process.execPath, args, { cwd: place });
+      const [, promised] = /it prints `([^`]*)`/.exec(README) ?? [];
+      expect({ stdout, stderr }).toEqual({ stdout: `${promised}\n`, stderr: '' });
     } finally {
       rmSync(place, { recursive: true, force: true });
     }
   });
+
+  test('runs with the command line as it stands', async () => {
+    const env = {
+      PATH: `${folder}:${process.env.PATH}`,
+      LANG: 'C.UTF-8',
+      TASK_GATEWAY_URL: `http://127.0.0.1:${port}`,
+    };
+    const script = `${textOf('cli')}wait $!`;
+    const { stdout } = await run('bash', ['--norc', '-c', script], { env });
+    const [, promised] = /prints the result, here `([^`]*)`/.exec(README) ?? [];
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe(promised);
+    expect(stdout).toMatch(/^✓ /);
+    expect(stdout).not.toContain('✗');
+  });
 });
 
-describe('the settings', () => {
-  test('are the ones the code knows, with their defaults', () => {
+describe('the tables of the README', () => {
+  test('name the settings that the code reads, with their defaults', () => {
     const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(README)?.[1];
     expect(table).toBe(describeSettings());
+  });
+
+  test('name the calls of the published document, each with the secret it takes', () => {
+    const rows = [...README.matchAll(/^\| `((?:GET|POST) [^`]+)` \| ([^|]+) \|/gm)];
+    const listed = rows.map(([, call, secret = '']) => `${call}: ${secret.trim()}`);
+    expect(listed.sort()).toEqual(describeCalls().sort());
   });
 });
 
@@ -149,3 +182,98 @@ function describeSettings(): string {
   });
   return `\n| Name | Default | Unit | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n\n`;
 }
+
+type DocumentedCall = {
+  readonly security: readonly Readonly<Record<string, unknown>>[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: { $ref: string } }>>;
+  };
+};
+
+function describeCalls(): string[] {
+  const document = JSON.parse(readText('generated/openapi/task-gateway.3.1.json')) as {
+    paths: Record<string, Record<string, DocumentedCall>>;
+    components: { schemas: Record<string, { required?: readonly string[] }> };
+  };
+  function secretOf({ security, requestBody }: DocumentedCall): string {
+    const schemes = security.flatMap((scheme) => Object.keys(scheme));
+    if (schemes.includes('AdminAuth')) return '`X-Admin-Auth`';
+    const reference = requestBody?.content['application/json']?.schema.$ref;
+    if (reference === undefined) return 'Bearer';
+    const schema = document.components.schemas[reference.split('/').at(-1) ?? ''];
+    return schema?.required?.includes('auth') ? '`auth`' : '`auth` optional';
+  }
+  return Object.entries(document.paths).flatMap(([path, calls]) =>
+    Object.entries(calls).map(([method, call]) => `${method.toUpperCase()} ${path}: ${secretOf(call)}`),
+  );
+}
+
+describe('the table of counts in the README of test/', () => {
+  const rows = [...readText('test/README.md').matchAll(/^\| `([A-Z_]+)` \| [^|]+ \| ([^|]+) \| (\d+) \|/gm)];
+  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
+  const code = files.filter((file) => file.endsWith('.ts')).map((file) => readText(`test/${file}`));
+
+  test('has the default of each variable', () => {
+    for (const [, name = '', count = ''] of rows.filter(([, , count = '']) => /^\d+$/.test(count))) {
+      const [, found = ''] = new RegExp(`env\\.${name} \\?\\? ([\\d_]+)`).exec(code.join('\n')) ?? [];
+      expect(found.replaceAll('_', ''), name).toBe(count);
+    }
+  });
+
+  test('has what a round of the full run tries', () => {
+    const listed = Object.fromEntries(rows.map(([, name, , count]) => [name, count]));
+    expect(listed).toEqual(Object.assign({}, ...SUITES.map(({ env }) => env)));
+  });
+});
+
+describe('what the READMEs name exists', () => {
+  const pages = ['README.md', 'server/README.md', 'test/README.md', 'sdk/README.md'];
+
+  test('every section is in the list of contents of the README, in its order', () => {
+    const [, contents = ''] = /^\*\*Contents:\*\*([\s\S]*?)\n\n/m.exec(README) ?? [];
+    const listed = [...contents.matchAll(/\[([^\]]+)\]\(#([^)]+)\)/g)];
+    const headings = [...README.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(listed.map(([, title]) => title)).toEqual(headings);
+    for (const [, title = '', anchor] of listed) {
+      expect(anchor).toBe(title.toLowerCase().replaceAll(' ', '-'));
+    }
+    expect(README.split('\n').length).toBeLessThan(251);
+  });
+
+  test.each(pages)('every npm script of %s', (page) => {
+    for (const [, name = ''] of readText(page).matchAll(/npm run ([\w:-]+)/g)) {
+      expect(scripts, name).toHaveProperty(name);
+    }
+  });
+
+  test.each(pages)('every file that %s links to', (page) => {
+    for (const [, target = ''] of readText(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
+      expect(existsSync(join(ROOT, dirname(page), target)), target).toBe(true);
+    }
+  });
+
+  test.each(['server', 'test'])('every file and folder of %s/ that its README names', (area) => {
+    const names = [...readText(`${area}/README.md`).matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)]
+      .map(([, name = '']) => name)
+      .filter((name) => /\.(ts|lua|js|tsp|sh|json|yaml)$|\/$|\/.*\.test$/.test(name));
+    expect(names.length).toBeGreaterThan(10);
+    const missing = names.filter(
+      (name) => ![ROOT, join(ROOT, area)].some((at) => existsSync(join(at, name))),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('every function, type and constant that the README of server/ names', () => {
+    const code = readdirSync(join(ROOT, 'server'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+      .map((file) => readText(`server/${file}`))
+      .join('\n');
+    const words = new Set(code.match(/\w+/g));
+    const page = readText('server/README.md');
+    const names = [...page.matchAll(/`(\w+)\(\)`|`([A-Z]\w*[A-Z]\w*)`/g)].map(
+      ([, called, named]) => called ?? named ?? '',
+    );
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !words.has(name))).toEqual([]);
+  });
+});

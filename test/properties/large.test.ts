@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { tellFigure } from '../bench/figure.ts';
 import { get, submit } from '../e2e/plain-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { startBeating } from './beating-agents.ts';
 
@@ -61,7 +61,7 @@ test('timeouts of any size wait without ending early and without a busy loop', {
     await vi.waitFor(look, WAIT);
     const share = await readCpuShare(gateway);
     await look();
-    tellFigure('large-timeouts:cpu', share * 100, '%');
+    printFigure('large-timeouts:cpu', share * 100, '%');
     expect(share).toBeLessThan(CPU_SHARE_MAX);
   } finally {
     stop();

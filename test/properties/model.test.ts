@@ -1,7 +1,7 @@
 /** Does any sequence of calls, outages and crashes break an invariant? Each engine lives the same lives. */
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { tellTally } from '../bench/figure.ts';
+import { printTally } from '../harness/figures.ts';
 import { createPlainStore } from '../harness/plain-store.ts';
 import { REDIS_STORES } from '../harness/stores.ts';
 import { type Lifetimes, live } from './model-run.ts';
@@ -25,7 +25,7 @@ async function tryLives(lifetimes: () => Lifetimes, crash: boolean, runs = RUNS)
     endOnFailure: false,
     ...(seed !== undefined && { seed: Number(seed) }),
   });
-  tellTally('model:lives', runs, 'lives');
+  printTally('model:lives', runs, 'lives');
 }
 
 describe('the eight invariants hold after every operation', () => {

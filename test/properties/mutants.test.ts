@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { tellFigure } from '../bench/figure.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
+import { printFigure } from '../harness/figures.ts';
 import { createLyingStorage } from '../harness/lying-storage.ts';
 import { createPlainStore } from '../harness/plain-store.ts';
 import { SILENT } from '../harness/silent-log.ts';
@@ -29,7 +29,7 @@ const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'mod
 
 async function isFound(property: fc.IAsyncProperty<unknown>, name: string, numRuns = RUNS): Promise<boolean> {
   const { failed, numRuns: tried } = await fc.check(property, { numRuns, endOnFailure: true });
-  if (failed) tellFigure(`found/${name}`, tried, 'runs');
+  if (failed) printFigure(`found/${name}`, tried, 'runs');
   return failed;
 }
 

@@ -1,7 +1,7 @@
 /** Does any interleaving of two gateways on one store end a task twice, overfill an agent, or lose an event? */
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { tellTally } from '../bench/figure.ts';
+import { printTally } from '../harness/figures.ts';
 import { QUICK_STORES, REDIS_STORES } from '../harness/stores.ts';
 import { describeRace, RACES } from './races.ts';
 
@@ -18,7 +18,7 @@ describe.each([
   for (const [name, race] of Object.entries(RACES)) {
     test(`${name}: no order of events breaks an invariant`, { timeout: 600_000 }, async () => {
       await fc.assert(describeRace(open, race), { numRuns: runs });
-      tellTally(`races:${name}`, runs, 'orders');
+      printTally(`races:${name}`, runs, 'orders');
     });
   }
 });

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { tellTally } from '../bench/figure.ts';
+import { printTally } from '../harness/figures.ts';
 import { openFreshStore } from '../harness/stores.ts';
 import { recordCalls } from '../harness/transcript.ts';
 import { live } from './model-run.ts';
@@ -50,10 +50,10 @@ async function countEqual(record: (seed: number) => Promise<readonly string[]>):
 
 test('a life is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
   const equal = await countEqual(recordLife);
-  tellTally('replayed-alike:lives', equal, 'seeds');
+  printTally('replayed-alike:lives', equal, 'seeds');
 });
 
 test('a race is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
   const equal = await countEqual(recordRace);
-  tellTally('replayed-alike:races', equal, 'seeds');
+  printTally('replayed-alike:races', equal, 'seeds');
 });

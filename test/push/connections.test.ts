@@ -5,8 +5,8 @@
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
-import { tellTally } from '../bench/figure.ts';
 import { settleMicrotasks } from '../harness/fake-clock.ts';
+import { printTally } from '../harness/figures.ts';
 import { FORBIDDEN } from './addresses.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
 import { pushTask, unknownFor, untakenFor } from './push-task.ts';
@@ -81,7 +81,7 @@ describe('denied addresses', () => {
       }
     }
     expect(refused.length).toBeGreaterThanOrEqual(120);
-    tellTally('hostile-addresses-refused', refused.length, 'addresses');
+    printTally('hostile-addresses-refused', refused.length, 'addresses');
   });
 
   test('of several addresses of a name only the allowed ones are tried', async () => {

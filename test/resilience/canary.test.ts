@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../server/system/log.ts';
-import { tellTally } from '../bench/figure.ts';
 import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
 import { createCanaries, readStoreFiles } from '../harness/canaries.ts';
+import { printTally } from '../harness/figures.ts';
 import { useFolder } from '../harness/folder.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { exchange } from '../http/raw-connection.ts';
@@ -227,8 +227,8 @@ describe('a secret of a running gateway', () => {
     // The search was not idle: what is not secret is there.
     expect(gateway.output().split('\n').length).toBeGreaterThan(requests.length);
     expect(agent.pushed.join()).toContain('webhook-signature');
-    tellTally('canary-outputs-searched', outputs.length, 'outputs');
-    tellTally('canary-leaks', leaks.length, 'leaks');
+    printTally('canary-outputs-searched', outputs.length, 'outputs');
+    printTally('canary-leaks', leaks.length, 'leaks');
   });
 
   test('stands in no message about settings that cannot be used', { timeout: 60_000 }, async () => {

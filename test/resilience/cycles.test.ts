@@ -1,11 +1,13 @@
 /**
- * Opened and closed again, thousands of times, in every way a caller can leave in the middle of something: no
- * descriptor and no memory stays with the real process.
+ * Connections opened and closed again, thousands of times, in every way a caller can leave in the middle of something:
+ * no descriptor and no memory stays with the real process.
  */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { post, submit } from '../e2e/plain-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { IS_FULL_RUN } from '../harness/slack.ts';
 import { readCpuMs, readRssKiB } from './process-cost.ts';
 import { expectFlat, SCALE } from './soak.ts';
 
@@ -26,8 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
-/** Connects, sends, leaves when the answer has begun, or what was sent is on its way and there will be none yet. */
-function comeAndGo(bytes: string, stayFor: RegExp | null): Promise<void> {
+/** Connects, sends, and leaves: as soon as it has sent, or once the response matches `stayFor`. */
+function connectAndLeave(bytes: string, stayFor: RegExp | null): Promise<void> {
   return new Promise((resolve) => {
     let text = '';
     const socket = connect(port, '127.0.0.1', () => {
@@ -48,19 +50,20 @@ function claimBody(): string {
   return `Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** What came before on the same connection is answered when the wait behind it has begun. */
-const ALIVE = `GET /livez ${HEAD}\r\n`;
+/** Sent first on the same connection: once it has its response, the request behind it has begun. */
+const LIVENESS = `GET /livez ${HEAD}\r\n`;
 
 type Kind = readonly [title: string, bytes: () => string, stayFor: RegExp | null];
 
 const kinds: readonly Kind[] = [
   ['connections', () => '', null],
   ['streams', () => `GET /api/cli/events?cli_session_id=s&auth=${SECRET} ${HEAD}\r\n`, /: ready\n\n/],
-  ['long polls', () => `${ALIVE}GET /api/cli/tasks/${waiting}?wait=60&auth=${SECRET} ${HEAD}\r\n`, /"ok"/],
-  ['claims with a wait', () => `${ALIVE}POST /api/agent/claim ${HEAD}${claimBody()}`, /"ok"/],
+  ['long polls', () => `${LIVENESS}GET /api/cli/tasks/${waiting}?wait=60&auth=${SECRET} ${HEAD}\r\n`, /"ok"/],
+  ['claims with a wait', () => `${LIVENESS}POST /api/agent/claim ${HEAD}${claimBody()}`, /"ok"/],
   [
     'half-sent requests',
-    () => `${ALIVE}POST /api/cli/tasks ${HEAD}Content-Length: 100000\r\n\r\n{"auth":"${'x'.repeat(30_000)}`,
+    () =>
+      `${LIVENESS}POST /api/cli/tasks ${HEAD}Content-Length: 100000\r\n\r\n{"auth":"${'x'.repeat(30_000)}`,
     /"ok"/,
   ],
 ];
@@ -68,17 +71,22 @@ const kinds: readonly Kind[] = [
 describe('callers that come and go', { timeout: 120_000 }, () => {
   test.each(kinds)('%s leave nothing behind', async (_title, bytes, stayFor) => {
     const round = async (): Promise<void> => {
-      await Promise.all(Array.from({ length: AT_ONCE }, () => comeAndGo(bytes(), stayFor)));
+      await Promise.all(Array.from({ length: AT_ONCE }, () => connectAndLeave(bytes(), stayFor)));
     };
     await expectFlat(gateway.pid, round, ROUNDS);
   });
 
   test('afterwards the process rests', async () => {
-    const beforeMs = readCpuMs(gateway.pid);
-    const RESTS_MS = 1_000;
-    await new Promise((resolve) => setTimeout(resolve, RESTS_MS));
-    // Timers that were left behind would keep it at work: claims look every quarter of a second.
-    expect(readCpuMs(gateway.pid) - beforeMs).toBeLessThan(RESTS_MS / 5);
-    expect(readRssKiB(gateway.pid)).toBeLessThan(400 * 1_024 * Math.max(1, SCALE));
+    // Timers that were left behind would keep it busy: claims look every quarter of a second.
+    const cpuMsOfOneSecond = async (): Promise<number> => {
+      const beforeMs = readCpuMs(gateway.pid);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      return readCpuMs(gateway.pid) - beforeMs;
+    };
+    await expect.poll(cpuMsOfOneSecond, { timeout: 30_000 }).toBeLessThan(200);
+    const rssMb = readRssKiB(gateway.pid) / 1_024;
+    printFigure('cycles:memory', rssMb, 'MB');
+    // How far a heap grows before it is collected depends on what else the machine does.
+    if (IS_FULL_RUN) expect(rssMb).toBeLessThan(400 * Math.max(1, SCALE));
   });
 });

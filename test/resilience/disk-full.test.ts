@@ -7,7 +7,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endure } from './outage.ts';
+import { expectSurvival } from './outage.ts';
 
 /** How often the disk fills; `OUTAGE_TIMES` asks for more. */
 const TIMES = Number(process.env.OUTAGE_TIMES ?? 1);
@@ -66,7 +66,7 @@ describe('a full disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
     mount(place);
     const ballast = join(place, 'ballast');
     try {
-      await endure(
+      await expectSurvival(
         join(place, 'gateway.db'),
         'disk-full',
         {
@@ -85,7 +85,7 @@ describe('a full disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
     const limit = (pid: number, bytes: string) =>
       execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
     expect(() => limit(process.pid, 'unlimited')).not.toThrow();
-    await endure(
+    await expectSurvival(
       join(folder, 'gateway.db'),
       'file-size-limit',
       {

@@ -1,11 +1,11 @@
 /** A primary that dies, and Sentinels that make its replica the primary: what was acknowledged is found there. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
 import { getAdmin, submit } from '../e2e/plain-calls.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { demandRedis, REDIS_COMMANDS, startReplicated, startSentinel } from '../harness/redis-process.ts';
-import { createHistory } from './answer-history.ts';
+import { createAnswerHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
-import { createWitness } from './outage-checker.ts';
+import { createOutageChecker } from './outage-checker.ts';
 import { startReplicas } from './replicas.ts';
 
 demandRedis('the failover by Sentinel');
@@ -44,7 +44,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     const killedMs = performance.now();
     await vi.waitFor(async () => expect((await fetch(`${one}/readyz`)).status).toBe(503), WAIT);
     await untilReady();
-    tellFigure('sentinel.back-after', Math.round(performance.now() - killedMs), 'ms');
+    printFigure('sentinel.back-after', Math.round(performance.now() - killedMs), 'ms');
     const id = await submit(one, { timeout: 600 });
     expect((await getAdmin(two, '/api/admin/tasks')).body.tasks).toContainEqual(
       expect.objectContaining({ request_id: id }),
@@ -56,9 +56,9 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
   }, async () => {
     const { primary, replica, sentinel, replicas, untilReady } = await start('replica');
     const [one = '', two = ''] = replicas.urls;
-    const history = createHistory();
-    const witness = createWitness();
-    const load = await createLoad(one, history, witness);
+    const history = createAnswerHistory();
+    const checker = createOutageChecker();
+    const load = await createLoad(one, history, checker);
     closing.push(load.close);
     load.go();
     await vi.waitFor(() => expect(history.count().submitted).toBeGreaterThan(50), WAIT);
@@ -69,9 +69,9 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     // The new primary has no replica, and no answer is given that rests on one copy alone, until the old one is its replica.
     await primary.restart();
     await untilReady();
-    for (const url of [one, two]) expect(await history.check(url)).toEqual([]);
+    for (const url of [one, two]) expect(await history.findBroken(url)).toEqual([]);
     await submit(two);
-    expect(witness.broken).toEqual([]);
-    tellTally('sentinel.acknowledged', history.count().submitted, 'tasks');
+    expect(checker.broken).toEqual([]);
+    printTally('sentinel.acknowledged', history.count().submitted, 'tasks');
   });
 });

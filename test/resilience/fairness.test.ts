@@ -5,8 +5,8 @@
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { tellFigure } from '../bench/figure.ts';
 import { type Stream, subscribe } from '../e2e/plain-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { percentile } from './process-cost.ts';
 import { SCALE } from './soak.ts';
@@ -63,8 +63,8 @@ function printTimes(beside: string, times: Times): void {
     for (const share of [0.5, 0.99]) {
       const ms = percentile(times[what], share);
       const name = `${what}_p${share * 100}_${beside}`;
-      tellFigure(name, ms, 'ms');
-      if (alone) tellFigure(`${name}_ratio`, ms / percentile(alone[what], share), 'x');
+      printFigure(name, ms, 'ms');
+      if (alone) printFigure(`${name}_ratio`, ms / percentile(alone[what], share), 'x');
     }
   }
 }
@@ -137,7 +137,7 @@ describe('another session', { timeout: 300_000 }, () => {
     printTimes('beside_replay', await sample());
     await vi.waitFor(() => expect(replays.length).toBe(REPLAYS_AT_ONCE));
     const ended = replays.map((replay) => replay.stop());
-    tellFigure(
+    printFigure(
       'replays-meanwhile',
       ended.reduce((sum, count) => sum + count, 0),
       'replays',

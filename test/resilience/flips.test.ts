@@ -16,9 +16,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openFileHere } from '../../server/engines/embedded/open.ts';
 import { findDamage } from '../../server/engines/embedded/sqlite/inspection.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
-import { tellTally } from '../bench/figure.ts';
 import { createChance, drawSeed } from '../engines/store-under-test.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { type Contents, readEverything, type Said } from './read-all.ts';
@@ -187,7 +187,7 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
       rmSync(join(file, '..'), { recursive: true });
     }
     for (const [name, count] of Object.entries(outcomes)) {
-      tellTally(`flips-in-database:${name.replaceAll(' ', '-')}`, count, 'flips');
+      printTally(`flips-in-database:${name.replaceAll(' ', '-')}`, count, 'flips');
     }
     expect(outcomes.named).toBeGreaterThan(0);
   });
@@ -217,8 +217,8 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
       named += 1;
       expect(now, where).toMatch(/the log .*gateway\.db-wal is damaged at byte \d+/);
     }
-    tellTally('flips-in-log:named', named, 'flips');
-    tellTally('flips-in-log:last-transaction-unmade', FLIPS - named, 'flips');
+    printTally('flips-in-log:named', named, 'flips');
+    printTally('flips-in-log:last-transaction-unmade', FLIPS - named, 'flips');
     expect(named).toBeGreaterThan(0);
   });
 });

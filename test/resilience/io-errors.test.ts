@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findTracingObstacle } from './cuts.ts';
-import { endure, type Outage } from './outage.ts';
+import { expectSurvival, type Outage } from './outage.ts';
 
 /** How often each error begins and ends; `OUTAGE_TIMES` asks for more. */
 const TIMES = Number(process.env.OUTAGE_TIMES ?? 1);
@@ -63,15 +63,15 @@ describe.skipIf(obstacle !== undefined)('an error of the disk', { timeout: 120_0
   const file = (): string => join(folder, 'gateway.db');
 
   test('on writes is an outage that is over when they succeed again', async () => {
-    await endure(file(), 'write-errors', failing('pwrite64', 'EIO'), /I\/O error|EIO/, TIMES);
+    await expectSurvival(file(), 'write-errors', failing('pwrite64', 'EIO'), /I\/O error|EIO/, TIMES);
   });
 
   test('on fsyncs is an outage: what was written and is not synced is not acknowledged', async () => {
-    await endure(file(), 'fsync-errors', failing('fsync,fdatasync', 'EIO'), /I\/O error|EIO/, TIMES);
+    await expectSurvival(file(), 'fsync-errors', failing('fsync,fdatasync', 'EIO'), /I\/O error|EIO/, TIMES);
   });
 
   test('that now and then fails a write is never a wrong answer', async () => {
-    await endure(
+    await expectSurvival(
       file(),
       'writes-that-fail-now-and-then',
       failing('pwrite64,fdatasync', 'EIO:when=7+23'),

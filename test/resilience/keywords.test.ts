@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tellFigure } from '../bench/figure.ts';
 import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { ask, pointersOf } from '../http/checked-call.ts';
 import { createFakeGateway } from '../http/fake-gateway.ts';
 import { ADMIN_SECRET, type Gate, openGate, SECRET } from '../http/http-harness.ts';
@@ -159,7 +159,7 @@ test('every keyword of every schema of a request is broken once, and answered wi
   expect(gateway.asked).toEqual([]);
   expect(new Set(done).size).toBe(done.length);
   expect(done.length).toBeGreaterThanOrEqual(100);
-  tellFigure('schema-keywords-broken', done.length, 'keywords');
+  printFigure('schema-keywords-broken', done.length, 'keywords');
 });
 
 /** Values of a schema, within all its bounds. */

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { tellTally } from '../bench/figure.ts';
 import { get, replay } from '../e2e/plain-calls.ts';
+import { printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
-import { createHistory } from './answer-history.ts';
+import { createAnswerHistory } from './answer-history.ts';
 import { createLoad, SESSION } from './load.ts';
 
 /** How often the process is killed; `KILL_CYCLES` asks for more. */
@@ -20,7 +20,7 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
   let gateway = await startGateway(env);
   const { baseUrl } = gateway;
   const again = { ...env, PORT: new URL(baseUrl).port };
-  const history = createHistory();
+  const history = createAnswerHistory();
   const load = await createLoad(baseUrl, history);
   try {
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
@@ -30,7 +30,7 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
       await gateway.kill();
       await load.pause();
       gateway = await startGateway(again);
-      expect(await history.check(baseUrl), `after kill ${cycle + 1}`).toEqual([]);
+      expect(await history.findBroken(baseUrl), `after kill ${cycle + 1}`).toEqual([]);
     }
     load.finish();
     await vi.waitFor(
@@ -43,13 +43,13 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
       { timeout: 60_000, interval: 250 },
     );
     await load.pause();
-    expect(await history.check(baseUrl)).toEqual([]);
+    expect(await history.findBroken(baseUrl)).toEqual([]);
     const told = (await replay(baseUrl, SESSION)).map(({ data }) => data.request_id);
     expect(new Set(told).size).toBe(told.length);
     expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
     const counts = history.count();
-    for (const [what, count] of Object.entries(counts)) tellTally(`kill:${what}`, count, 'answers');
-    tellTally('kill:kills', CYCLES, 'kills');
+    for (const [what, count] of Object.entries(counts)) printTally(`kill:${what}`, count, 'answers');
+    printTally('kill:kills', CYCLES, 'kills');
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
   } finally {
     await load.close();

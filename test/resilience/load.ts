@@ -1,107 +1,169 @@
 /**
- * People and agents who go on as if nothing had happened: submits, cancels, a push agent, a pull agent, a subscriber
- * that resumes by its last id. A call that fails is a call without an answer: nothing was promised.
+ * Clients and agents that go on as if nothing had happened: submits, cancels, a push agent, a pull agent, a subscriber
+ * that resumes by its last event id. A call that fails is a call without a response: nothing was promised.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { post, subscribe } from '../e2e/plain-calls.ts';
 import { SECRET } from '../harness/gateway-process.ts';
-import type { History } from './answer-history.ts';
+import type { AnswerHistory } from './answer-history.ts';
 import type { Calls } from './outage-checker.ts';
 
 export const SESSION = 'kill';
 
 export type Load = {
-  /** Calls on with the gateway that is up now, until `pause()`. */
+  /** Calls the gateway that is running now, until `pause()`. */
   go(): void;
-  /** Waits for the calls under way; the gateway may be gone already. */
+  /** Waits for the calls under way; the gateway may have ended already. */
   pause(): Promise<void>;
   /** Lets the agents go on with what is open, without new submissions. */
   finish(): void;
   close(): Promise<void>;
 };
 
-const WIRE: Calls = { post };
+type AgentName = 'pusher' | 'puller';
+/** The tasks each agent was given and has not reported yet. */
+type TasksInHand = Readonly<Record<AgentName, Set<string>>>;
+/** What all the parts of the load share. */
+type Shared = {
+  readonly url: string;
+  readonly history: AnswerHistory;
+  readonly calls: Calls;
+  readonly inHand: TasksInHand;
+};
 
-/** Starts the load's own servers; nothing is sent before `go()`. The calls may be watched by whoever makes them. */
-export async function createLoad(url: string, history: History, { post }: Calls = WIRE): Promise<Load> {
-  const held = new Map<string, Set<string>>([
-    ['pusher', new Set()],
-    ['puller', new Set()],
-  ]);
-  let running = false;
-  let submitting = false;
+const SUBMITTERS = 4;
+/** One task of so many is cancelled at once. */
+const CANCEL_EVERY = 5;
+
+/**
+ * Starts the server of the push agent; nothing is sent before `go()`. `calls` makes the calls, so that they can be
+ * checked.
+ */
+export async function createLoad(
+  url: string,
+  history: AnswerHistory,
+  calls: Calls = { post },
+): Promise<Load> {
+  const shared: Shared = { url, history, calls, inHand: { pusher: new Set(), puller: new Set() } };
+  const receiver = await startReceiver(shared);
+  const submitOne = createSubmitter(shared);
+  const listen = createSubscriber(shared);
+  let isRunning = false;
+  let isSubmitting = false;
   let loops: Promise<void>[] = [];
-  let lastEventId: string | undefined;
-  let number = 0;
-
-  const receiver = createServer(async (incoming, answer) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const { request_id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { request_id: string };
-    held.get('pusher')?.add(request_id);
-    history.handed(request_id, 'pusher');
-    answer.writeHead(202).end();
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  const { port } = receiver.address() as AddressInfo;
 
   async function repeat(work: () => Promise<unknown>): Promise<void> {
-    while (running) {
+    while (isRunning) {
       await work().catch(() => undefined);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  async function register(agent_id: string, endpoint: string): Promise<void> {
-    const request_ids = [...(held.get(agent_id) ?? [])];
-    const body = { auth: SECRET, agent_id, endpoint, agent_tags: ['e2e'], max_concurrent: 8, request_ids };
-    await post(url, '/api/agent/register', body);
+  function start(): void {
+    isRunning = true;
+    loops = [
+      register(shared, 'pusher', receiver.endpoint).catch(() => undefined),
+      register(shared, 'puller', 'pull')
+        .catch(() => undefined)
+        .then(() => repeat(() => claimOne(shared))),
+      ...Array.from({ length: SUBMITTERS }, () => repeat(async () => isSubmitting && (await submitOne()))),
+      repeat(() => reportOne(shared, 'pusher')),
+      repeat(() => reportOne(shared, 'puller')),
+      repeat(() => listen(() => isRunning)),
+    ];
   }
 
-  async function submitOne(): Promise<void> {
-    if (!submitting) return;
+  return {
+    go() {
+      isSubmitting = true;
+      start();
+    },
+    finish() {
+      isSubmitting = false;
+      start();
+    },
+    async pause() {
+      isRunning = false;
+      await Promise.all(loops);
+    },
+    close: receiver.close,
+  };
+}
+
+/** The server of the push agent: accepts every push. */
+async function startReceiver({ history, inHand }: Shared) {
+  const server = createServer(async (incoming, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const { request_id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { request_id: string };
+    inHand.pusher.add(request_id);
+    history.noteAssigned(request_id, 'pusher');
+    response.writeHead(202).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    endpoint: `http://127.0.0.1:${port}/tasks`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+async function register({ url, calls, inHand }: Shared, agent_id: AgentName, endpoint: string) {
+  const request_ids = [...inHand[agent_id]];
+  const body = { auth: SECRET, agent_id, endpoint, agent_tags: ['e2e'], max_concurrent: 8, request_ids };
+  await calls.post(url, '/api/agent/register', body);
+}
+
+/** A function that submits one task at each call, and cancels some of them at once. */
+function createSubmitter({ url, history, calls }: Shared): () => Promise<void> {
+  let number = 0;
+  return async () => {
     const task = { task_type: 'translate', task_tags: ['e2e'], payload: { text: '你好' } };
-    const life = { cli_session_id: SESSION, queue_timeout: 60, timeout: 120 };
-    const submitted = await post(url, '/api/cli/tasks', { auth: SECRET, ...task, ...life });
+    const times = { cli_session_id: SESSION, queue_timeout: 60, timeout: 120 };
+    const submitted = await calls.post(url, '/api/cli/tasks', { auth: SECRET, ...task, ...times });
     if (submitted.status !== 200) return;
     const request_id = String(submitted.body.request_id);
-    history.submitted(request_id);
+    history.noteSubmitted(request_id);
     number += 1;
-    if (number % 5 !== 0) return;
-    const { status } = await post(url, `/api/cli/tasks/${request_id}/cancel?auth=${SECRET}`, undefined);
-    if (status === 200) history.cancelled(request_id);
-  }
+    if (number % CANCEL_EVERY !== 0) return;
+    const { status } = await calls.post(url, `/api/cli/tasks/${request_id}/cancel?auth=${SECRET}`, undefined);
+    if (status === 200) history.noteCancelled(request_id);
+  };
+}
 
-  /** Reports what the agent holds, and forgets it once there is an answer. */
-  async function reportOne(agent_id: string): Promise<void> {
-    const mine = held.get(agent_id);
-    const request_id = mine?.values().next().value;
-    if (request_id === undefined) return;
-    const output = `完成 ${request_id}`;
-    const report = { request_id, agent_id, status: 'success', result: { output } };
-    const { status, body } = await post(url, '/api/agent/result', report);
-    if (status < 500) mine?.delete(request_id);
-    if (body.accepted === true) history.reported(request_id, output);
-  }
+async function claimOne({ url, history, calls, inHand }: Shared): Promise<void> {
+  const claim = { auth: SECRET, agent_id: 'puller', wait: 0 };
+  const { status, body } = await calls.post(url, '/api/agent/claim', claim);
+  if (status !== 200) return;
+  inHand.puller.add(String(body.request_id));
+  history.noteAssigned(String(body.request_id), 'puller');
+}
 
-  async function claimOne(): Promise<void> {
-    const { status, body } = await post(url, '/api/agent/claim', {
-      auth: SECRET,
-      agent_id: 'puller',
-      wait: 0,
-    });
-    if (status !== 200) return;
-    held.get('puller')?.add(String(body.request_id));
-    history.handed(String(body.request_id), 'puller');
-  }
+/** Reports one task the agent has in hand, and forgets it once there is a response below 500. */
+async function reportOne({ url, history, calls, inHand }: Shared, agent_id: AgentName): Promise<void> {
+  const mine = inHand[agent_id];
+  const request_id = mine.values().next().value;
+  if (request_id === undefined) return;
+  const output = `完成 ${request_id}`;
+  const report = { request_id, agent_id, status: 'success', result: { output } };
+  const { status, body } = await calls.post(url, '/api/agent/result', report);
+  if (status < 500) mine.delete(request_id);
+  if (body.accepted === true) history.noteReported(request_id, output);
+}
 
-  async function listen(): Promise<void> {
+/** A function that reads the session's events from behind the last one read, until the stream ends or it must stop. */
+function createSubscriber({ url, history }: Shared): (isRunning: () => boolean) => Promise<void> {
+  let lastEventId: string | undefined;
+  return async (isRunning) => {
     const stream = await subscribe(url, SESSION, lastEventId);
     let seen = 0;
-    while (running) {
+    while (isRunning()) {
       for (const { id, data } of stream.events.slice(seen)) {
-        history.shown(id, data);
+        history.noteEvent(id, data);
         lastEventId = id;
         seen += 1;
       }
@@ -109,38 +171,5 @@ export async function createLoad(url: string, history: History, { post }: Calls 
       await new Promise((resolve) => setImmediate(resolve));
     }
     stream.leave();
-  }
-
-  function start(): void {
-    running = true;
-    loops = [
-      register('pusher', `http://127.0.0.1:${port}/tasks`).catch(() => undefined),
-      register('puller', 'pull')
-        .catch(() => undefined)
-        .then(() => repeat(claimOne)),
-      ...Array.from({ length: 4 }, () => repeat(submitOne)),
-      repeat(() => reportOne('pusher')),
-      repeat(() => reportOne('puller')),
-      repeat(listen),
-    ];
-  }
-
-  return {
-    go() {
-      submitting = true;
-      start();
-    },
-    finish() {
-      submitting = false;
-      start();
-    },
-    async pause() {
-      running = false;
-      await Promise.all(loops);
-    },
-    async close() {
-      receiver.closeAllConnections();
-      await new Promise((resolve) => receiver.close(resolve));
-    },
   };
 }

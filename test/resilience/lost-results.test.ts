@@ -1,13 +1,13 @@
 /**
- * Whether a client that runs tasks ever loses a result or gets one twice, while its connections are cut at every class
- * of byte boundary and the gateway is killed and started again. `RUN_TASKS` says how many tasks, `RUN_SEED` which cuts.
+ * A client that runs tasks loses no result and gets none twice, while its connections are cut at every class of byte
+ * boundary and the gateway is killed and started again. `RUN_TASKS` is the number of tasks, `RUN_SEED` chooses the cuts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
-import { createClient } from '../../sdk/index.ts';
+import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { startCuttingProxy } from './cutting-proxy.ts';
 
@@ -15,7 +15,7 @@ const TASKS = Number(process.env.RUN_TASKS ?? 250);
 const SEED = Number(process.env.RUN_SEED ?? Date.now() % 1_000_000);
 /** Runs at the same time. */
 const AT_ONCE = 50;
-/** Those who read the whole session beside the runs. */
+/** Subscribers that read the whole session beside the runs. */
 const SUBSCRIBERS = 4;
 /** The rest of the events, once nothing is cut any more, takes a few seconds. */
 const READ_MS_MAX = 60_000;
@@ -42,105 +42,139 @@ async function runAll(count: number, work: (n: number) => Promise<void>): Promis
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }
 
-/** Events that a reader was never told. */
-function countMissed(readers: readonly { readonly told: readonly string[] }[]): number {
-  return readers.reduce((sum, { told }) => sum + TASKS - new Set(told).size, 0);
+/** A reader of all events of the session. */
+type Subscriber = {
+  readonly request_ids: readonly string[];
+  /** Resolves when it has read an event of each task, or was closed. */
+  readonly reading: Promise<void>;
+  close(): void;
+};
+
+function startSubscriber(client: TaskGatewayClient): Subscriber {
+  const events = client.subscribeEvents('runs');
+  const request_ids: string[] = [];
+  const reading = (async () => {
+    for await (const { request_id } of events) if (request_ids.push(request_id) === TASKS) return;
+  })();
+  return { request_ids, reading, close: () => events.close() };
 }
 
-/** Events that a reader was told more than once. */
-function countTwice(readers: readonly { readonly told: readonly string[] }[]): number {
-  return readers.reduce((sum, { told }) => sum + told.length - new Set(told).size, 0);
+/** Waits until all have read everything; closes those that have not done so in time. */
+async function finishReading(subscribers: readonly Subscriber[]): Promise<void> {
+  const timeout = setTimeout(() => {
+    for (const { close } of subscribers) close();
+  }, READ_MS_MAX);
+  await Promise.all(subscribers.map(({ reading }) => reading));
+  clearTimeout(timeout);
 }
 
-test(`${TASKS} runs lose no result and get none twice (seed ${SEED})`, {
-  timeout: MINUTES_MAX * 60_000,
-}, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-results-'));
-  const settings = { STORE: `sqlite:${join(folder, 'gateway.db')}` };
+/** Events that a subscriber never received. */
+function countMissed(subscribers: readonly Subscriber[]): number {
+  return subscribers.reduce((sum, { request_ids }) => sum + TASKS - new Set(request_ids).size, 0);
+}
+
+/** Events that a subscriber received more than once. */
+function countRepeated(subscribers: readonly Subscriber[]): number {
+  return subscribers.reduce(
+    (sum, { request_ids }) => sum + request_ids.length - new Set(request_ids).size,
+    0,
+  );
+}
+
+/** A gateway that is killed and started again whenever another share of the tasks is done. */
+async function startKilledGateway(settings: Readonly<Record<string, string>>) {
   let gateway: GatewayProcess = await startGateway(settings);
-  const { port } = new URL(gateway.baseUrl);
-  const proxy = await startCuttingProxy(() => Number(port), createRandom(SEED));
+  const { baseUrl } = gateway;
+  const { port } = new URL(baseUrl);
+  let kills = 0;
+  let killing: Promise<void> = Promise.resolve();
+  return {
+    baseUrl,
+    port: Number(port),
+    kills: () => kills,
+    killInTime(done: number): void {
+      if (done < ((kills + 1) * TASKS) / (KILLS + 1) || kills >= KILLS) return;
+      kills += 1;
+      killing = killing.then(async () => {
+        await gateway.kill();
+        gateway = await startGateway({ ...settings, PORT: port });
+      });
+    },
+    /** Resolves when it runs again after the last kill. */
+    awaitStart: () => killing,
+    stop: () => gateway.stop(),
+  };
+}
+
+/** An agent that works on every task, and notes the number in each payload. */
+async function startWorker(baseUrl: string) {
   const worked = new Map<string, number>();
   const agent = createAgent({
-    ...{
-      baseUrl: gateway.baseUrl,
-      auth: SECRET,
-      agent_id: 'worker',
-      tags: ['run'],
-      maxConcurrent: 1_000,
-      listen: {},
-    },
+    ...{ baseUrl, auth: SECRET, agent_id: 'worker', tags: ['run'], maxConcurrent: 1_000, listen: {} },
     handler: ({ request_id, payload }) => {
       worked.set(request_id, Number(payload.n));
       return { output: `完成 ${payload.n}` };
     },
   });
   await agent.start();
-  const client = createClient({ baseUrl: proxy.url, auth: SECRET, maxRetries: 12, timeoutMs: 10_000 });
-  const subscribers = Array.from({ length: SUBSCRIBERS }, () => {
-    const events = client.subscribeEvents('runs');
-    const told: string[] = [];
-    const reading = (async () => {
-      for await (const { request_id } of events) if (told.push(request_id) === TASKS) return;
-    })();
-    return { events, told, reading };
-  });
+  return { worked, stop: () => agent.stop({ drainMs: 0, graceMs: 0 }) };
+}
+
+/** Runs all tasks; what each resolved with, by its number, and what any rejected with. */
+async function runTasks(client: TaskGatewayClient, onDone: (done: number) => void) {
   const results = new Map<number, string[]>();
   const errors: unknown[] = [];
   let done = 0;
-  let kills = 0;
-  let killing: Promise<void> = Promise.resolve();
+  await runAll(TASKS, async (n) => {
+    const submission = { task_type: '跑', task_tags: ['run'], payload: { n }, cli_session_id: 'runs' };
+    try {
+      const { result } = await client.runTask({ ...submission, timeout: 600, queue_timeout: 300 });
+      results.set(n, [...(results.get(n) ?? []), String(result.output)]);
+    } catch (error) {
+      errors.push(error);
+    }
+    done += 1;
+    onDone(done);
+  });
+  return { results, errors };
+}
 
-  /** Kills the gateway whenever another share of the tasks is done, and starts it again. */
-  function killInTime(): void {
-    if (done < ((kills + 1) * TASKS) / (KILLS + 1) || kills >= KILLS) return;
-    kills += 1;
-    killing = killing.then(async () => {
-      await gateway.kill();
-      gateway = await startGateway({ ...settings, PORT: port });
-    });
-  }
-
+test(`${TASKS} runs lose no result and get none twice (seed ${SEED})`, {
+  timeout: MINUTES_MAX * 60_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'task-gateway-results-'));
+  const gateway = await startKilledGateway({ STORE: `sqlite:${folder}/gateway.db` });
+  const proxy = await startCuttingProxy(() => gateway.port, createRandom(SEED));
+  const worker = await startWorker(gateway.baseUrl);
+  const client = createClient({ baseUrl: proxy.url, auth: SECRET, maxRetries: 12, timeoutMs: 10_000 });
+  const subscribers = Array.from({ length: SUBSCRIBERS }, () => startSubscriber(client));
   const startMs = performance.now();
   try {
-    await runAll(TASKS, async (n) => {
-      const submission = { task_type: '跑', task_tags: ['run'], payload: { n }, cli_session_id: 'runs' };
-      try {
-        const { result } = await client.runTask({ ...submission, timeout: 600, queue_timeout: 300 });
-        results.set(n, [...(results.get(n) ?? []), String(result.output)]);
-      } catch (error) {
-        errors.push(error);
-      }
-      done += 1;
-      killInTime();
-    });
+    const { results, errors } = await runTasks(client, gateway.killInTime);
     const seconds = (performance.now() - startMs) / 1_000;
-    await killing;
-    proxy.spare();
-    // A reader that misses an event would wait for it for ever.
-    const patience = setTimeout(() => {
-      for (const { events } of subscribers) events.close();
-    }, READ_MS_MAX);
-    await Promise.all(subscribers.map(({ reading }) => reading));
-    clearTimeout(patience);
+    await gateway.awaitStart();
+    proxy.stopCutting();
+    await finishReading(subscribers);
+    const [missed, repeated] = [countMissed(subscribers), countRepeated(subscribers)];
     const cuts = [...proxy.cuts.values()].reduce((sum, one) => sum + one, 0);
     console.info(
       `${TASKS} runs in ${seconds.toFixed(1)} s, ${cuts} cuts at ${proxy.cuts.size} classes of boundary, ` +
-        `${kills} kills (seed ${SEED}): ${TASKS - results.size + countMissed(subscribers)} lost, ${countTwice(subscribers)} twice`,
+        `${gateway.kills()} kills (seed ${SEED}): ${TASKS - results.size + missed} lost, ${repeated} twice`,
     );
     console.info(Object.fromEntries(proxy.cuts));
     expect(errors).toEqual([]);
     expect(results.size).toBe(TASKS);
     for (const [n, outputs] of results) expect(outputs).toEqual([`完成 ${n}`]);
-    expect(countMissed(subscribers)).toBe(0);
-    expect(countTwice(subscribers)).toBe(0);
+    expect(missed).toBe(0);
+    expect(repeated).toBe(0);
     // No submission became two tasks.
-    expect([...worked.values()].sort((a, b) => a - b)).toEqual(Array.from({ length: TASKS }, (_, n) => n));
+    const numbers = [...worker.worked.values()].sort((a, b) => a - b);
+    expect(numbers).toEqual(Array.from({ length: TASKS }, (_, n) => n));
     expect([...proxy.cuts].filter(([, count]) => count === 0)).toEqual([]);
-    expect(kills).toBe(KILLS);
+    expect(gateway.kills()).toBe(KILLS);
   } finally {
-    for (const { events } of subscribers) events.close();
-    await agent.stop({ drainMs: 0, graceMs: 0 });
+    for (const { close } of subscribers) close();
+    await worker.stop();
     await proxy.close();
     await gateway.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -1,30 +1,31 @@
 /**
- * An outage of the disk under the real gateway, from beginning to end: under load every call is answered in time with
- * the truth or a 503, `/readyz` says why, and once the disk is well again so is the gateway, without a restart. Then
- * it is killed and started again: whatever was acknowledged, before, in and after the outage, is there.
+ * An outage of the disk under the real gateway, from beginning to end: under load every call returns in time with the
+ * truth or a 503, `/readyz` gives the reason, and once the disk works again so does the gateway, without a restart.
+ * Then it is killed and started again: what was acknowledged before, during and after the outage is there.
  */
 import { expect, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { createHistory } from './answer-history.ts';
+import { MACHINE_SLACK_MS } from '../harness/slack.ts';
+import { createAnswerHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
-import { createWitness, type Witness } from './outage-checker.ts';
+import { createOutageChecker, type OutageChecker } from './outage-checker.ts';
 
-/** How to make the disk of a running gateway fail, and how to mend it. */
+/** How to make the disk of a running gateway fail, and how to repair it. */
 export type Outage = {
   begin(gateway: GatewayProcess): Promise<void> | void;
   end(gateway: GatewayProcess): Promise<void> | void;
 };
 
-/** Back to normal within 2 s; the file is opened anew at least once a second. The rest is slack for the machine. */
-const BACK_WITHIN_MS = 2_000 + 3_000;
-/** Calls before the outage, and how many must have been refused in it. */
+/** Back to normal within 2 s; the file is opened again at least once a second. */
+const BACK_WITHIN_MS = 2_000 + MACHINE_SLACK_MS;
+/** Responses before the outage, and 503s during it. */
 const BEFORE = 100;
 const REFUSED = 100;
-const REPORT_FAILING_MS = 40_000;
+const WAIT_MS = 40_000;
 
-/** Lives through it `times` times; the reason that `/readyz` gives must match. */
-export async function endure(
+/** Goes through the outage `times` times; the reason that `/readyz` gives must match. */
+export async function expectSurvival(
   file: string,
   name: string,
   outage: Outage,
@@ -33,52 +34,52 @@ export async function endure(
 ): Promise<void> {
   let gateway = await startGateway({ STORE: `sqlite:${file}` });
   const { baseUrl } = gateway;
-  const history = createHistory();
-  const witness = createWitness();
-  const load = await createLoad(baseUrl, history, witness);
+  const history = createAnswerHistory();
+  const checker = createOutageChecker();
+  const load = await createLoad(baseUrl, history, checker);
   const figures: number[] = [];
   try {
     load.go();
     for (let time = 0; time < times; time += 1) {
-      await untilCalls(witness, (count) => count.answered >= BEFORE);
+      await awaitCalls(checker, (count) => count.answered >= BEFORE);
       await outage.begin(gateway);
-      await suffer(baseUrl, witness, reason);
-      expect(await history.check(baseUrl, { unavailable: true })).toEqual([]);
+      await awaitRefusals(baseUrl, checker, reason);
+      expect(await history.findBroken(baseUrl, { unavailable: true })).toEqual([]);
       await outage.end(gateway);
-      figures.push(await untilBack(baseUrl));
-      witness.reset();
-      await untilCalls(witness, (count) => count.answered >= BEFORE);
+      figures.push(await awaitReady(baseUrl));
+      checker.reset();
+      await awaitCalls(checker, (count) => count.answered >= BEFORE);
     }
     await load.pause();
-    expect(witness.broken).toEqual([]);
-    expect(await history.check(baseUrl)).toEqual([]);
+    expect(checker.broken).toEqual([]);
+    expect(await history.findBroken(baseUrl)).toEqual([]);
     await gateway.kill();
     gateway = await startGateway({ STORE: `sqlite:${file}`, PORT: new URL(baseUrl).port });
-    expect(await history.check(baseUrl)).toEqual([]);
+    expect(await history.findBroken(baseUrl)).toEqual([]);
     const counts = history.count();
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
-    tellFigure(`${name}:back-after`, Math.round(Math.max(...figures)), 'ms');
-    tellTally(`${name}:acknowledged`, counts.submitted, 'tasks');
+    printFigure(`${name}:back-after`, Math.round(Math.max(...figures)), 'ms');
+    printTally(`${name}:acknowledged`, counts.submitted, 'tasks');
   } finally {
     await load.close();
     await gateway.stop();
   }
 }
 
-async function untilCalls(
-  { count }: Witness,
-  enough: (count: ReturnType<Witness['count']>) => boolean,
+async function awaitCalls(
+  { count }: OutageChecker,
+  enough: (count: ReturnType<OutageChecker['count']>) => boolean,
 ): Promise<void> {
   await vi.waitFor(() => expect(enough(count()), JSON.stringify(count())).toBe(true), {
-    timeout: REPORT_FAILING_MS,
+    timeout: WAIT_MS,
     interval: 20,
   });
 }
 
-/** Stays in the outage until enough was refused and `/readyz` has said why. */
-async function suffer(url: string, witness: Witness, reason: RegExp): Promise<void> {
-  witness.reset();
-  await untilCalls(witness, (count) => count.unavailable >= REFUSED);
+/** Stays in the outage until there were enough 503s and `/readyz` has given the reason. */
+async function awaitRefusals(url: string, checker: OutageChecker, reason: RegExp): Promise<void> {
+  checker.reset();
+  await awaitCalls(checker, (count) => count.unavailable >= REFUSED);
   await vi.waitFor(
     async () => {
       const answer = await fetch(`${url}/readyz`);
@@ -86,16 +87,16 @@ async function suffer(url: string, witness: Witness, reason: RegExp): Promise<vo
       expect(answer.headers.get('Retry-After')).toMatch(/^\d+$/);
       expect(((await answer.json()) as { reason: string }).reason).toMatch(reason);
     },
-    { timeout: REPORT_FAILING_MS, interval: 20 },
+    { timeout: WAIT_MS, interval: 20 },
   );
   expect((await fetch(`${url}/livez`)).status).toBe(200);
 }
 
 /** Milliseconds until it is ready again. */
-async function untilBack(url: string): Promise<number> {
+async function awaitReady(url: string): Promise<number> {
   const startMs = performance.now();
   await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), {
-    timeout: REPORT_FAILING_MS,
+    timeout: WAIT_MS,
     interval: 20,
   });
   const tookMs = performance.now() - startMs;

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { tellTally } from '../bench/figure.ts';
+import { printTally } from '../harness/figures.ts';
 import {
   findLostByEngine,
   findLostByGateway,
@@ -54,8 +54,8 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
     );
     expect(byGateway.lost).toEqual([]);
     expect(byGateway.tried).toBeGreaterThan(0);
-    tellTally('power-cuts', byEngine.tried, 'cuts');
-    tellTally('power-cuts-opened-by-the-gateway', byGateway.tried, 'cuts');
+    printTally('power-cuts', byEngine.tried, 'cuts');
+    printTally('power-cuts-opened-by-the-gateway', byGateway.tried, 'cuts');
   });
 
   test('lose nothing that was answered after an fsync had failed: nothing rests on what it was for', async () => {
@@ -70,7 +70,7 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
     );
     expect(lost).toEqual([]);
     expect(promises).toBeGreaterThan(TASKS);
-    tellTally('power-cuts-after-failed-fsync', tried, 'cuts');
-    tellTally('failed-fsyncs', failed, 'fsyncs');
+    printTally('power-cuts-after-failed-fsync', tried, 'cuts');
+    printTally('failed-fsyncs', failed, 'fsyncs');
   });
 });

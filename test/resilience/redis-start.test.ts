@@ -135,7 +135,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     });
     expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).status).toBe(200);
     await redis.tell('CONFIG SET maxmemory 0');
-    await vi.waitFor(async () => expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200));
+    await expect.poll(async () => (await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
     await submit(gateway.baseUrl);
   });
 

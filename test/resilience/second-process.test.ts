@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 
-/** One that found the file held would wait up to ten seconds. */
-const AT_ONCE_MS = 6_000;
+/** A gateway that found the file locked would wait up to ten seconds; so much more than a start may be nothing else. */
+const LOCK_WAIT_MS = 6_000;
 
 let folder: string;
 let started: GatewayProcess[];
@@ -28,6 +28,13 @@ async function start(): Promise<GatewayProcess> {
   const gateway = await startGateway({ STORE: `sqlite:${fileOf()}` });
   started.push(gateway);
   return gateway;
+}
+
+/** Starts one and measures it: how long a start takes depends on what else the machine does. */
+async function measureStart(): Promise<{ readonly gateway: GatewayProcess; readonly tookMs: number }> {
+  const startMs = performance.now();
+  const gateway = await start();
+  return { gateway, tookMs: performance.now() - startMs };
 }
 
 /** Everything in the folder but the lock, by name and content. */
@@ -54,25 +61,24 @@ describe('a second gateway on the same file', { timeout: 60_000 }, () => {
   });
 
   test('starts at once when the first was killed, though it left its lock file, and takes over what it had', async () => {
-    const first = await start();
+    const { gateway: first, tookMs: aloneMs } = await measureStart();
     const request_id = await submit(first.baseUrl, { queue_timeout: 60 });
     await first.kill();
     expect(readdirSync(folder)).toContain('gateway.db.lock');
-    const startMs = performance.now();
-    const second = await start();
-    expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
+    const { gateway: second, tookMs } = await measureStart();
+    expect(tookMs).toBeLessThan(aloneMs + LOCK_WAIT_MS);
     expect((await get(second.baseUrl, `/api/cli/tasks/${request_id}`)).body.status).toBe('pending');
   });
 
   test('that waits for the first starts as soon as that one is killed', async () => {
-    const first = await start();
+    const { gateway: first, tookMs: aloneMs } = await measureStart();
     const second = start();
-    // The second is somewhere between being born and waiting for the lock: which, this test draws by lot.
+    // At random the second is anywhere between the start of its process and the wait for the lock.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2_000));
     await first.kill();
     const startMs = performance.now();
     await second;
-    expect(performance.now() - startMs).toBeLessThan(AT_ONCE_MS);
+    expect(performance.now() - startMs).toBeLessThan(aloneMs + LOCK_WAIT_MS);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Very many readers at once, and readers that join in the middle: each gets every event, in order, once. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { tellFigure } from '../bench/figure.ts';
 import { type Stream, subscribe } from '../e2e/plain-calls.ts';
+import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readRssKiB } from './process-cost.ts';
 import { SCALE } from './soak.ts';
@@ -43,7 +43,7 @@ test(`${STREAMS} streams at once each get every event of their session once, in 
   try {
     const beforeKiB = readRssKiB(gateway.pid);
     await crowd.open(Array.from({ length: STREAMS }, (_, place) => names[place % SESSIONS] ?? ''));
-    tellFigure(`stream_memory_of_${STREAMS}`, (readRssKiB(gateway.pid) - beforeKiB) / STREAMS, 'KiB');
+    printFigure(`stream_memory_of_${STREAMS}`, (readRssKiB(gateway.pid) - beforeKiB) / STREAMS, 'KiB');
     await Promise.all(names.map((cli_session_id) => caller.submitMany(EVENTS_EACH, { cli_session_id })));
     await crowd.awaitEvents(EVENTS_EACH);
     // Reading every session anew would cost more than the crowd.

@@ -3,16 +3,16 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { tellFigure, tellTally } from '../bench/figure.ts';
+import { printFigure, printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
-import { createHistory } from './answer-history.ts';
+import { MACHINE_SLACK_MS } from '../harness/slack.ts';
+import { createAnswerHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
-import { createWitness } from './outage-checker.ts';
+import { createOutageChecker } from './outage-checker.ts';
 
 /** How often it is stopped; `TERM_CYCLES` asks for more. */
 const CYCLES = Number(process.env.TERM_CYCLES ?? 3);
 const ENDS_WITHIN_MS = 5_000;
-const SLACK_MS = 1_000;
 /** Calls answered before each stop. */
 const ANSWERED = 80;
 
@@ -24,15 +24,15 @@ test(`${CYCLES} times SIGTERM under load drops nothing and takes no longer than 
   let gateway = await startGateway({ STORE: `sqlite:${file}` });
   const { baseUrl } = gateway;
   const again = { STORE: `sqlite:${file}`, PORT: new URL(baseUrl).port };
-  const history = createHistory();
-  const witness = createWitness();
-  const load = await createLoad(baseUrl, history, witness);
+  const history = createAnswerHistory();
+  const checker = createOutageChecker();
+  const load = await createLoad(baseUrl, history, checker);
   let longestMs = 0;
   try {
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-      witness.reset();
+      checker.reset();
       load.go();
-      await vi.waitFor(() => expect(witness.count().answered).toBeGreaterThan(ANSWERED), { timeout: 30_000 });
+      await vi.waitFor(() => expect(checker.count().answered).toBeGreaterThan(ANSWERED), { timeout: 30_000 });
       const startMs = performance.now();
       expect(await gateway.stop()).toBe(0);
       longestMs = Math.max(longestMs, performance.now() - startMs);
@@ -40,14 +40,14 @@ test(`${CYCLES} times SIGTERM under load drops nothing and takes no longer than 
       // In order: what was in the log has been moved into the database, and nobody holds either.
       expect(existsSync(`${file}-wal`), `after stop ${cycle + 1}`).toBe(false);
       gateway = await startGateway(again);
-      expect(await history.check(baseUrl), `after stop ${cycle + 1}`).toEqual([]);
+      expect(await history.findBroken(baseUrl), `after stop ${cycle + 1}`).toEqual([]);
     }
-    expect(witness.broken).toEqual([]);
-    expect(longestMs).toBeLessThan(ENDS_WITHIN_MS + SLACK_MS);
+    expect(checker.broken).toEqual([]);
+    expect(longestMs).toBeLessThan(ENDS_WITHIN_MS + MACHINE_SLACK_MS);
     const counts = history.count();
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
-    tellFigure('terminate:longest', Math.round(longestMs), 'ms');
-    tellTally('terminate:acknowledged', counts.submitted, 'tasks');
+    printFigure('terminate:longest', Math.round(longestMs), 'ms');
+    printTally('terminate:acknowledged', counts.submitted, 'tasks');
   } finally {
     await load.close();
     await gateway.stop();

@@ -1,4 +1,4 @@
-/** The kit's README is executed: every program in it is run as it stands and says what it should. */
+/** The SDK's README is executed: every program in it is run as it stands and prints what the README says. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const programs = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text 
 let folder: string;
 let gateway: GatewayProcess;
 let client: kit.TaskGatewayClient;
-/** Stands for the port 9000 of the README. */
+/** Replaces the port 9000 of the README. */
 let freePort: number;
 let child: ChildProcess | undefined;
 
@@ -48,44 +48,44 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the program that has these words in it, on the gateway of the test. */
+/** Starts the README's one program that contains these words, against the gateway of the test. */
 function start(words: string) {
   const [program, ...others] = programs.filter((one) => one.includes(words));
-  if (program === undefined || others.length > 0) throw new Error(`Not one program has "${words}" in it.`);
-  const here = program
+  if (program === undefined || others.length > 0)
+    throw new Error(`Not exactly one program contains "${words}".`);
+  const adapted = program
     .replaceAll('http://127.0.0.1:8080', gateway.baseUrl)
     .replaceAll('9000', String(freePort));
-  writeFileSync(join(folder, 'program.ts'), here);
+  writeFileSync(join(folder, 'program.ts'), adapted);
   const env = { TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: AUTH };
   const options = ['--conditions=task-gateway-source', 'program.ts'];
   const started = spawn(process.execPath, options, { cwd: folder, env });
   child = started;
-  const said = { out: '', error: '' };
+  const output = { out: '', error: '' };
   started.stdout.on('data', (text) => {
-    said.out += text;
+    output.out += text;
   });
   started.stderr.on('data', (text) => {
-    said.error += text;
+    output.error += text;
   });
-  return { said, started, closed: once(started, 'close') };
+  return { output, started, closed: once(started, 'close') };
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it exits. */
 async function run(words: string) {
-  const { said, closed } = start(words);
+  const { output, closed } = start(words);
   const [code] = await closed;
-  return { ...said, code };
+  return { ...output, code };
 }
 
-/** Someone who does the reports of the README; `failing` does not manage. */
+/** Runs `work` beside an agent for the README's reports; with `failing` its handler throws. */
 async function withReporter(failing: boolean, work: () => Promise<void>): Promise<void> {
   const handler = () => {
     if (failing) throw new Error('no data for this week');
     return 'all is well';
   };
-  const reach = { baseUrl: gateway.baseUrl, auth: AUTH };
   const reporter = createAgent({
-    ...reach,
+    ...{ baseUrl: gateway.baseUrl, auth: AUTH },
     agentId: 'reporter',
     tags: ['weekly'],
     maxConcurrent: 5,
@@ -102,14 +102,13 @@ async function withReporter(failing: boolean, work: () => Promise<void>): Promis
 const submission = { task_type: 't', payload: { text: '你好' }, queue_timeout: 10 };
 
 describe('each program of the README runs', () => {
-  test('the ten lines', async () => {
+  test('the ten lines print their greeting', async () => {
     expect(await run('greeter-1')).toEqual({ code: 0, error: '', out: 'Hello, 世界\n' });
   });
 
-  test('a task that is run to its end, well or not', async () => {
+  test('runTask prints progress and the result, or the error of a failed task', async () => {
     await withReporter(false, async () => {
-      const told = await run('onProgress');
-      expect(told).toMatchObject({
+      expect(await run('onProgress')).toMatchObject({
         code: 0,
         error: '',
         out: expect.stringMatching(/^pending 0\n(.*\n)*all is well\n$/),
@@ -123,7 +122,7 @@ describe('each program of the README runs', () => {
     });
   });
 
-  test('a stream', async () => {
+  test('the stream prints the event', async () => {
     await withReporter(false, async () => {
       expect(await run("subscribeEvents('my-session')")).toEqual({
         code: 0,
@@ -133,7 +132,7 @@ describe('each program of the README runs', () => {
     });
   });
 
-  test('the timeouts', async () => {
+  test('the program with three timeouts prints the result', async () => {
     await withReporter(false, async () => {
       expect(await run('TaskTimeoutError, TimeoutError')).toEqual({
         code: 0,
@@ -143,30 +142,30 @@ describe('each program of the README runs', () => {
     });
   });
 
-  test('the agent that is a process', async () => {
-    const { said, started, closed } = start('translator-1');
-    await until(() => said.out.includes('registered'), 'it registers');
+  test('the agent that is a process works until SIGTERM', async () => {
+    const { output, started, closed } = start('translator-1');
+    await until(() => output.out.includes('registered'), 'it registers');
     const { result } = await client.runTask({ ...submission, task_tags: ['zh'] });
     expect(result).toEqual({ reply: 'On it.', output: 'translated: 你好', pages: 1 });
     started.kill('SIGTERM');
     expect((await closed)[0]).toBe(0);
-    expect(said).toMatchObject({ error: '', out: expect.stringContaining('reported') });
+    expect(output).toMatchObject({ error: '', out: expect.stringContaining('reported') });
   });
 
-  test('the agent on a server of its own', async () => {
-    const run = client.runTask({ ...submission, task_tags: ['count'] });
-    const { started, closed, said } = start('counter-1');
-    expect((await run).result).toEqual({ output: '2 characters' });
+  test('the agent behind a server of its own works until SIGTERM', async () => {
+    const running = client.runTask({ ...submission, task_tags: ['count'] });
+    const { started, closed, output } = start('counter-1');
+    expect((await running).result).toEqual({ output: '2 characters' });
     started.kill('SIGTERM');
     expect((await closed)[0]).toBe(0);
-    expect(said.error).toBe('');
+    expect(output.error).toBe('');
   });
 
-  test('the tests', async () => {
+  test('the tests pass', async () => {
     expect(await run('createFakeGateway')).toEqual({ code: 0, error: '', out: '' });
   });
 
-  test('and there are no others', () => {
+  test('no program of the README is left out', () => {
     expect(programs).toHaveLength(7);
   });
 });

@@ -1,0 +1,211 @@
+/**
+ * What `npm test` leaves to `npm run test:ci`, with the reason and the seconds it took on two cores that had other work
+ * too. A test file that is not listed here is run by `npm test` alone. A file with `fewer` is run by both: by
+ * `npm test` with these smaller counts, by `npm run test:ci` with the full ones.
+ */
+export type CiSuite = {
+  readonly file: string;
+  readonly seconds: number;
+  /** Why it takes longer than a person waits before each push. */
+  readonly reason: string;
+  /** Where `npm test` tries a small part of the same property; empty where there is no cheap part. */
+  readonly partIn: readonly string[];
+  /** The counts of `npm test`, as the suite reads them from its environment. */
+  readonly fewer?: Readonly<Record<string, string>>;
+};
+
+const E2E = 'test/e2e/e2e-stories.test.ts';
+const EMBEDDED = 'test/engines/embedded.test.ts';
+const REDIS = 'test/engines/redis.test.ts';
+const RACES = 'test/properties/races.test.ts';
+
+/** Crashes, power cuts and disks that fail. */
+const CRASHES: readonly CiSuite[] = [
+  {
+    file: 'test/resilience/power-cut.test.ts',
+    seconds: 201,
+    reason: '2,000 power cuts of recorded file operations',
+    partIn: [EMBEDDED, 'test/engines/embedded-file.test.ts'],
+  },
+  { file: 'test/resilience/kill.test.ts', seconds: 100, reason: '25 kills under load', partIn: [E2E] },
+  {
+    file: 'test/resilience/io-errors.test.ts',
+    seconds: 30,
+    reason: 'whole outages of the disk under the real process',
+    partIn: [EMBEDDED],
+  },
+  {
+    file: 'test/resilience/disk-full.test.ts',
+    seconds: 18,
+    reason: 'whole outages of the disk under the real process',
+    partIn: [EMBEDDED],
+  },
+  {
+    file: 'test/resilience/second-process.test.ts',
+    seconds: 28,
+    reason: 'processes that wait ten seconds for a lock',
+    partIn: ['test/engines/embedded-file.test.ts'],
+  },
+  { file: 'test/resilience/terminate.test.ts', seconds: 18, reason: 'stops under load', partIn: [E2E] },
+  {
+    file: 'test/resilience/lost-results.test.ts',
+    seconds: 22,
+    reason: '250 runs through cut connections and kills',
+    partIn: ['test/sdk/retries.test.ts', 'test/sdk/subscription.test.ts'],
+  },
+  {
+    file: 'test/cli/restart.test.ts',
+    seconds: 11,
+    reason: 'commands that wait for a gateway to come back',
+    partIn: ['test/cli/commands.test.ts'],
+  },
+];
+
+/** Redis and what stands between it and the gateway. */
+const REPLICAS: readonly CiSuite[] = [
+  {
+    file: 'test/resilience/redis-faults.test.ts',
+    seconds: 87,
+    reason: 'seven faults of the network of 5 s each, and kills of Redis',
+    partIn: [REDIS, 'test/engines/redis-answers.test.ts'],
+  },
+  {
+    file: 'test/resilience/redis-start.test.ts',
+    seconds: 56,
+    reason: 'a Redis of its own for each way in which a start can fail',
+    partIn: ['test/server/config-mistakes.test.ts'],
+  },
+  { file: 'test/resilience/failover.test.ts', seconds: 33, reason: 'two failovers by Sentinel', partIn: [] },
+  {
+    file: 'test/resilience/replicas.test.ts',
+    seconds: 29,
+    reason: 'three gateways on one Redis, and kills of one in three',
+    partIn: [RACES],
+  },
+];
+
+/** More than one caller, agent or reader may take. */
+const OVERLOAD: readonly CiSuite[] = [
+  {
+    file: 'test/resilience/slow-callers.test.ts',
+    seconds: 52,
+    reason: 'waits for timeouts of 30 s',
+    partIn: ['test/http/slow-readers.test.ts'],
+  },
+  {
+    file: 'test/resilience/socket-fuzz.test.ts',
+    seconds: 41,
+    reason: '100,000 hostile inputs',
+    partIn: ['test/resilience/socket-fuzz.test.ts'],
+    fewer: { FUZZ_RUNS: '5000' },
+  },
+  {
+    file: 'test/resilience/stream-load.test.ts',
+    seconds: 22,
+    reason: '2,000 streams at once',
+    partIn: ['test/http/sse.test.ts'],
+  },
+  {
+    file: 'test/resilience/fairness.test.ts',
+    seconds: 17,
+    reason: 'replays of 10,000 events beside another session',
+    partIn: ['test/http/fair-scheduling.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds.test.ts',
+    seconds: 17,
+    reason: 'a flood beyond each bound',
+    partIn: ['test/http/body.test.ts', 'test/http/surface.test.ts', 'test/http/transport.test.ts'],
+  },
+  {
+    file: 'test/resilience/push-load.test.ts',
+    seconds: 16,
+    reason: '5,000 pushes at once',
+    partIn: ['test/push/connections.test.ts'],
+  },
+  {
+    file: 'test/resilience/cycles.test.ts',
+    seconds: 8,
+    reason: 'thousands of connections that come and go',
+    partIn: ['test/http/drain.test.ts', 'test/http/sse.test.ts'],
+  },
+];
+
+/** Random plans and orders, and clocks. */
+const RANDOM: readonly CiSuite[] = [
+  {
+    file: RACES,
+    seconds: 127,
+    reason: '2,000 orders of each race',
+    partIn: [RACES],
+    fewer: { RACE_RUNS: '200' },
+  },
+  {
+    file: 'test/properties/model.test.ts',
+    seconds: 76,
+    reason: '2,000 plans on each engine',
+    partIn: ['test/properties/model.test.ts'],
+    fewer: { MODEL_RUNS: '200' },
+  },
+  {
+    file: 'test/properties/mutants.test.ts',
+    seconds: 18,
+    reason: 'up to 10,000 runs until a planted wrong design is found',
+    partIn: [],
+  },
+  {
+    file: 'test/properties/stopped.test.ts',
+    seconds: 31,
+    reason: 'a process that is stopped for 20 s',
+    partIn: ['test/server/clock.test.ts'],
+  },
+  {
+    file: 'test/properties/jumps.test.ts',
+    seconds: 18,
+    reason: 'gateways whose clock jumps, and restarts',
+    partIn: ['test/server/clock.test.ts', 'test/engines/embedded-clock.test.ts'],
+  },
+];
+
+/** What is packed, generated, compiled and shown in a browser. */
+const PACKAGES: readonly CiSuite[] = [
+  {
+    file: 'test/contract/generators.test.ts',
+    seconds: 35,
+    reason: 'three generators of clients, and their output compiled',
+    partIn: ['test/contract/published.test.ts'],
+  },
+  {
+    file: 'test/contract/breaking.test.ts',
+    seconds: 24,
+    reason: 'a comparison of documents for each of 30 planted changes',
+    partIn: ['test/contract/published.test.ts'],
+  },
+  {
+    file: 'test/package/package.test.ts',
+    seconds: 26,
+    reason: 'packs, installs and compiles what is published',
+    partIn: ['test/package/bundle.test.ts', 'test/sdk/platforms.test.ts'],
+  },
+  {
+    file: 'test/sdk/sdk-browser.test.ts',
+    seconds: 16,
+    reason: 'a browser, and a gateway that is killed',
+    partIn: ['test/sdk/subscription.test.ts'],
+  },
+  {
+    file: 'test/sdk/examples.test.ts',
+    seconds: 12,
+    reason: 'each example as a process, and one in a browser',
+    partIn: ['test/sdk/sdk-readme.test.ts'],
+  },
+  {
+    file: 'test/resilience/cross-origin.test.ts',
+    seconds: 5,
+    reason: 'a browser',
+    partIn: ['test/http/surface.test.ts'],
+  },
+  { file: 'test/e2e/demo.test.ts', seconds: 10, reason: 'the whole of npm run demo', partIn: [E2E] },
+];
+
+export const CI_SUITES: readonly CiSuite[] = [...CRASHES, ...REPLICAS, ...OVERLOAD, ...RANDOM, ...PACKAGES];

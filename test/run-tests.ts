@@ -1,0 +1,26 @@
+/**
+ * `npm test` and `npm run test:ci`: runs one of the two groups of tests with vitest, and passes on its options. Where
+ * files are named (`npm test -- FILE…`), exactly these are run, of whichever group, with their full counts.
+ */
+import { parseCLI, startVitest } from 'vitest/node';
+import { CI_SUITES } from './ci-suites.ts';
+
+const [group = 'quick', ...words] = process.argv.slice(2);
+const { filter, options } = parseCLI(['vitest', 'run', '--config', 'test/vitest.config.ts', ...words]);
+if (filter.length === 0) {
+  process.env.TEST_GROUP = group;
+  console.log(describeGroup());
+}
+const vitest = await startVitest('test', filter, options);
+await vitest.exit();
+
+/** What is left out, and which counts are smaller. */
+function describeGroup(): string {
+  if (group === 'ci') return 'The long suites, with their full counts; "npm test" runs all the others.';
+  const fewer = CI_SUITES.flatMap((suite) => Object.entries(suite.fewer ?? {}));
+  const counts = fewer.map(([name, count]) => `${name}=${process.env[name] ?? count}`);
+  return (
+    `Without the ${CI_SUITES.length - fewer.length} long suites of "npm run test:ci", which test/ci-suites.ts ` +
+    `lists, and with fewer runs of ${fewer.length} others: ${counts.join(', ')}.`
+  );
+}
