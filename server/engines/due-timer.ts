@@ -1,30 +1,32 @@
 /**
- * Hints whoever watches for what is due at the moment the earliest entry comes due, so that deadlines are kept to the
- * millisecond. It sleeps only while somebody watches; that a sleep may be long is the clock's business.
+ * Notifies the watchers of the topic `due` at the moment the earliest entry becomes due, so that deadlines
+ * are kept to the millisecond. It sleeps only while there is a watcher. The clock must be able to sleep for
+ * any length of time.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { Notifications } from './notifications.ts';
 
 export type DueTimer = {
-  /** Looks at the earliest entry anew: after every change of what is due and of who watches. */
+  /** Reads the earliest due time again: call it after every change of what is due and of who watches. */
   update(): void;
 };
 
-/** Creates it asleep. */
+/** Creates it stopped. */
 export function createDueTimer(deps: {
   readonly clock: Clock;
   readonly notifications: Notifications;
   nowMs(): number;
-  /** The earliest due time; undefined when nothing is due, ever. */
+  /** The earliest due time; undefined when nothing will be due. */
   earliestMs(): number | undefined;
 }): DueTimer {
-  let armed: { readonly atMs: number; readonly stop: AbortController } | null = null;
+  let armed: { readonly atMs: number; readonly cancellation: AbortController } | null = null;
 
   function update(): void {
     const atMs = deps.notifications.hasListener('due') ? deps.earliestMs() : undefined;
-    // One that rings too early looks again; to set it back each time something is due later would cost more.
+    // A timer that fires too early updates itself; that costs less than to set it again whenever an entry
+    // moves back.
     if (armed && atMs !== undefined && armed.atMs <= atMs) return;
-    armed?.stop.abort('set anew');
+    armed?.cancellation.abort();
     armed = null;
     if (atMs === undefined) return;
     const inMs = atMs - deps.nowMs();
@@ -33,10 +35,10 @@ export function createDueTimer(deps: {
   }
 
   function arm(atMs: number, inMs: number): void {
-    const stop = new AbortController();
-    armed = { atMs, stop };
-    void deps.clock.sleep(inMs, stop.signal).then(() => {
-      if (stop.signal.aborted) return;
+    const cancellation = new AbortController();
+    armed = { atMs, cancellation };
+    void deps.clock.sleep(inMs, cancellation.signal).then(() => {
+      if (cancellation.signal.aborted) return;
       armed = null;
       update();
     });

@@ -1,75 +1,79 @@
 /**
- * Who wants to hear of what: listeners by topic. A hint carries nothing and hints that arrive while nobody listens
- * for the moment count as one; a listener never misses that there was one. When very many listen they are woken in
- * slices, so that others get their turn in between.
+ * Notifications that something changed, by topic. A notification carries nothing; those that arrive while a
+ * listener is busy count as one, and a listener never misses that there was one. A large number of listeners
+ * is woken in slices, so that other work runs in between.
  */
 export type Listener = {
-  /** Resolves true at the next hint (at once when one has come), false when the listener was closed or aborted. */
+  /**
+   * Resolves true at the next notification, or at once when one is pending; false when the listener was
+   * closed.
+   */
   next(): Promise<boolean>;
+  /** Idempotent. */
   close(): void;
 };
 
 export type Notifications = {
-  /** Starts listening; ends with the signal. */
+  /** Starts listening; the signal closes the listener. */
   listen(topic: string, signal: AbortSignal): Listener;
   notify(topic: string): void;
-  /** After a deafness: everybody looks. */
+  /** Notifies every listener: after a time in which changes may have been missed. */
   notifyAll(): void;
   hasListener(topic: string): boolean;
-  /** Ends all listening, now and later. */
+  /** Closes all listeners, now and later. */
   close(): void;
 };
 
 type ListenerEntry = { wake(): void; close(): void };
 
-/** So many listeners are woken before anything else gets a turn. */
+/** How many listeners are woken before other work runs. */
 const LISTENERS_PER_TURN = 500;
 
 /** Creates it without listeners. */
 export function createNotifications(): Notifications {
   const topics = new Map<string, Set<ListenerEntry>>();
-  let closed = false;
+  let isClosed = false;
 
   function add(topic: string, listener: ListenerEntry): void {
     const listeners = topics.get(topic) ?? new Set();
     topics.set(topic, listeners.add(listener));
   }
 
-  function drop(topic: string, listener: ListenerEntry): void {
+  function remove(topic: string, listener: ListenerEntry): void {
     const listeners = topics.get(topic);
     listeners?.delete(listener);
     if (listeners?.size === 0) topics.delete(topic);
   }
 
   function listen(topic: string, signal: AbortSignal): Listener {
-    let hinted = false;
-    let over = closed || signal.aborted;
+    let isPending = false;
+    let isOver = isClosed || signal.aborted;
     let waiting: PromiseWithResolvers<boolean> | null = null;
     const listener: ListenerEntry = {
       wake() {
         if (waiting) waiting.resolve(true);
-        else hinted = true;
+        else isPending = true;
         waiting = null;
       },
       close() {
-        if (over) return;
-        over = true;
+        if (isOver) return;
+        isOver = true;
         waiting?.resolve(false);
         waiting = null;
-        drop(topic, listener);
+        remove(topic, listener);
         signal.removeEventListener('abort', listener.close);
       },
     };
-    if (!over) {
+    if (!isOver) {
       add(topic, listener);
       signal.addEventListener('abort', listener.close, { once: true });
     }
     return {
       close: listener.close,
       next() {
-        if (over) return Promise.resolve(false);
-        if (hinted) {
-          hinted = false;
+        if (isOver) return Promise.resolve(false);
+        if (isPending) {
+          isPending = false;
           return Promise.resolve(true);
         }
         waiting ??= Promise.withResolvers();
@@ -89,13 +93,13 @@ export function createNotifications(): Notifications {
     },
     hasListener: (topic) => topics.has(topic),
     close() {
-      closed = true;
+      isClosed = true;
       for (const listeners of [...topics.values()]) for (const listener of [...listeners]) listener.close();
     },
   };
 }
 
-/** To wake who has closed meanwhile does no harm. */
+/** To wake a listener that was closed meanwhile has no effect. */
 function wakeInTurns(listeners: Iterable<ListenerEntry>): void {
   const all = [...listeners];
   const wakeFrom = (from: number): void => {

@@ -1,28 +1,28 @@
 /**
- * Reads that many want at once are made once: all readers of a feed that an event wakes ask for the same rows. What was
- * read is shared within one turn of the event loop and never beyond the next news from the disk, so nobody who was told
- * of something new is shown what was there before.
+ * Makes a read that many callers want at the same time only once: all readers of a feed that one event wakes
+ * read the same rows. A result is shared within one turn of the event loop, and never after `forget()`, so no
+ * caller that knows of a change gets rows from before it.
  */
 export type SharedReads<T> = {
-  /** What is there under the key: read now, or by whoever asked in this turn. A failure is shared as well. */
+  /** The value under the key: read now, or by an earlier caller in this turn. A failure is shared as well. */
   read(key: string, read: () => Promise<T>): Promise<T>;
-  /** There is something new: whoever asks from now on reads anew. */
+  /** Something changed: later callers read again. */
   forget(): void;
 };
 
 /** Creates it empty. */
 export function createSharedReads<T>(): SharedReads<T> {
-  const turn = new Map<string, Promise<T>>();
+  const readsOfTurn = new Map<string, Promise<T>>();
 
   return {
     read(key, read) {
-      const known = turn.get(key);
-      if (known) return known;
-      if (turn.size === 0) setImmediate(() => turn.clear());
+      const shared = readsOfTurn.get(key);
+      if (shared) return shared;
+      if (readsOfTurn.size === 0) setImmediate(() => readsOfTurn.clear());
       const reading = read();
-      turn.set(key, reading);
+      readsOfTurn.set(key, reading);
       return reading;
     },
-    forget: () => turn.clear(),
+    forget: () => readsOfTurn.clear(),
   };
 }

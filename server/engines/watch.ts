@@ -1,9 +1,12 @@
-/** The port's `watch`, for every engine: a hint at once, then after every change, until the signal fires. */
+/**
+ * The port's `watch`, for every engine: yields at once, then after every notification, until the signal
+ * fires.
+ */
 import type { Ref } from '../ports/store.ts';
 import type { DueTimer } from './due-timer.ts';
 import type { Notifications } from './notifications.ts';
 
-/** Listens to a topic. Who listens for what is due keeps the alarm set while it does. */
+/** Watches a topic. The due timer runs while there is a watcher of the topic `due`. */
 export async function* watchTopic(
   { notifications, dueTimer }: { readonly notifications: Notifications; readonly dueTimer: DueTimer },
   topic: Ref | 'due',

@@ -1,10 +1,12 @@
-/** Agents: slots within their limits, who is free, how one stands, who changed. */
+/**
+ * Agents: slots within their limits, which agents are free, an agent's status, and changes since a cursor.
+ */
 import { describe, expect, test } from 'vitest';
 import type { CommitResult, SlotChange } from '../../server/ports/store.ts';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import {
   assign,
-  createChance,
+  createRandom,
   drawSeed,
   must,
   readState,
@@ -14,7 +16,7 @@ import {
   writeTask,
 } from './store-under-test.ts';
 
-export function describeAgentsAndSlots({ store, reopen, subject }: Given): void {
+export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContext): void {
   const grant = (agent_id: string, request_id: string): SlotChange => ({
     op: 'grant',
     agent_id,
@@ -22,7 +24,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
     registration: `registration of ${agent_id}`,
   });
   const change = (...slots: SlotChange[]): Promise<CommitResult> => store().commit({ writes: [], slots });
-  const held = async (agent_id: string): Promise<number | undefined> =>
+  const countSlots = async (agent_id: string): Promise<number | undefined> =>
     (await store().getAgentStatus(agent_id))?.slots;
   const noneFree = (...tags: string[]): Promise<CommitResult> =>
     store().commit({ writes: [], noneFree: tags });
@@ -33,32 +35,36 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       must(await change(grant('A', 't1')));
       must(await change(grant('A', 't2')));
       expect(await change(grant('A', 't3'))).toEqual({ ok: false, conflict: 'slot' });
-      expect(await held('A')).toBe(2);
+      expect(await countSlots('A')).toBe(2);
     });
 
-    test('is never granted above the limit, however many ask at once', async () => {
-      const chance = createChance(drawSeed());
+    test('is never granted above the limit, however many commits run at once', async () => {
+      const random = createRandom(drawSeed());
       await register(store(), 'A', { max_concurrent: 3 });
       const holders = new Set<string>();
       for (let round = 0; round < 20; round += 1) {
         const batches = Array.from({ length: 10 }, (_, index) => {
           const id = `t${round}-${index}`;
-          const leaver = [...holders][chance.next(holders.size || 1)];
+          const finished = [...holders][random.next(holders.size || 1)];
           const release: SlotChange[] =
-            leaver !== undefined && chance.next(3) === 0
-              ? [{ op: 'release', agent_id: 'A', request_id: leaver }]
+            finished !== undefined && random.next(3) === 0
+              ? [{ op: 'release', agent_id: 'A', request_id: finished }]
               : [];
-          return { id, leaver: release.length > 0 ? leaver : undefined, slots: [...release, grant('A', id)] };
+          return {
+            id,
+            finished: release.length > 0 ? finished : undefined,
+            slots: [...release, grant('A', id)],
+          };
         });
-        const outcomes = await Promise.all(batches.map(({ slots }) => change(...slots)));
-        for (const [index, { id, leaver }] of batches.entries()) {
-          if (!outcomes[index]?.ok) continue;
-          if (leaver !== undefined) holders.delete(leaver);
+        const results = await Promise.all(batches.map(({ slots }) => change(...slots)));
+        for (const [index, { id, finished }] of batches.entries()) {
+          if (!results[index]?.ok) continue;
+          if (finished !== undefined) holders.delete(finished);
           holders.add(id);
         }
-        const now = await held('A');
-        expect(now, `seed ${chance.seed}`).toBeLessThanOrEqual(3);
-        expect(now, `seed ${chance.seed}`).toBe(holders.size);
+        const slots = await countSlots('A');
+        expect(slots, `seed ${random.seed}`).toBeLessThanOrEqual(3);
+        expect(slots, `seed ${random.seed}`).toBe(holders.size);
       }
     });
 
@@ -69,17 +75,17 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       });
       must(await change(grant('A', 't1'), grant('A', 't2')));
       must(await change({ op: 'release', agent_id: 'A', request_id: 't1' }, grant('A', 't3')));
-      expect(await held('A')).toBe(2);
+      expect(await countSlots('A')).toBe(2);
     });
 
-    test('may be granted twice and released twice', async () => {
+    test('is granted and released idempotently', async () => {
       await register(store(), 'A');
       must(await change(grant('A', 't1')));
       must(await change(grant('A', 't1')));
-      expect(await held('A')).toBe(1);
+      expect(await countSlots('A')).toBe(1);
       must(await change({ op: 'release', agent_id: 'A', request_id: 't1' }));
       must(await change({ op: 'release', agent_id: 'A', request_id: 't1' }));
-      expect(await held('A')).toBe(0);
+      expect(await countSlots('A')).toBe(0);
     });
 
     test('moves from one agent to another in one commit', async () => {
@@ -87,7 +93,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       await register(store(), 'B');
       must(await change(grant('A', 't1')));
       must(await change({ op: 'release', agent_id: 'A', request_id: 't1' }, grant('B', 't1')));
-      expect([await held('A'), await held('B')]).toEqual([0, 1]);
+      expect([await countSlots('A'), await countSlots('B')]).toEqual([0, 1]);
     });
 
     test('is granted only under the registration that was matched', async () => {
@@ -97,8 +103,8 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       must(await change({ ...first, registration: 'second' }));
     });
 
-    test('is not granted by an agent without a record, nor by one that is not eligible', async () => {
-      expect(await change(grant('nobody', 't1'))).toEqual({ ok: false, conflict: 'slot' });
+    test('is not granted for an agent without a record, nor for a draining one', async () => {
+      expect(await change(grant('absent', 't1'))).toEqual({ ok: false, conflict: 'slot' });
       await register(store(), 'A', { draining: true });
       expect(await change(grant('A', 't1'))).toEqual({ ok: false, conflict: 'slot' });
     });
@@ -112,7 +118,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
         { request_id: 't1' },
       ]);
       await register(store(), 'A');
-      expect(await held('A')).toBe(1);
+      expect(await countSlots('A')).toBe(1);
       expect(await change(grant('A', 't2'))).toMatchObject({ conflict: 'slot' });
     });
 
@@ -121,11 +127,11 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       for (const id of ['t3', 't1', 't2']) {
         await submit(store(), id);
         must(await assign(store(), id, 'A'));
-        await subject().advance(5);
+        await underTest().advance(5);
       }
       await settle(store(), 't1');
       await reopen();
-      expect(await held('A')).toBe(2);
+      expect(await countSlots('A')).toBe(2);
       expect((await store().list('slots', { agent_id: 'A' }, { limit: 5 })).items).toEqual([
         { request_id: 't3' },
         { request_id: 't2' },
@@ -133,20 +139,22 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
     });
   });
 
-  describe('the guard that nobody is free', () => {
-    test('names an agent that shares a tag and may take one more', async () => {
+  describe('the precondition that no agent is free', () => {
+    test('names an agent that shares a tag and has a free slot', async () => {
       await register(store(), 'A', { agent_tags: ['x', 'a'] });
       expect(await noneFree('z', 'a')).toEqual({ ok: false, conflict: 'free_agent', agent_id: 'A' });
       must(await noneFree('z'));
       must(await noneFree());
     });
 
-    test('holds while all who share a tag are full, away or gone', async () => {
+    test('holds while every agent that shares a tag is full, offline or unregistered', async () => {
       await register(store(), 'full');
       must(await change(grant('full', 't1')));
-      await register(store(), 'away', { offlineMs: 1 });
-      await register(store(), 'gone');
-      must(await store().commit({ writes: [{ kind: 'agent', id: 'gone', expect: 'any', value: null }] }));
+      await register(store(), 'offline', { offlineMs: 1 });
+      await register(store(), 'unregistered');
+      must(
+        await store().commit({ writes: [{ kind: 'agent', id: 'unregistered', expect: 'any', value: null }] }),
+      );
       must(await noneFree('a'));
       must(await change({ op: 'release', agent_id: 'full', request_id: 't1' }));
       expect(await noneFree('a')).toMatchObject({ agent_id: 'full' });
@@ -161,7 +169,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       must(await noneFree('b'));
     });
 
-    test('is as strict after a restart', async () => {
+    test('is the same after a restart', async () => {
       await register(store(), 'full');
       await submit(store(), 't1');
       must(await assign(store(), 't1', 'full'));
@@ -171,24 +179,24 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       expect(await noneFree('b')).toMatchObject({ agent_id: 'free' });
     });
 
-    test('stands or falls with the commit: whoever ends for want of an agent raced no free one', async () => {
+    test('is checked within the commit, so that no task is abandoned while an agent is free', async () => {
       await register(store(), 'A');
       const first = await submit(store(), 't1');
-      const ended = { ...(await readState(store(), 't1')).value, status: 'failed' as const, settledMs: 1 };
-      const outcomes = await Promise.all([
-        store().commit(writeTask('t1', first, ended, { noneFree: ['a'] })),
+      const settled = { ...(await readState(store(), 't1')).value, status: 'failed' as const, settledMs: 1 };
+      const results = await Promise.all([
+        store().commit(writeTask('t1', first, settled, { noneFree: ['a'] })),
         change(grant('A', 'other')),
-        store().commit(writeTask('t1', first, ended, { noneFree: ['a'] })),
+        store().commit(writeTask('t1', first, settled, { noneFree: ['a'] })),
       ]);
-      expect(outcomes.map(({ ok }) => ok)).toEqual([false, true, true]);
+      expect(results.map(({ ok }) => ok)).toEqual([false, true, true]);
     });
   });
 
-  describe('an agent as it stands', () => {
+  describe('the status of an agent', () => {
     test('has its record, its slots, its last grant and its contact', async () => {
       const revision = await register(store(), 'A', { max_concurrent: 5 });
       expect(await store().getAgentStatus('A')).toMatchObject({ revision, slots: 0, lastGrantMs: 0 });
-      await subject().advance(10);
+      await underTest().advance(10);
       must(await change(grant('A', 't1')));
       const agentStatus = await store().getAgentStatus('A');
       expect(agentStatus).toMatchObject({ revision, slots: 1, lastGrantMs: store().nowMs() });
@@ -197,7 +205,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
     });
 
     test('is undefined without a record', async () => {
-      expect(await store().getAgentStatus('nobody')).toBeUndefined();
+      expect(await store().getAgentStatus('absent')).toBeUndefined();
     });
 
     test('keeps its revision while slots and contact change', async () => {
@@ -214,7 +222,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       return { reset, changed: changed.map(({ record }) => record.agent_id).sort(), removed, cursor };
     };
 
-    test('forget the last push when the agent registers: it says where the next one goes', async () => {
+    test('have no last push once the agent registers again', async () => {
       await register(store(), 'A');
       await store().touch('A', { by: 'push', taken: false, status: 500, error: 'no' });
       expect((await store().getAgentStatus('A'))?.contact.push).toEqual({
@@ -245,7 +253,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       expect(await ids(first.cursor)).toMatchObject({ changed: ['A', 'B', 'C'] });
     });
 
-    test('name those that went, until they come again', async () => {
+    test('name removed agents until they register again', async () => {
       await register(store(), 'A');
       const { cursor } = await ids(null);
       must(await store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] }));
@@ -254,7 +262,7 @@ export function describeAgentsAndSlots({ store, reopen, subject }: Given): void 
       expect(await ids(cursor)).toMatchObject({ changed: ['A'], removed: [] });
     });
 
-    test('start over for a cursor that is not known, as after a restart', async () => {
+    test('are complete for an unknown cursor, as after a restart', async () => {
       await register(store(), 'A');
       const { cursor } = await ids(null);
       expect(await ids('nonsense')).toMatchObject({ reset: true, changed: ['A'] });

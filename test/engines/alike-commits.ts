@@ -1,11 +1,20 @@
-/** Random commits for two engines at once: drawn in words, filled in by each with the revisions and leases it knows. */
+/**
+ * Random commits for two engines: drawn once, then completed for each engine with its own revisions and
+ * leases.
+ */
 import type { Batch, DueChange, Lease, Ref, Store, Write } from '../../server/ports/store.ts';
-import { buildAgent, buildInput, buildState, type createChance, type Subject } from './store-under-test.ts';
+import {
+  buildAgent,
+  buildInput,
+  buildState,
+  type createRandom,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
-export type Chance = ReturnType<typeof createChance>;
-/** An engine with what it alone knows: its revisions, its leases. */
+export type Random = ReturnType<typeof createRandom>;
+/** One engine, with the revisions (newest first) and the leases that it issued. */
 export type Side = {
-  readonly subject: Subject;
+  readonly underTest: StoreUnderTest;
   readonly store: Store;
   readonly revisions: Map<string, string[]>;
   readonly leases: Map<Ref, Lease>;
@@ -21,16 +30,19 @@ const REFS: readonly Ref[] = [
   ...AGENTS.map((id) => `agent:${id}` as const),
 ];
 
-/** One of several. */
-export const pick = <T>(chance: Chance, of: readonly [T, ...T[]] | readonly T[]): T => {
-  const found = of[chance.next(of.length)];
-  if (found === undefined) throw new Error('nothing to pick from');
-  return found;
+/** One of several values. */
+export const pick = <T>(random: Random, values: readonly [T, ...T[]] | readonly T[]): T => {
+  const picked = values[random.next(values.length)];
+  if (picked === undefined) throw new Error('there is no value to pick');
+  return picked;
 };
-const isDrawn = (chance: Chance, outOf: number): boolean => chance.next(outOf) === 0;
-const some = <T>(chance: Chance, of: readonly T[]): readonly T[] => of.filter(() => chance.next(2) === 0);
+/** True in one of `count` draws. */
+const drawOneIn = (random: Random, count: number): boolean => random.next(count) === 0;
+/** About half of the values. */
+const drawSome = <T>(random: Random, values: readonly T[]): readonly T[] =>
+  values.filter(() => random.next(2) === 0);
 
-/** What a commit expects, in words: each side fills in what it knows. */
+/** The revision that a write expects: none, any, or the last or the one before that this engine issued. */
 type Expected = 'absent' | 'any' | 'last' | 'older';
 type PlannedWrite = {
   readonly kind: Write['kind'];
@@ -38,57 +50,60 @@ type PlannedWrite = {
   readonly expected: Expected;
   readonly write: (expect: string, store: Store) => Write;
 };
-type Plan = {
+/** A commit for both engines: which tasks it settles, and the session of its event. */
+export type PlannedCommit = {
   readonly writes: readonly PlannedWrite[];
   readonly settles: readonly string[];
   readonly session: string | null;
-  batchFor(side: Side): Batch;
+  buildBatch(side: Side): Batch;
 };
 
-/** A commit of any shape. A task that has settled is written no more. */
-export function drawCommit(chance: Chance, settled: ReadonlySet<string>): Plan {
+/** Draws a commit of any shape. */
+export function drawCommit(random: Random, settled: ReadonlySet<string>): PlannedCommit {
   const writes: PlannedWrite[] = [];
-  let more: Partial<Batch> = {};
+  let parts: Partial<Batch> = {};
   const settles: string[] = [];
   let session: string | null = null;
-  if (isDrawn(chance, 2)) {
-    const id = pick(chance, TASKS);
-    const ends = isDrawn(chance, 3);
-    const tags = [pick(chance, TAGS)];
-    const of = pick(chance, SESSIONS);
-    const waits = !ends && isDrawn(chance, 3);
-    writes.push(drawTask(chance, { id, settled: settled.has(id), ends, tags, session: of, waits }));
-    if (ends) settles.push(id);
-    if (ends && of !== '') {
-      session = of;
-      more = { ...more, event: { session: of, request_id: id } };
+  if (drawOneIn(random, 2)) {
+    const id = pick(random, TASKS);
+    const isSettling = drawOneIn(random, 3);
+    const tags = [pick(random, TAGS)];
+    const taskSession = pick(random, SESSIONS);
+    const isWaiting = !isSettling && drawOneIn(random, 3);
+    writes.push(
+      drawTask(random, { id, settled: settled.has(id), isSettling, tags, session: taskSession, isWaiting }),
+    );
+    if (isSettling) settles.push(id);
+    if (isSettling && taskSession !== '') {
+      session = taskSession;
+      parts = { ...parts, event: { session, request_id: id } };
     }
-    if (ends && isDrawn(chance, 3))
-      more = { ...more, unreported: { agent_id: pick(chance, AGENTS), request_id: id } };
-    if (waits) more = { ...more, wait: { op: 'join', request_id: id, tags, sinceMs: chance.next(50) } };
-    else if (!ends && isDrawn(chance, 3))
-      more = { ...more, wait: { op: 'leave', request_id: id, tags, sinceMs: 1 } };
+    if (isSettling && drawOneIn(random, 3))
+      parts = { ...parts, unreported: { agent_id: pick(random, AGENTS), request_id: id } };
+    if (isWaiting) parts = { ...parts, wait: { op: 'join', request_id: id, tags, sinceMs: random.next(50) } };
+    else if (!isSettling && drawOneIn(random, 3))
+      parts = { ...parts, wait: { op: 'leave', request_id: id, tags, sinceMs: 1 } };
   }
-  if (isDrawn(chance, 3)) writes.push(drawAgent(chance));
-  if (isDrawn(chance, 8)) writes.push(drawKey(chance));
+  if (drawOneIn(random, 3)) writes.push(drawAgent(random));
+  if (drawOneIn(random, 8)) writes.push(drawKey(random));
   const slots = [...AGENTS, ...AGENTS]
-    .filter(() => isDrawn(chance, 6))
+    .filter(() => drawOneIn(random, 6))
     .map((agent_id) => ({
       agent_id,
-      request_id: pick(chance, TASKS),
-      op: isDrawn(chance, 3) ? ('release' as const) : ('grant' as const),
-      registration: `registration of ${agent_id}${isDrawn(chance, 8) ? ' once' : ''}`,
+      request_id: pick(random, TASKS),
+      op: drawOneIn(random, 3) ? ('release' as const) : ('grant' as const),
+      registration: `registration of ${agent_id}${drawOneIn(random, 8) ? ' once' : ''}`,
     }));
-  if (isDrawn(chance, 6)) more = { ...more, noneFree: some(chance, TAGS) };
-  if (isDrawn(chance, 3))
-    more = { ...more, atMost: { openTasks: 1 + chance.next(8), agents: chance.next(4) } };
-  const due = REFS.filter(() => isDrawn(chance, 6)).map((ref) => drawDue(chance, ref));
+  if (drawOneIn(random, 6)) parts = { ...parts, noneFree: drawSome(random, TAGS) };
+  if (drawOneIn(random, 3))
+    parts = { ...parts, atMost: { openTasks: 1 + random.next(8), agents: random.next(4) } };
+  const due = REFS.filter(() => drawOneIn(random, 6)).map((ref) => drawDue(random, ref));
   return {
     writes,
     settles,
     session,
-    batchFor: (side) => ({
-      ...more,
+    buildBatch: (side) => ({
+      ...parts,
       writes: writes.map(({ kind, id, expected, write }) =>
         write(expectOf(side, `${kind} ${id}`, expected), side.store),
       ),
@@ -99,75 +114,79 @@ export function drawCommit(chance: Chance, settled: ReadonlySet<string>): Plan {
 }
 
 function expectOf({ revisions }: Side, key: string, expected: Expected): string {
-  const known = revisions.get(key) ?? [];
-  if (expected === 'last') return known[0] ?? 'absent';
-  if (expected === 'older') return known[1] ?? 'never-given';
+  const issued = revisions.get(key) ?? [];
+  if (expected === 'last') return issued[0] ?? 'absent';
+  if (expected === 'older') return issued[1] ?? 'never-issued';
   return expected;
 }
 
-const drawExpected = (chance: Chance): Expected =>
-  isDrawn(chance, 6)
-    ? pick(chance, ['absent', 'older'] as const)
-    : pick(chance, ['any', 'last', 'last'] as const);
+const drawExpected = (random: Random): Expected =>
+  drawOneIn(random, 6)
+    ? pick(random, ['absent', 'older'] as const)
+    : pick(random, ['any', 'last', 'last'] as const);
 
 type TaskDraw = {
   id: string;
   settled: boolean;
-  ends: boolean;
+  isSettling: boolean;
   tags: readonly string[];
   session: string;
-  waits: boolean;
+  isWaiting: boolean;
 };
 
-/** A settled task is written no more: whoever tries expects what is not so. */
-function drawTask(chance: Chance, { id, settled, ends, tags, session, waits }: TaskDraw): PlannedWrite {
-  const facts = {
+/** A settled task is not written again: a write to it expects a wrong revision. */
+function drawTask(
+  random: Random,
+  { id, settled, isSettling, tags, session, isWaiting }: TaskDraw,
+): PlannedWrite {
+  const fields = {
     cli_session_id: session,
     task_tags: tags,
-    createdMs: 10 + chance.next(4),
-    assignees: some(chance, AGENTS),
-    progress: chance.next(100),
-    waiting: waits,
+    createdMs: 10 + random.next(4),
+    assignees: drawSome(random, AGENTS),
+    progress: random.next(100),
+    waiting: isWaiting,
   };
-  const isRemoved = !ends && !waits && isDrawn(chance, 6);
+  const isRemoved = !isSettling && !isWaiting && drawOneIn(random, 6);
   return {
     kind: 'task',
     id,
-    expected: settled ? pick(chance, ['absent', 'older'] as const) : drawExpected(chance),
+    expected: settled ? pick(random, ['absent', 'older'] as const) : drawExpected(random),
     write(expect, store) {
-      const end = ends ? { status: 'success' as const, result: {}, settledMs: store.nowMs() } : {};
-      const value = isRemoved ? null : buildState(store, { ...facts, ...end });
+      const end = isSettling ? { status: 'success' as const, result: {}, settledMs: store.nowMs() } : {};
+      const value = isRemoved ? null : buildState(store, { ...fields, ...end });
       return { kind: 'task', id, expect, value };
     },
   };
 }
 
-function drawAgent(chance: Chance): PlannedWrite {
-  const id = pick(chance, AGENTS);
-  const facts = {
-    agent_tags: some(chance, TAGS),
-    max_concurrent: chance.next(4),
-    draining: isDrawn(chance, 6),
+function drawAgent(random: Random): PlannedWrite {
+  const id = pick(random, AGENTS);
+  const fields = {
+    agent_tags: drawSome(random, TAGS),
+    max_concurrent: random.next(4),
+    draining: drawOneIn(random, 6),
   };
-  const value = isDrawn(chance, 5) ? null : buildAgent(id, facts);
+  const value = drawOneIn(random, 5) ? null : buildAgent(id, fields);
   return {
     kind: 'agent',
     id,
-    expected: drawExpected(chance),
+    expected: drawExpected(random),
     write: (expect) => ({ kind: 'agent', id, expect, value }),
   };
 }
 
-function drawKey(chance: Chance): PlannedWrite {
-  const id = pick(chance, KEYS);
-  const expected = drawExpected(chance);
-  if (isDrawn(chance, 2)) {
-    const value = isDrawn(chance, 4) ? null : buildInput(id);
+function drawKey(random: Random): PlannedWrite {
+  const id = pick(random, KEYS);
+  const expected = drawExpected(random);
+  if (drawOneIn(random, 2)) {
+    const value = drawOneIn(random, 4) ? null : buildInput(id);
     return { kind: 'input', id, expected, write: (expect) => ({ kind: 'input', id, expect, value }) };
   }
-  const value = { request_id: id, fingerprint: String(chance.next(9)), create_time: 1 };
-  const keepMs = 1 + chance.next(3_000);
-  // Its revision ends with its time, which a side does not hear of.
+  const value = { request_id: id, fingerprint: String(random.next(9)), create_time: 1 };
+  const keepMs = 1 + random.next(3_000);
+  // A key's revision is gone once the key expires, which the side does not know: so it does not expect the
+  // last one.
   return {
     kind: 'key',
     id,
@@ -176,9 +195,9 @@ function drawKey(chance: Chance): PlannedWrite {
   };
 }
 
-function drawDue(chance: Chance, ref: Ref): (side: Side) => DueChange | undefined {
-  const inMs = chance.next(3_000) - 500;
-  const draw = chance.next(6);
+function drawDue(random: Random, ref: Ref): (side: Side) => DueChange | undefined {
+  const inMs = random.next(3_000) - 500;
+  const draw = random.next(6);
   return ({ store, leases }) => {
     const lease = leases.get(ref);
     const atMs = store.nowMs() + inMs;

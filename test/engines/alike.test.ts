@@ -1,29 +1,30 @@
 /**
- * The two engines beside each other: the same random calls, commits of every shape among them, are answered alike, and
- * what is there afterwards is the same. What is the engine's own business (revisions, leases, which of several free
- * agents is named) is compared by whether it holds.
+ * Compares the two engines: the same random calls, commits of every shape among them, give equal results and
+ * leave equal data. What each engine chooses itself (revisions, leases, which of several free agents it
+ * names) is not compared directly: later calls use it, and their results must be equal.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentStatus, Store } from '../../server/ports/store.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import {
   AGENTS,
-  type Chance,
   drawCommit,
   KEYS,
+  type PlannedCommit,
   pick,
+  type Random,
   SESSIONS,
   type Side,
   TAGS,
   TASKS,
 } from './alike-commits.ts';
-import { createMemorySubject } from './embedded-under-test.ts';
+import { createMemoryStoreUnderTest } from './embedded-under-test.ts';
 import { createRedisSubject } from './redis-under-test.ts';
-import { createChance, drawSeed, idsOf, readFeed, type Subject } from './store-under-test.ts';
+import { createRandom, drawSeed, idsOf, readFeed, type StoreUnderTest } from './store-under-test.ts';
 
-demandRedis('the engines beside each other');
+demandRedis('the comparison of the engines');
 
-/** How many lives of so many steps; `ALIKE_RUNS` asks for more, `ALIKE_SEED` for one again. */
+/** How many runs of so many steps; `ALIKE_RUNS` asks for more runs, `ALIKE_SEED` repeats one. */
 const RUNS = Number(process.env.ALIKE_RUNS ?? 25);
 const STEPS = 60;
 
@@ -34,101 +35,117 @@ beforeAll(async () => {
 afterAll(() => redis.dispose());
 
 test.runIf(REDIS_COMMANDS.length > 0)(
-  `answer ${RUNS} lives of random calls alike`,
+  `the engines give equal results in ${RUNS} runs of random calls`,
   { timeout: 60_000 + RUNS * 5_000 },
   async () => {
     const first = Number(process.env.ALIKE_SEED ?? drawSeed());
-    let taken = 0;
-    let refused = 0;
+    let commits = 0;
+    let conflicts = 0;
     for (let run = 0; run < RUNS; run += 1) {
-      const told = await live(first + run);
-      taken += told.taken;
-      refused += told.refused;
+      const counts = await compareEngines(first + run);
+      commits += counts.commits;
+      conflicts += counts.conflicts;
     }
-    // Lives in which everything is refused, or nothing, say little.
-    expect(taken).toBeGreaterThan(RUNS * 5);
-    expect(refused).toBeGreaterThan(RUNS * 5);
+    // Runs in which every commit conflicts, or none does, compare little.
+    expect(commits).toBeGreaterThan(RUNS * 5);
+    expect(conflicts).toBeGreaterThan(RUNS * 5);
   },
 );
 
-async function live(seed: number): Promise<{ readonly taken: number; readonly refused: number }> {
-  const chance = createChance(seed);
+type Counts = { commits: number; conflicts: number };
+
+async function compareEngines(seed: number): Promise<Counts> {
+  const random = createRandom(seed);
   const sides = [
-    await createSide(await createMemorySubject()),
+    await createSide(await createMemoryStoreUnderTest()),
     await createSide(await createRedisSubject(redis, 'memory')),
   ];
   const settled = new Set<string>();
   const events = new Map<string, number>();
-  let taken = 0;
-  let refused = 0;
+  const counts: Counts = { commits: 0, conflicts: 0 };
   try {
     for (let step = 0; step < STEPS; step += 1) {
       const where = `seed ${seed}, step ${step}`;
-      const draw = chance.next(10);
+      const draw = random.next(10);
       if (draw < 6) {
-        const plan = drawCommit(chance, settled);
-        const outcomes = await both(sides, async (side) => {
-          const outcome = await side.store.commit(plan.batchFor(side));
-          if (outcome.ok) noteRevision(side, plan.writes, outcome.revision);
-          return outcome.ok ? 'ok' : outcome.conflict;
-        });
-        expect(outcomes[1], `${where}: ${JSON.stringify(plan.writes)}`).toEqual(outcomes[0]);
-        if (outcomes[0] !== 'ok') refused += 1;
+        const planned = drawCommit(random, settled);
+        const isCommitted = await commitOnBoth(sides, planned, where);
+        if (!isCommitted) counts.conflicts += 1;
         else {
-          taken += 1;
-          for (const id of plan.settles) settled.add(id);
-          if (plan.session !== null) events.set(plan.session, (events.get(plan.session) ?? 0) + 1);
+          counts.commits += 1;
+          for (const id of planned.settles) settled.add(id);
+          if (planned.session !== null) events.set(planned.session, (events.get(planned.session) ?? 0) + 1);
         }
-      } else await callBoth(sides, chance, draw, where);
-      expect(await describe(sides[1]), where).toEqual(await describe(sides[0]));
+      } else await callBoth(sides, random, draw, where);
+      expect(await readEverything(sides[1]), where).toEqual(await readEverything(sides[0]));
     }
-    for (const [session, count] of events) {
-      const [left, right] = await both(sides, async ({ store }) =>
-        idsOf(await readFeed(store, session, null, count)),
-      );
-      expect(right, `seed ${seed}`).toEqual(left);
-    }
-    await both(sides, async ({ subject, store }) => {
-      await subject.advance(50_000);
+    await compareFeeds(sides, events, `seed ${seed}`);
+    await onBoth(sides, async ({ underTest, store }) => {
+      await underTest.advance(50_000);
       while ((await store.trim({ keepTasksMs: 10_000, sessionEventsMax: 2 }, 7)) > 0);
     });
-    expect(await describe(sides[1]), `seed ${seed}, trimmed`).toEqual(await describe(sides[0]));
-    return { taken, refused };
+    expect(await readEverything(sides[1]), `seed ${seed}, trimmed`).toEqual(await readEverything(sides[0]));
+    return counts;
   } finally {
-    for (const { subject } of sides) await subject.dispose();
+    for (const { underTest } of sides) await underTest.dispose();
   }
 }
 
-async function createSide(subject: Subject): Promise<Side> {
-  return { subject, store: await subject.open(), revisions: new Map(), leases: new Map() };
+/** Whether both engines committed; fails when their results differ. */
+async function commitOnBoth(sides: readonly Side[], planned: PlannedCommit, where: string): Promise<boolean> {
+  const [left, right] = await onBoth(sides, async (side) => {
+    const result = await side.store.commit(planned.buildBatch(side));
+    if (result.ok) noteRevision(side, planned.writes, result.revision);
+    return result.ok ? 'ok' : result.conflict;
+  });
+  expect(right, `${where}: ${JSON.stringify(planned.writes)}`).toEqual(left);
+  return left === 'ok';
 }
 
-async function both<T>(sides: readonly Side[], work: (side: Side) => Promise<T>): Promise<readonly T[]> {
-  const answers: T[] = [];
-  for (const side of sides) answers.push(await work(side));
-  return answers;
+async function compareFeeds(
+  sides: readonly Side[],
+  events: ReadonlyMap<string, number>,
+  where: string,
+): Promise<void> {
+  for (const [session, count] of events) {
+    const [left, right] = await onBoth(sides, async ({ store }) =>
+      idsOf(await readFeed(store, session, null, count)),
+    );
+    expect(right, where).toEqual(left);
+  }
+}
+
+async function createSide(underTest: StoreUnderTest): Promise<Side> {
+  return { underTest, store: await underTest.open(), revisions: new Map(), leases: new Map() };
+}
+
+/** The results of the same work on both engines, one after the other. */
+async function onBoth<T>(sides: readonly Side[], work: (side: Side) => Promise<T>): Promise<readonly T[]> {
+  const results: T[] = [];
+  for (const side of sides) results.push(await work(side));
+  return results;
 }
 
 function noteRevision(side: Side, writes: readonly { kind: string; id: string }[], revision: string): void {
   for (const { kind, id } of writes) {
-    const known = side.revisions.get(`${kind} ${id}`) ?? [];
-    side.revisions.set(`${kind} ${id}`, [revision, ...known]);
+    const earlier = side.revisions.get(`${kind} ${id}`) ?? [];
+    side.revisions.set(`${kind} ${id}`, [revision, ...earlier]);
   }
 }
 
-async function callBoth(sides: readonly Side[], chance: Chance, draw: number, where: string): Promise<void> {
-  const ms = pick(chance, [1, 10, 400, 1_500, 6_000]);
-  const agent_id = pick(chance, AGENTS);
-  const touch = pick(chance, [
+async function callBoth(sides: readonly Side[], random: Random, draw: number, where: string): Promise<void> {
+  const ms = pick(random, [1, 10, 400, 1_500, 6_000]);
+  const agent_id = pick(random, AGENTS);
+  const touch = pick(random, [
     { by: 'beat' },
     { by: 'call' },
     { by: 'register' },
     { by: 'push', taken: true, status: 202, error: null },
     { by: 'push', taken: false, status: null, error: 'refused' },
   ] as const);
-  const [left, right] = await both(sides, async ({ subject, store, leases }): Promise<unknown> => {
-    if (draw === 6) return await subject.advance(ms);
-    if (draw === 7) return tellStanding(await store.touch(agent_id, touch));
+  const [left, right] = await onBoth(sides, async ({ underTest, store, leases }): Promise<unknown> => {
+    if (draw === 6) return await underTest.advance(ms);
+    if (draw === 7) return describeStatus(await store.touch(agent_id, touch));
     if (draw === 8) return await store.renewLeases([...leases].map(([ref, lease]) => ({ ref, lease })));
     const taken = await store.takeDue(100);
     for (const { ref, lease } of taken) leases.set(ref, lease);
@@ -137,34 +154,29 @@ async function callBoth(sides: readonly Side[], chance: Chance, draw: number, wh
   expect(right, where).toEqual(left);
 }
 
-/** How an agent stands, but its revision. */
-function tellStanding(one: AgentStatus | undefined): unknown {
-  return (
-    one && [
-      one.record,
-      one.slots,
-      one.lastGrantMs,
-      one.contact.beatMs,
-      one.contact.beatGapMs,
-      one.contact.push,
-    ]
-  );
+/** An agent's status without its revision. */
+function describeStatus(status: AgentStatus | undefined): unknown {
+  if (!status) return undefined;
+  const { record, slots, lastGrantMs, contact } = status;
+  return [record, slots, lastGrantMs, contact.beatMs, contact.beatGapMs, contact.push];
 }
 
-/** Everything a caller can see, but what each engine names in its own way. */
-async function describe(side: Side | undefined): Promise<unknown> {
-  if (!side) throw new Error('two sides');
+/** Everything a caller can read, without what each engine chooses itself. */
+async function readEverything(side: Side | undefined): Promise<unknown> {
+  if (!side) throw new Error('there must be two sides');
   const { store } = side;
-  const list = async (...[query, ask]: readonly [Parameters<Store['list']>[0], object]): Promise<unknown> => {
-    const { items } = await store.list(query, ask as never, { limit: 50 });
+  const list = async (
+    ...[query, filter]: readonly [Parameters<Store['list']>[0], object]
+  ): Promise<unknown> => {
+    const { items } = await store.list(query, filter as never, { limit: 50 });
     return items.map((item) => ('request_id' in item ? item.request_id : item.record.agent_id));
   };
-  const standings = await Promise.all(AGENTS.map((id) => store.getAgentStatus(id)));
+  const statuses = await Promise.all(AGENTS.map((id) => store.getAgentStatus(id)));
   return {
     tasks: await Promise.all(TASKS.map(async (id) => (await store.get('task', id))?.value)),
     inputs: await Promise.all(KEYS.map(async (id) => (await store.get('input', id))?.value)),
     keys: await Promise.all(KEYS.map(async (id) => (await store.get('key', id))?.value)),
-    standings: standings.map(tellStanding),
+    statuses: statuses.map(describeStatus),
     changed: (await store.readAgentChanges(null)).changed.map(({ record }) => record.agent_id).sort(),
     all: await list('tasks', {}),
     bySession: await Promise.all(SESSIONS.map((session) => list('tasks', { session }))),

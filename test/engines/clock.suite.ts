@@ -1,22 +1,22 @@
-/** The store's clock, and cursors that never fall behind it. */
+/** The store's clock, and cursors that keep rising whatever the machine's clock does. */
 import { describe, expect, test } from 'vitest';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import { cursorsOf, finish, readFeed } from './store-under-test.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-export function describeClock({ store, reopen, subject }: Given): void {
+export function describeClock({ store, reopen, underTest }: SuiteContext): void {
   const msOf = (cursor: string | undefined): number => Number(cursor?.split('-')[0]);
 
   describe('the clock', () => {
-    test('is whole milliseconds and goes on with time', async () => {
+    test('counts whole milliseconds and advances with time', async () => {
       const before = store().nowMs();
       expect(Number.isInteger(before)).toBe(true);
-      await subject().advance(1_234);
+      await underTest().advance(1_234);
       expect(store().nowMs()).toBe(before + 1_234);
     });
 
-    test('dates events', async () => {
+    test('is the time of events', async () => {
       await finish(store(), 't1');
       const [first] = cursorsOf(await readFeed(store(), 's', null, 1));
       expect(msOf(first)).toBe(store().nowMs());
@@ -40,7 +40,7 @@ export function describeClock({ store, reopen, subject }: Given): void {
       await reopen({ wallShiftMs: -DAY_MS });
       expect(store().nowMs()).toBeLessThan(before);
       await finish(store(), 't2');
-      await subject().advance(5);
+      await underTest().advance(5);
       await finish(store(), 't3');
       const items = await readFeed(store(), 's', null, 3);
       expect(items.map((item) => (item.gap ? 'gap' : item.request_id))).toEqual(['t1', 't2', 't3']);

@@ -1,7 +1,7 @@
-/** Commits: all or nothing, revisions, every kind of conflict. */
+/** Commits: all or nothing, revisions, every kind of conflict, limits and idempotency keys. */
 import { describe, expect, test } from 'vitest';
 import { type Batch, StoreUnavailable } from '../../server/ports/store.ts';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -21,9 +21,9 @@ import {
 
 const KEY = { request_id: 't1', fingerprint: 'f', create_time: 1 };
 
-export function describeCommits({ store, reopen, subject }: Given): void {
+export function describeCommits({ store, reopen, underTest }: SuiteContext): void {
   describe('a commit', () => {
-    test('stores every value of the batch under its own revision', async () => {
+    test('stores every value of the batch under the revision of the commit', async () => {
       const state = buildState(store());
       const input = buildInput('t1');
       const agent = buildAgent('A');
@@ -43,32 +43,32 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       expect(await store().get('key', 'k')).toEqual({ value: KEY, revision });
     });
 
-    test('reads what was never written as absent', async () => {
+    test('has to come first: without one every value reads as absent', async () => {
       for (const kind of ['input', 'task', 'agent', 'key'] as const) {
-        expect(await store().get(kind, 'nobody')).toBeUndefined();
+        expect(await store().get(kind, 'absent')).toBeUndefined();
       }
     });
 
     test('keeps values, revisions and settled tasks across a restart', async () => {
       await register(store(), 'A');
       await submit(store(), 'open');
-      await finish(store(), 'ended');
+      await finish(store(), 'settled');
       const before = [
         await store().get('task', 'open'),
-        await store().get('task', 'ended'),
-        await store().get('input', 'ended'),
+        await store().get('task', 'settled'),
+        await store().get('input', 'settled'),
         await store().get('agent', 'A'),
       ];
       await reopen();
       expect([
         await store().get('task', 'open'),
-        await store().get('task', 'ended'),
-        await store().get('input', 'ended'),
+        await store().get('task', 'settled'),
+        await store().get('input', 'settled'),
         await store().get('agent', 'A'),
       ]).toEqual(before);
     });
 
-    test('answers revision when a value is not the one that was read', async () => {
+    test('conflicts on revision when a value changed since it was read', async () => {
       const first = await submit(store(), 't1');
       const state = buildState(store());
       const second = must(await store().commit(writeTask('t1', first, { ...state, progress: 1 })));
@@ -80,7 +80,7 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       expect((await readState(store(), 't1')).revision).toBe(second);
     });
 
-    test('answers revision when something is expected where nothing is', async () => {
+    test('conflicts on revision when an absent value is expected', async () => {
       const state = buildState(store());
       expect(await store().commit(writeTask('t1', 'no-such-revision', state))).toMatchObject({
         conflict: 'revision',
@@ -89,7 +89,7 @@ export function describeCommits({ store, reopen, subject }: Given): void {
     });
 
     test.each(['input', 'task', 'agent', 'key'] as const)(
-      'answers revision when a %s is expected absent and is there, also after a restart',
+      'conflicts on revision when a %s is expected absent and is there, also after a restart',
       async (kind) => {
         const again: Batch = {
           writes: [
@@ -108,7 +108,7 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       },
     );
 
-    test('knows a settled task when it judges revisions, also after a restart', async () => {
+    test('checks the revision of a settled task, also after a restart', async () => {
       await submit(store(), 't1');
       const revision = await settle(store(), 't1');
       const state = buildState(store());
@@ -118,7 +118,7 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       expect((await readState(store(), 't1')).revision).toBe(revision);
     });
 
-    test('writes over anything when any revision is expected, and removes with null', async () => {
+    test('overwrites any value when any revision is expected, and removes with null', async () => {
       await register(store(), 'A');
       await register(store(), 'A', { max_concurrent: 7 });
       expect((await store().get('agent', 'A'))?.value.max_concurrent).toBe(7);
@@ -132,16 +132,16 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       expect(await store().get('agent', 'A')).toBeUndefined();
     });
 
-    test('lets exactly one of many win who read the same revision', async () => {
+    test('succeeds for exactly one of many writers that read the same revision', async () => {
       const revision = await submit(store(), 't1');
       const state = buildState(store());
-      const outcomes = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 50 }, (_, progress) =>
           store().commit(writeTask('t1', revision, { ...state, progress })),
         ),
       );
-      const winner = outcomes.findIndex(({ ok }) => ok);
-      expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+      const winner = results.findIndex(({ ok }) => ok);
+      expect(results.filter(({ ok }) => ok)).toHaveLength(1);
       expect((await readState(store(), 't1')).value.progress).toBe(winner);
     });
 
@@ -154,28 +154,30 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       expect(seen.size).toBe(15);
     });
 
-    test('throws when it comes after its time, and changes nothing', async () => {
+    test('throws after its notAfterMs, and changes nothing', async () => {
       const revision = await submit(store(), 't1');
       const late = writeTask('t1', revision, buildState(store(), { progress: 9 }), {
         notAfterMs: store().nowMs() + 100,
       });
-      await subject().advance(200);
+      await underTest().advance(200);
       await expect(store().commit(late)).rejects.toThrow(StoreUnavailable);
       expect((await readState(store(), 't1')).value.progress).toBe(0);
       must(await store().commit({ ...late, notAfterMs: store().nowMs() + 100 }));
     });
   });
 
-  describe('a commit that is refused changes nothing', () => {
-    /** A batch that would change something of every kind, plus what makes it fail. */
-    async function expectNothing(spoil: Partial<Batch>, conflict: string): Promise<void> {
+  describe('a commit with a conflict changes nothing', () => {
+    /**
+     * Commits a batch that would change a value of every kind, and has in addition what makes it conflict.
+     */
+    async function expectNoChange(conflicting: Partial<Batch>, conflict: string): Promise<void> {
       await register(store(), 'A', { max_concurrent: 2 });
       const revision = await submit(store(), 't1');
       const before = {
         task: await store().get('task', 't1'),
         agentStatus: await store().getAgentStatus('A'),
       };
-      const { writes = [], slots = [], due = [], ...rest } = spoil;
+      const { writes = [], slots = [], due = [], ...rest } = conflicting;
       const batch: Batch = {
         ...rest,
         writes: [
@@ -204,15 +206,15 @@ export function describeCommits({ store, reopen, subject }: Given): void {
     }
 
     test('when another write of it has the wrong revision', async () => {
-      await expectNothing(
+      await expectNoChange(
         { writes: [{ kind: 'agent', id: 'A', expect: 'absent', value: buildAgent('A') }] },
         'revision',
       );
     });
 
-    test('when an agent has no slot left', async () => {
+    test('when an agent has no free slot', async () => {
       await register(store(), 'full', { max_concurrent: 0 });
-      await expectNothing(
+      await expectNoChange(
         {
           slots: [{ op: 'grant', agent_id: 'full', request_id: 't1', registration: 'registration of full' }],
         },
@@ -220,24 +222,24 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       );
     });
 
-    test('when a lease is none', async () => {
-      await expectNothing({ due: [{ ref: agentRef('A'), atMs: null, lease: 'no-such-lease' }] }, 'lease');
+    test('when a lease is not valid', async () => {
+      await expectNoChange({ due: [{ ref: agentRef('A'), atMs: null, lease: 'no-such-lease' }] }, 'lease');
     });
 
-    test('when an agent is free that must not be', async () => {
-      await expectNothing({ noneFree: ['a'] }, 'free_agent');
+    test('when an agent is free although none may be', async () => {
+      await expectNoChange({ noneFree: ['a'] }, 'free_agent');
     });
 
-    test('when it would make too many', async () => {
+    test('when it would exceed a limit', async () => {
       const value = buildState(store());
-      await expectNothing(
+      await expectNoChange(
         { writes: [{ kind: 'task', id: 't2', expect: 'absent', value }], atMost: { openTasks: 1 } },
         'full',
       );
     });
   });
 
-  describe('the limits on what is open', () => {
+  describe('the limits of open tasks and agents', () => {
     test('refuse one more open task than allowed; settled ones do not count', async () => {
       const open = (id: string, openTasks: number) =>
         store().commit(writeTask(id, 'absent', buildState(store()), { atMost: { openTasks } }));
@@ -264,7 +266,7 @@ export function describeCommits({ store, reopen, subject }: Given): void {
       must(await put('C'));
     });
 
-    test('let a running task go on changing when there are too many already', async () => {
+    test('allow changes of a running task when there are too many already', async () => {
       await register(store(), 'A');
       await submit(store(), 't1');
       await submit(store(), 't2');
@@ -290,20 +292,20 @@ export function describeCommits({ store, reopen, subject }: Given): void {
 
     test('is kept for its time by the clock of the store and reads as absent after it', async () => {
       must(await put('absent', 'one'));
-      await subject().advance(999);
+      await underTest().advance(999);
       expect((await store().get('key', 'k'))?.value.fingerprint).toBe('one');
       expect(await put('absent', 'two')).toMatchObject({ conflict: 'revision' });
-      await subject().advance(1);
+      await underTest().advance(1);
       expect(await store().get('key', 'k')).toBeUndefined();
       must(await put('absent', 'two'));
       expect((await store().get('key', 'k'))?.value.fingerprint).toBe('two');
     });
 
-    test('keeps its end across a restart', async () => {
+    test('keeps its expiry time across a restart', async () => {
       must(await put('absent', 'one'));
       await reopen();
       expect((await store().get('key', 'k'))?.value.fingerprint).toBe('one');
-      await subject().advance(1_000);
+      await underTest().advance(1_000);
       expect(await store().get('key', 'k')).toBeUndefined();
       must(await put('absent', 'two'));
     });

@@ -1,6 +1,7 @@
 /**
- * The conformance suite of the store port: what every engine must do. An engine is named by a factory of subjects;
- * nothing in here knows how one is built. The chapters stand in files of their own.
+ * The conformance suite of the store port: what every engine must do. An engine takes part with a function
+ * that creates stores under test; nothing here depends on how it does that. Each part of the suite is a file
+ * of its own.
  */
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../server/ports/store.ts';
@@ -14,48 +15,51 @@ import { describeListings } from './listings.suite.ts';
 import { describeWatching } from './notifications.suite.ts';
 import { describeOutages } from './outages.suite.ts';
 import { describeRetention } from './retention.suite.ts';
-import type { Subject } from './store-under-test.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 import { describeStrings } from './strings.suite.ts';
 import { describeWaiters } from './waiting-tasks.suite.ts';
 
-/** What a chapter is given: the subject of the running test, and a store on it. */
-export type Given = {
-  subject(): Subject;
+/**
+ * What each part of the suite gets: the store under test, fresh for each test, and a store opened on its
+ * data.
+ */
+export type SuiteContext = {
+  underTest(): StoreUnderTest;
   store(): Store;
   /** Closes the store and opens another on the same data. */
   reopen(options?: { readonly wallShiftMs?: number }): Promise<Store>;
 };
 
-/** Runs every chapter on an engine. */
-export function describeStore(name: string, createSubject: () => Promise<Subject>): void {
+/** Runs the whole suite on an engine. */
+export function describeStore(name: string, createStoreUnderTest: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
-    let subject: Subject;
+    let underTest: StoreUnderTest;
     let store: Store;
     beforeEach(async () => {
-      subject = await createSubject();
-      store = await subject.open();
+      underTest = await createStoreUnderTest();
+      store = await underTest.open();
     });
-    afterEach(() => subject.dispose());
-    const given: Given = {
-      subject: () => subject,
+    afterEach(() => underTest.dispose());
+    const context: SuiteContext = {
+      underTest: () => underTest,
       store: () => store,
       async reopen(options) {
         await store.close();
-        store = await subject.open(options);
+        store = await underTest.open(options);
         return store;
       },
     };
-    describeCommits(given);
-    describeAgentsAndSlots(given);
-    describeWaiters(given);
-    describeDue(given);
-    describeWatching(given);
-    describeFeeds(given);
-    describeListings(given);
-    describeRetention(given);
-    describeClock(given);
-    describeStrings(given);
-    describeDurability(given);
-    describeOutages(given);
+    describeCommits(context);
+    describeAgentsAndSlots(context);
+    describeWaiters(context);
+    describeDue(context);
+    describeWatching(context);
+    describeFeeds(context);
+    describeListings(context);
+    describeRetention(context);
+    describeClock(context);
+    describeStrings(context);
+    describeDurability(context);
+    describeOutages(context);
   });
 }

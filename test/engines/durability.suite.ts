@@ -1,6 +1,7 @@
-/** A disk that is slow: nobody is shown, told or refused anything that rests on what is not durable. */
+/** A slow disk: no call resolves with anything that depends on a commit that is not durable yet. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Given } from './conformance.ts';
+import { yieldToEventLoop } from '../../server/async/waiting.ts';
+import type { SuiteContext } from './conformance.ts';
 import {
   assign,
   type Disk,
@@ -15,15 +16,17 @@ import {
   until,
 } from './store-under-test.ts';
 
-export function describeDurability({ store, subject, reopen }: Given): void {
+export function describeDurability({ store, underTest, reopen }: SuiteContext): void {
   let disk: Disk;
   beforeEach(() => {
-    disk = subject().disk;
+    disk = underTest().disk;
   });
-  const tick = () => new Promise((resolve) => setImmediate(resolve));
+  async function waitSomeTurns(): Promise<void> {
+    for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+  }
 
   describe('while a commit is not durable', () => {
-    test('it has not resolved, and nobody is shown what it wrote', async () => {
+    test('it has not resolved, and no reader is shown what it wrote', async () => {
       await register(store(), 'A', { max_concurrent: 2 });
       await submit(store(), 't1');
       must(await assign(store(), 't1', 'A'));
@@ -44,18 +47,18 @@ export function describeDurability({ store, subject, reopen }: Given): void {
         follow(store().list('unreported', { agent_id: 'A' }, { limit: 5 })),
         follow(readFeed(store(), 's', null, 1)),
       ];
-      for (let turns = 0; turns < 20; turns += 1) await tick();
+      await waitSomeTurns();
       expect(committed.now()).toBe('waiting');
-      expect(shown.map((one) => one.now())).toEqual(shown.map(() => 'waiting'));
+      expect(shown.map((call) => call.now())).toEqual(shown.map(() => 'waiting'));
       const untouched = store().get('task', 't2');
-      if (!disk.isOneLine) expect((await untouched)?.value.status).toBe('pending');
+      if (!disk.readsWaitForWrites) expect((await untouched)?.value.status).toBe('pending');
       disk.release();
-      await until('all have answered', () => shown.every((one) => one.now() === 'done'));
+      await until('all calls have resolved', () => shown.every((call) => call.now() === 'done'));
       expect(committed.now()).toBe('done');
       expect((await untouched)?.value.status).toBe('pending');
     });
 
-    test('the state of an open task is not shown either, nor after somebody re-timed it', async () => {
+    test('the state of an open task is not shown, even after another commit re-timed the task', async () => {
       const revision = await submit(store(), 't1');
       const { value } = await readState(store(), 't1');
       disk.hold();
@@ -69,27 +72,27 @@ export function describeDurability({ store, subject, reopen }: Given): void {
       const reading = store().get('task', 't1');
       const shown = follow(reading);
       await until('the write is held', disk.isHolding);
-      for (let turns = 0; turns < 20; turns += 1) await tick();
+      await waitSomeTurns();
       expect(shown.now()).toBe('waiting');
       disk.release();
-      for (const outcome of await Promise.all(committed)) must(outcome);
+      for (const result of await Promise.all(committed)) must(result);
       expect((await reading)?.value.progress).toBe(7);
     });
 
-    test('a removed value is not shown as absent either', async () => {
+    test('a removed value is not shown as absent', async () => {
       await register(store(), 'A');
       disk.hold();
       const removal = store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] });
       const shown = [follow(store().get('agent', 'A')), follow(store().getAgentStatus('A'))];
       await until('the write is held', disk.isHolding);
-      for (let turns = 0; turns < 20; turns += 1) await tick();
-      expect(shown.map((one) => one.now())).toEqual(['waiting', 'waiting']);
+      await waitSomeTurns();
+      expect(shown.map((call) => call.now())).toEqual(['waiting', 'waiting']);
       disk.release();
       must(await removal);
-      await until('both have answered', () => shown.every((one) => one.now() === 'done'));
+      await until('both calls have resolved', () => shown.every((call) => call.now() === 'done'));
     });
 
-    test('a conflict that rests on it is not answered', async () => {
+    test('a conflict that depends on it does not resolve', async () => {
       const revision = await submit(store(), 't1');
       const { value } = await readState(store(), 't1');
       const write = (progress: number) =>
@@ -99,16 +102,16 @@ export function describeDurability({ store, subject, reopen }: Given): void {
       disk.hold();
       const first = write(1);
       const second = write(2);
-      const refused = follow(second);
+      const conflicting = follow(second);
       await until('the write is held', disk.isHolding);
-      for (let turns = 0; turns < 20; turns += 1) await tick();
-      expect(refused.now()).toBe('waiting');
+      await waitSomeTurns();
+      expect(conflicting.now()).toBe('waiting');
       disk.release();
       must(await first);
       expect(await second).toEqual({ ok: false, conflict: 'revision' });
     });
 
-    test('no watcher is hinted of it', async () => {
+    test('no watcher is notified of it', async () => {
       await submit(store(), 't1');
       const stop = new AbortController();
       const watching = store().watch(taskRef('t1'), stop.signal)[Symbol.asyncIterator]();
@@ -116,17 +119,17 @@ export function describeDurability({ store, subject, reopen }: Given): void {
       const ending = await endingOf(store(), 't1');
       disk.hold();
       const committed = store().commit(ending);
-      const hint = follow(watching.next());
+      const notification = follow(watching.next());
       await until('the write is held', disk.isHolding);
-      for (let turns = 0; turns < 20; turns += 1) await tick();
-      expect(hint.now()).toBe('waiting');
+      await waitSomeTurns();
+      expect(notification.now()).toBe('waiting');
       disk.release();
       must(await committed);
-      await until('the hint', () => hint.now() === 'done');
+      await until('the watcher is notified', () => notification.now() === 'done');
       stop.abort();
     });
 
-    test('commits that come meanwhile wait together behind it, and all become durable', async () => {
+    test('later commits wait for it, and all become durable', async () => {
       disk.hold();
       const all = Promise.all(Array.from({ length: 100 }, (_, index) => submit(store(), `t${index}`)));
       await until('the write is held', disk.isHolding);

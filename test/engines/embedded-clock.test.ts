@@ -1,4 +1,7 @@
-/** The wall clock and the embedded engine: looked at once, at opening; after it was set back nothing waits for it. */
+/**
+ * The wall clock and the embedded engine: it is read once, at opening, and no task waits for a clock that was
+ * set back.
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
@@ -30,12 +33,12 @@ async function open(wallMs: () => number, openStorage = memory.open): Promise<St
   return store;
 }
 
-test('the wall clock is looked at once, at opening, also when the store goes out and comes back', async () => {
-  let looks = 0;
+test('the wall clock is read once, at opening, even when the store goes out and recovers', async () => {
+  let reads = 0;
   const disk = createDisk();
   const wallMs = () => {
-    looks += 1;
-    return START_MS + looks * DAY_MS;
+    reads += 1;
+    return START_MS + reads * DAY_MS;
   };
   const store = await open(wallMs, async () => disk.wrap(await memory.open()));
   const startMs = store.nowMs();
@@ -45,13 +48,13 @@ test('the wall clock is looked at once, at opening, also when the store goes out
   await expect(submit(store, 't2')).rejects.toThrow(/could not write/);
   disk.mend();
   await until(
-    'it is back',
+    'the store has recovered',
     () => store.health().ok,
     () => clock.advance(100),
   );
   await submit(store, 't3');
   await store.takeDue(10);
-  expect(looks).toBe(1);
+  expect(reads).toBe(1);
   expect(store.nowMs()).toBe(startMs + clock.nowMs());
 });
 

@@ -1,4 +1,7 @@
-/** What is the embedded engine's own: the file, its lock, its format, its damage, and a process that is killed. */
+/**
+ * The file of the embedded engine: its lock, its format, its damage, and a process that is killed while it
+ * writes.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +15,7 @@ import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { makeFolder } from './embedded-under-test.ts';
+import { createTestFolder } from './embedded-under-test.ts';
 import {
   buildInput,
   buildState,
@@ -27,28 +30,28 @@ import {
   until,
 } from './store-under-test.ts';
 
-let place: ReturnType<typeof makeFolder>;
+let testFolder: ReturnType<typeof createTestFolder>;
 let clock: FakeClock;
 let opened: Store[];
 
 beforeEach(() => {
-  place = makeFolder();
+  testFolder = createTestFolder();
   clock = createFakeClock();
   opened = [];
 });
 afterEach(async () => {
   for (const store of opened) await store.close();
-  place.remove();
+  testFolder.remove();
 });
 
-async function open(path = place.path, on = clock): Promise<Store> {
-  const store = await openEmbeddedStore({ storage: `sqlite:${path}`, clock: on, log: SILENT });
+async function open(path = testFolder.path): Promise<Store> {
+  const store = await openEmbeddedStore({ storage: `sqlite:${path}`, clock, log: SILENT });
   opened.push(store);
   return store;
 }
 
-/** Changes the file behind the engine's back. */
-function meddle(path: string, sql: string): void {
+/** Changes a file while no store has it open. */
+function runSql(path: string, sql: string): void {
   const sqlite = new DatabaseSync(path);
   sqlite.exec(sql);
   sqlite.close();
@@ -56,12 +59,12 @@ function meddle(path: string, sql: string): void {
 
 describe('opening', () => {
   test('creates the folder and the file', async () => {
-    const path = join(place.folder, 'deep', 'er', 'tasks.db');
+    const path = join(testFolder.folder, 'deep', 'er', 'tasks.db');
     await submit(await open(path), 't1');
     expect(existsSync(path)).toBe(true);
   });
 
-  test('refuses a storage it does not know, naming those it does', async () => {
+  test('refuses an unknown storage, naming the known ones', async () => {
     for (const storage of ['redis://localhost', 'tasks.db', 'sqlite:', '']) {
       await expect(openEmbeddedStore({ storage, clock, log: SILENT })).rejects.toThrow(
         /sqlite:PATH or memory:/,
@@ -69,42 +72,44 @@ describe('opening', () => {
     }
   });
 
-  test('refuses a second opener after ten seconds, naming file and lock; the first goes on', async () => {
+  test('refuses a second opener after ten seconds, naming file and lock; the first keeps working', async () => {
     const first = await open();
-    const second = openEmbeddedStore({ storage: `sqlite:${place.path}`, clock, log: SILENT });
+    const second = openEmbeddedStore({ storage: `sqlite:${testFolder.path}`, clock, log: SILENT });
     const refused = expect(second).rejects.toThrow(
-      `The database ${place.path} is in use by another process, which holds ${place.path}.lock.`,
+      `The database ${testFolder.path} is in use by another process, which holds ${testFolder.path}.lock.`,
     );
-    await until('it waits', () => clock.sleeping() > 0);
+    await until('the second store waits', () => clock.sleeping() > 0);
     await clock.advance(10_100);
     await refused;
     await submit(first, 't1');
   });
 
-  test('waits for the one before to leave', async () => {
+  test('waits until the store before has closed the file', async () => {
     const first = await open();
     await submit(first, 't1');
     const second = open();
-    await until('it waits', () => clock.sleeping() > 0);
+    await until('the second store waits', () => clock.sleeping() > 0);
     await clock.advance(3_000);
     await first.close();
     await clock.advance(200);
     expect((await readState(await second, 't1')).value.status).toBe('pending');
   });
 
-  test('refuses a folder that can not be', async () => {
-    writeFileSync(join(place.folder, 'file'), '');
-    await expect(open(join(place.folder, 'file', 'tasks.db'))).rejects.toThrow(/folder .* can't be created/);
+  test('refuses a folder that cannot be created', async () => {
+    writeFileSync(join(testFolder.folder, 'file'), '');
+    await expect(open(join(testFolder.folder, 'file', 'tasks.db'))).rejects.toThrow(
+      /folder .* can't be created/,
+    );
   });
 
-  test('refuses a folder in which nothing may be written', async () => {
+  test('refuses a folder that is not writable', async () => {
     await expect(open('/proc/tasks.db')).rejects.toThrow(/can't be (used|created) /);
   });
 
-  test('refuses a file that is no database, and one that is cut short', async () => {
-    writeFileSync(place.path, 'this is a letter, not a database. '.repeat(100));
+  test('refuses a file that is not a database, and one that is truncated', async () => {
+    writeFileSync(testFolder.path, 'this is a text file, not a database. '.repeat(100));
     await expect(open()).rejects.toThrow(/can't be opened .*Check that the file is intact/);
-    const other = join(place.folder, 'cut.db');
+    const other = join(testFolder.folder, 'cut.db');
     const store = await open(other);
     for (let index = 0; index < 50; index += 1) await submit(store, `t${index}`);
     await store.close();
@@ -113,14 +118,14 @@ describe('opening', () => {
   });
 
   test('refuses the database of another program', async () => {
-    meddle(place.path, 'CREATE TABLE songs (title TEXT)');
+    runSql(testFolder.path, 'CREATE TABLE songs (title TEXT)');
     await expect(open()).rejects.toThrow(/belongs to another program/);
-    expect(execFileSync('head', ['-c', '15', place.path], { encoding: 'utf8' })).toBe('SQLite format 3');
+    expect(execFileSync('head', ['-c', '15', testFolder.path], { encoding: 'utf8' })).toBe('SQLite format 3');
   });
 
-  test('refuses a format it does not know, naming both versions', async () => {
+  test('refuses an unknown format version, naming both versions', async () => {
     await (await open()).close();
-    meddle(place.path, 'PRAGMA user_version = 7');
+    runSql(testFolder.path, 'PRAGMA user_version = 7');
     await expect(open()).rejects.toThrow(/format version 7, this gateway reads version 1/);
   });
 
@@ -132,16 +137,16 @@ describe('opening', () => {
   });
 
   test('leaves neither lock nor thread behind when it fails', async () => {
-    meddle(place.path, 'CREATE TABLE songs (title TEXT)');
+    runSql(testFolder.path, 'CREATE TABLE songs (title TEXT)');
     await expect(open()).rejects.toThrow();
-    meddle(place.path, 'DROP TABLE songs; VACUUM');
+    runSql(testFolder.path, 'DROP TABLE songs; VACUUM');
     await submit(await open(), 't1');
   });
 });
 
 describe('damage', () => {
-  const damage = (like: string): void =>
-    meddle(place.path, `UPDATE kv SET value = replace(value, '"v"', '"w"') WHERE key LIKE '${like}'`);
+  const damage = (key: string): void =>
+    runSql(testFolder.path, `UPDATE kv SET value = replace(value, '"v"', '"w"') WHERE key = '${key}'`);
 
   test('of a stored value is an error that names the key, never a wrong value', async () => {
     const store = await open();
@@ -159,15 +164,15 @@ describe('damage', () => {
     ).rejects.toThrow(/task\/t1\/done/);
   });
 
-  test('of an event ends its feed with that error', async () => {
+  test('of an event ends its feed with an error that names the key', async () => {
     const store = await open();
     await finish(store, 't1');
     await store.close();
-    meddle(place.path, "UPDATE kv SET value = '[1,\"t9\"]' WHERE key LIKE 'feed/s/%'");
+    runSql(testFolder.path, "UPDATE kv SET value = '[1,\"t9\"]' WHERE key LIKE 'feed/s/%'");
     await expect(readFeed(await open(), 's', null, 1)).rejects.toThrow(/"feed\/s\/.*is damaged/);
   });
 
-  test('of what a start needs refuses the start, naming the key', async () => {
+  test('of a row that the start needs refuses the start, naming the key', async () => {
     const store = await open();
     await submit(store, 't1');
     await store.close();
@@ -175,23 +180,23 @@ describe('damage', () => {
     await expect(open()).rejects.toThrow(/"open\/t1".*is damaged/);
   });
 
-  test('is noticed too when a value stands under the key of another', async () => {
+  test('is detected when a value is stored under the key of another', async () => {
     const store = await open();
     await finish(store, 't1');
     await store.close();
-    meddle(place.path, "UPDATE kv SET key = 'task/t2/done' WHERE key = 'task/t1/done'");
+    runSql(testFolder.path, "UPDATE kv SET key = 'task/t2/done' WHERE key = 'task/t1/done'");
     await expect((await open()).get('task', 't2')).rejects.toThrow(/"task\/t2\/done".*is damaged/);
   });
 });
 
-test('a group that can not be written whole is not written at all', () => {
-  const database = openDatabase(place.path);
+test('a group of which one write fails is not written at all', () => {
+  const database = openDatabase(testFolder.path);
   database.apply(new Map([['kept', '1']]), new Set());
-  const broken = new Map([
+  const unwritable = new Map([
     ['a', '1'],
     ['b', null as never],
   ]);
-  expect(() => database.apply(broken, new Set(['kept']))).toThrow();
+  expect(() => database.apply(unwritable, new Set(['kept']))).toThrow();
   expect(() =>
     database.apply(
       new Map([
@@ -207,7 +212,7 @@ test('a group that can not be written whole is not written at all', () => {
   database.close();
 });
 
-test('lone surrogates are told apart, though UTF-8 can not', async () => {
+test('ids with different lone surrogates stay different, although UTF-8 cannot encode them', async () => {
   const store = await open();
   const ids = ['a\ud800', 'a\ud801', 'a\udc00', 'a\ufffd', 'a'];
   for (const [progress, id] of ids.entries()) await submit(store, id, { progress });
@@ -218,13 +223,13 @@ test('lone surrogates are told apart, though UTF-8 can not', async () => {
     expect((await readState(again, id)).value.progress).toBe(progress);
 });
 
-test('values come back exactly as they were, large ones and every sign included', async () => {
+test('values are read exactly as they were written, including large ones and every character', async () => {
   const store = await open();
-  const every = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).join('');
+  const characters = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).join('');
   const payload = {
-    every,
+    characters,
     lone: '\ud800x',
-    big: 'é'.repeat(2_000_000),
+    large: 'é'.repeat(2_000_000),
     deep: JSON.parse('{"__proto__":{"a":[1e21,-0.5,null]}}'),
   };
   must(
@@ -236,46 +241,46 @@ test('values come back exactly as they were, large ones and every sign included'
   expect((await (await open()).get('input', 't1'))?.value.payload).toEqual(payload);
 });
 
-test('whatever a killed process was told is there afterwards, and every task ends once', async () => {
+test('everything acknowledged to a killed process is there afterwards, and every task settles once', async () => {
   const CYCLES = 4;
   const submitted = new Set<string>();
   const settled = new Set<string>();
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const child = spawn(
       process.execPath,
-      [new URL('./killed-writer.ts', import.meta.url).pathname, place.path, `run${cycle}`],
+      [new URL('./killed-writer.ts', import.meta.url).pathname, testFolder.path, `run${cycle}`],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const lines = createInterface({ input: child.stdout });
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    let told = 0;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    let acknowledged = 0;
     for await (const line of lines) {
       const [what, id = ''] = line.split(' ');
       (what === 'settled' ? settled : submitted).add(id);
-      told += 1;
-      if (told === 100 + cycle * 37) child.kill('SIGKILL');
+      acknowledged += 1;
+      if (acknowledged === 100 + cycle * 37) child.kill('SIGKILL');
     }
-    await gone;
-    expect(told).toBeGreaterThanOrEqual(100);
+    await exited;
+    expect(acknowledged).toBeGreaterThanOrEqual(100);
   }
   const store = await open();
   for (const id of submitted) expect(await store.get('input', id), id).toBeDefined();
   for (const id of settled) expect((await readState(store, id)).value.status, id).toBe('success');
 
   const { items } = await store.list('tasks', {}, { limit: 100_000 });
-  const ended: string[] = [];
+  const succeeded: string[] = [];
   for (const { request_id } of items) {
-    if ((await readState(store, request_id)).value.status === 'success') ended.push(request_id);
+    if ((await readState(store, request_id)).value.status === 'success') succeeded.push(request_id);
   }
-  expect(ended.length).toBeGreaterThanOrEqual(settled.size);
-  const feed = await readFeed(store, 's', null, ended.length);
-  expect([...idsOf(feed)].sort()).toEqual(ended.sort());
-  expect(new Set(cursorsOf(feed)).size).toBe(ended.length);
+  expect(succeeded.length).toBeGreaterThanOrEqual(settled.size);
+  const feed = await readFeed(store, 's', null, succeeded.length);
+  expect([...idsOf(feed)].sort()).toEqual(succeeded.sort());
+  expect(new Set(cursorsOf(feed)).size).toBe(succeeded.length);
   const due = (await store.takeDue(100_000)).map(({ ref }) => ref.slice('task:'.length));
   expect(due.sort()).toEqual(
     items
       .map(({ request_id }) => request_id)
-      .filter((id) => !ended.includes(id))
+      .filter((id) => !succeeded.includes(id))
       .sort(),
   );
 }, 60_000);

@@ -1,5 +1,9 @@
-/** What the embedded engine keeps in memory, for how long, and what it makes of time that was not its own. */
+/**
+ * What the embedded engine keeps in memory and for how long, and how it closes and survives a stopped
+ * process.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { keepInMemory, openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createNotifications } from '../../server/engines/notifications.ts';
@@ -7,7 +11,7 @@ import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { createDisk, makeFolder } from './embedded-under-test.ts';
+import { createDisk, createTestFolder } from './embedded-under-test.ts';
 import {
   agentRef,
   buildInput,
@@ -42,10 +46,10 @@ async function open(
 
 describe('values', () => {
   test('of open tasks are in memory from the start; inputs are read from the file, through Keyv', async () => {
-    const place = makeFolder();
+    const testFolder = createTestFolder();
     const reads: string[] = [];
     const openStorage = async () => {
-      const keyv = await openFileHere(place.path);
+      const keyv = await openFileHere(testFolder.path);
       const get = keyv.get.bind(keyv);
       return Object.assign(keyv, {
         get(key: string) {
@@ -64,7 +68,7 @@ describe('values', () => {
     expect((await second.get('input', 't1'))?.value.request_id).toBe('t1');
     expect(reads).toEqual(['task/t1/input']);
     await second.close();
-    place.remove();
+    testFolder.remove();
   });
 
   test('that are not durable yet are never dropped from memory, however large they are', async () => {
@@ -72,19 +76,19 @@ describe('values', () => {
     const memory = keepInMemory();
     const store = await open(async () => disk.wrap(await memory.open()));
     const payload = { text: 'x'.repeat(3_000_000) };
-    const put = (id: string) =>
+    const putInput = (id: string) =>
       store.commit({
         writes: [{ kind: 'input', id, expect: 'any', value: buildInput(id, { payload }) }],
       });
     disk.hold();
-    const commits = ['t1', 't2', 't3', 't4', 't5'].map(put);
+    const commits = ['t1', 't2', 't3', 't4', 't5'].map(putInput);
     await until('the write is held', disk.isHolding);
     const reading = store.get('input', 't1');
     const read = follow(reading);
-    for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
     expect(read.now()).toBe('waiting');
     disk.release();
-    for (const outcome of await Promise.all(commits)) must(outcome);
+    for (const result of await Promise.all(commits)) must(result);
     expect((await reading)?.value.payload).toEqual(payload);
     for (const id of ['t1', 't5']) expect((await store.get('input', id))?.value.request_id).toBe(id);
   });
@@ -110,7 +114,7 @@ describe('values', () => {
   });
 });
 
-test('agents that went are remembered for a while; a reader far behind starts anew', async () => {
+test('removed agents are remembered up to a limit; a reader further behind reads all agents again', async () => {
   const store = await open(keepInMemory().open);
   const { cursor } = await store.readAgentChanges(null);
   const AGENTS = 10_050;
@@ -125,7 +129,7 @@ test('agents that went are remembered for a while; a reader far behind starts an
   expect(await store.readAgentChanges(last)).toMatchObject({ reset: false, changed: [], removed: [] });
 }, 60_000);
 
-test('an agent is due after a restart while somebody waits for such a one: what was due later is not known any more', async () => {
+test('after a restart an agent is due at once, whatever its due time was, while a task waits for its tags', async () => {
   const clock = createFakeClock();
   const { open: openStorage } = keepInMemory();
   const first = await open(openStorage, clock);
@@ -139,8 +143,8 @@ test('an agent is due after a restart while somebody waits for such a one: what 
   expect((await second.takeDue(10)).map(({ ref }) => ref)).toContain(agentRef('A'));
 });
 
-/** A clock whose sleepers all oversleep when the process stands still. */
-function createStoppingClock(): Clock & { standStill(ms: number): void } {
+/** A clock whose sleepers all wake too late after the process was stopped. */
+function createStoppingClock(): Clock & { stopProcess(ms: number): void } {
   let now = 0;
   const sleepers = new Set<() => void>();
   return {
@@ -158,14 +162,14 @@ function createStoppingClock(): Clock & { standStill(ms: number): void } {
           signal?.addEventListener('abort', wake);
         }
       }),
-    standStill(ms) {
+    stopProcess(ms) {
       now += ms;
       for (const wake of [...sleepers]) wake();
     },
   };
 }
 
-test('a process that stood still does not take its disk for stuck', async () => {
+test('the time in which a process was stopped does not count against its disk', async () => {
   const clock = createStoppingClock();
   const disk = createDisk();
   const memory = keepInMemory();
@@ -173,14 +177,14 @@ test('a process that stood still does not take its disk for stuck', async () => 
   disk.hold();
   const committed = submit(store, 't1');
   await until('the write is held', disk.isHolding);
-  clock.standStill(20_000);
-  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  clock.stopProcess(20_000);
+  for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
   expect(store.health()).toEqual({ ok: true });
   disk.release();
   await committed;
 });
 
-test('a store that leaves while its disk is stuck leaves all the same', async () => {
+test('a store closes even while its disk is stuck', async () => {
   const clock = createFakeClock();
   const disk = createDisk();
   const memory = keepInMemory();
@@ -190,7 +194,7 @@ test('a store that leaves while its disk is stuck leaves all the same', async ()
   await until('the write is held', disk.isHolding);
   const closing = follow(store.close());
   await until(
-    'it has left',
+    'the store is closed',
     () => closing.now() === 'done',
     () => clock.advance(500),
   );
@@ -198,33 +202,33 @@ test('a store that leaves while its disk is stuck leaves all the same', async ()
   disk.release();
 });
 
-test('readers and watchers leave nothing behind', async () => {
-  const hints = createNotifications();
+test('closed listeners and watchers leave no topic and no timer behind', async () => {
+  const notifications = createNotifications();
   for (let index = 0; index < 100; index += 1) {
     const stop = new AbortController();
-    const listener = hints.listen(`feed:s${index % 3}`, stop.signal);
+    const listener = notifications.listen(`feed:s${index % 3}`, stop.signal);
     if (index % 2 === 0) stop.abort();
     else listener.close();
   }
-  for (const session of ['s0', 's1', 's2']) expect(hints.hasListener(`feed:${session}`)).toBe(false);
+  for (const session of ['s0', 's1', 's2']) expect(notifications.hasListener(`feed:${session}`)).toBe(false);
 
   const clock = createFakeClock();
   const store = await open(keepInMemory().open, clock);
   const stop = new AbortController();
   const watching = (async () => {
-    for await (const _hint of store.watch('due', stop.signal));
+    for await (const _notification of store.watch('due', stop.signal));
   })();
   must(await store.commit({ writes: [], due: [{ ref: 'agent:A', atMs: store.nowMs() + 60_000 }] }));
-  await until('it sleeps until then', () => clock.sleeping() > 0);
+  await until('the due timer sleeps', () => clock.sleeping() > 0);
   stop.abort();
   await watching;
-  await until('nobody sleeps', () => clock.sleeping() === 0);
+  await until('the due timer has stopped', () => clock.sleeping() === 0);
 });
 
-test('the writer thread is gone when the store has left, whatever was going on', async () => {
-  const place = makeFolder();
+test('the writer thread has ended when the store is closed, whatever was running', async () => {
+  const testFolder = createTestFolder();
   for (let times = 0; times < 5; times += 1) {
-    const store = await open(() => openThreadedFile(place.path));
+    const store = await open(() => openThreadedFile(testFolder.path));
     await submit(store, `t${times}`);
     const ending = store.commit(await endingOf(store, `t${times}`));
     const reading = (async () => {
@@ -232,8 +236,8 @@ test('the writer thread is gone when the store has left, whatever was going on',
     })();
     await Promise.all([ending, store.close(), reading]);
   }
-  const store = await open(() => openThreadedFile(place.path));
+  const store = await open(() => openThreadedFile(testFolder.path));
   expect((await store.list('tasks', {}, { limit: 10 })).items).toHaveLength(5);
   await store.close();
-  place.remove();
+  testFolder.remove();
 });

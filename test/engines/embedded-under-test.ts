@@ -1,4 +1,6 @@
-/** The embedded engine as a subject: over any way to open its storage, with a disk that obeys the test. */
+/**
+ * The embedded engine as a store under test: over each kind of storage, with a disk that the test controls.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,30 +12,30 @@ import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import type { Disk, Subject } from './store-under-test.ts';
+import type { Disk, StoreUnderTest } from './store-under-test.ts';
 
 const START_MS = 1_700_000_000_000;
 
-/** In memory, in this thread. */
-export async function createMemorySubject(): Promise<Subject> {
+/** Data in memory, in this thread. */
+export async function createMemoryStoreUnderTest(): Promise<StoreUnderTest> {
   const memory = keepInMemory();
-  return createSubject(memory.open, memory.close);
+  return createStoreUnderTest(memory.open, memory.close);
 }
 
 /** A file that this thread reads and writes. */
-export async function createFileSubject(): Promise<Subject> {
-  const { path, remove } = makeFolder();
-  return createSubject(() => openFileHere(path), remove);
+export async function createFileStoreUnderTest(): Promise<StoreUnderTest> {
+  const { path, remove } = createTestFolder();
+  return createStoreUnderTest(() => openFileHere(path), remove);
 }
 
-/** A file with a thread of its own that writes. */
-export async function createThreadSubject(): Promise<Subject> {
-  const { path, remove } = makeFolder();
-  return createSubject(() => openThreadedFile(path), remove);
+/** A file that its own thread writes. */
+export async function createThreadStoreUnderTest(): Promise<StoreUnderTest> {
+  const { path, remove } = createTestFolder();
+  return createStoreUnderTest(() => openThreadedFile(path), remove);
 }
 
-/** A folder of the test's own, and a database's path in it. */
-export function makeFolder(): { readonly path: string; readonly folder: string; remove(): void } {
+/** A new folder, and the path of a database in it. */
+export function createTestFolder(): { readonly path: string; readonly folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-'));
   return {
     folder,
@@ -42,7 +44,7 @@ export function makeFolder(): { readonly path: string; readonly folder: string; 
   };
 }
 
-function createSubject(openStorage: OpenStorage, remove: () => void): Subject {
+function createStoreUnderTest(openStorage: OpenStorage, remove: () => void): StoreUnderTest {
   const clock = createFakeClock();
   const disk = createDisk();
   const stores: Store[] = [];
@@ -68,22 +70,25 @@ function createSubject(openStorage: OpenStorage, remove: () => void): Subject {
   };
 }
 
-/** Stands between the engine and its storage. What is held when the storage is let go of never reaches it. */
+/**
+ * Stands between the engine and its storage. Writes that are held when the storage is disconnected never
+ * reach it.
+ */
 export function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } {
-  let gate: PromiseWithResolvers<void> | null = null;
+  let hold: PromiseWithResolvers<void> | null = null;
   let failing: 'lost' | 'applied' | null = null;
-  let held = 0;
+  let heldWrites = 0;
 
   return {
-    isOneLine: false,
+    readsWaitForWrites: false,
     hold() {
-      gate ??= Promise.withResolvers();
+      hold ??= Promise.withResolvers();
     },
     release() {
-      gate?.resolve();
-      gate = null;
+      hold?.resolve();
+      hold = null;
     },
-    isHolding: () => held > 0,
+    isHolding: () => heldWrites > 0,
     fail(how) {
       failing = how;
     },
@@ -92,22 +97,22 @@ export function createDisk(): Disk & { wrap(keyv: Keyv<string>): Keyv<string> } 
     },
     wrap(keyv) {
       const adapter = keyv.store as unknown as StorageAdapter;
-      let gone = false;
+      let isDisconnected = false;
       return openKeyv({
         ...adapter,
         async apply(sets, deletes) {
-          if (gate) {
-            held += 1;
-            await gate.promise;
-            held -= 1;
+          if (hold) {
+            heldWrites += 1;
+            await hold.promise;
+            heldWrites -= 1;
           }
-          if (gone) throw new Error('the storage was let go of');
+          if (isDisconnected) throw new Error('the storage is disconnected');
           if (failing === 'lost') throw new Error('no space left on device');
           await adapter.apply(sets, deletes);
-          if (failing === 'applied') throw new Error('the answer was lost');
+          if (failing === 'applied') throw new Error('the reply was lost');
         },
         async disconnect() {
-          gone = true;
+          isDisconnected = true;
           await adapter.disconnect?.();
         },
       });

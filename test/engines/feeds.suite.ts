@@ -1,10 +1,13 @@
-/** Feeds: stored, then live; in commit order, without gap or repeat, each session for itself. */
+/**
+ * Feeds: stored events, then live ones, in the order of commits, without gap or repeat, each session on its
+ * own.
+ */
 import { describe, expect, test } from 'vitest';
 import type { FeedItem } from '../../server/ports/store.ts';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import {
   buildState,
-  createChance,
+  createRandom,
   cursorsOf,
   drawSeed,
   endingOf,
@@ -17,9 +20,9 @@ import {
   writeTask,
 } from './store-under-test.ts';
 
-export function describeFeeds({ store, reopen, subject }: Given): void {
+export function describeFeeds({ store, reopen, underTest }: SuiteContext): void {
   describe('a feed', () => {
-    test('tells stored events in the order of their commits, then live ones', async () => {
+    test('yields stored events in the order of their commits, then live ones', async () => {
       await finish(store(), 't1');
       await finish(store(), 't2');
       const reading = readFeed(store(), 's', null, 4);
@@ -28,7 +31,7 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
       expect(idsOf(await reading)).toEqual(['t1', 't2', 't3', 't4']);
     });
 
-    test('waits for the first event of a session nobody knows', async () => {
+    test('waits for the first event of a new session', async () => {
       const reading = readFeed(store(), 'new', null, 1);
       await finish(store(), 'other', 'elsewhere');
       await finish(store(), 't1', 'new');
@@ -38,15 +41,15 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
     test('has cursors of milliseconds and a number, rising within the session', async () => {
       for (let index = 0; index < 12; index += 1) await finish(store(), `t${index}`);
       const cursors = cursorsOf(await readFeed(store(), 's', null, 12));
-      const places = cursors.map((cursor) => {
+      const padded = cursors.map((cursor) => {
         expect(cursor).toMatch(/^\d+-\d+$/);
         const [ms = '', n = ''] = cursor.split('-');
         return `${ms.padStart(16, '0')}-${n.padStart(16, '0')}`;
       });
-      expect(places).toEqual([...new Set(places)].sort());
+      expect(padded).toEqual([...new Set(padded)].sort());
     });
 
-    test('goes on behind a cursor that is stored in the session', async () => {
+    test('continues after a cursor that is stored in the session', async () => {
       for (const id of ['t1', 't2', 't3']) await finish(store(), id);
       const [first, second, third] = cursorsOf(await readFeed(store(), 's', null, 3));
       expect(idsOf(await readFeed(store(), 's', first ?? '', 2))).toEqual(['t2', 't3']);
@@ -57,7 +60,7 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
     });
 
     test.each(['', 'nonsense', '0-0', '99999999999999-9', '-1-1', '1-2-3', '../x'])(
-      'tells everything, and of no gap, to a reader whose cursor %j is not stored in the session',
+      'yields every event, without a gap, to a reader whose cursor %j is not stored in the session',
       async (cursor) => {
         await finish(store(), 't1');
         await finish(store(), 't2');
@@ -65,7 +68,7 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
       },
     );
 
-    test('does not take a cursor of another session, nor another spelling of its own', async () => {
+    test('accepts neither a cursor of another session nor another spelling of its own', async () => {
       await finish(store(), 't1', 'one');
       await finish(store(), 't2', 'two');
       const [cursor = ''] = cursorsOf(await readFeed(store(), 'one', null, 1));
@@ -73,7 +76,7 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
       expect(idsOf(await readFeed(store(), 'one', `0${cursor}`, 1))).toEqual(['t1']);
     });
 
-    test('is there after a restart, cursors and all', async () => {
+    test('is the same after a restart, including its cursors', async () => {
       for (const id of ['t1', 't2', 't3']) await finish(store(), id);
       const before = await readFeed(store(), 's', null, 3);
       await reopen();
@@ -84,22 +87,22 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
       expect(idsOf(await reading)).toEqual(['t3', 't4']);
     });
 
-    test('is longer than any slice it is read in', async () => {
+    test('yields more events than one slice holds', async () => {
       const ids = Array.from({ length: 350 }, (_, index) => `t${index}`);
       for (const id of ids) await submit(store(), id);
       for (const id of ids) must(await store().commit(await endingOf(store(), id)));
       expect(idsOf(await readFeed(store(), 's', null, 350))).toEqual(ids);
     });
 
-    test('gives an event to nobody whose commit was refused', async () => {
+    test('has no event of a commit with a conflict', async () => {
       const revision = await submit(store(), 't1');
-      const ended = buildState(store(), { status: 'failed', settledMs: store().nowMs() });
+      const settled = buildState(store(), { status: 'failed', settledMs: store().nowMs() });
       const event = { session: 's', request_id: 't1' };
-      const outcomes = await Promise.all([
-        store().commit(writeTask('t1', revision, ended, { event })),
-        store().commit(writeTask('t1', revision, ended, { event })),
+      const results = await Promise.all([
+        store().commit(writeTask('t1', revision, settled, { event })),
+        store().commit(writeTask('t1', revision, settled, { event })),
       ]);
-      expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+      expect(results.filter(({ ok }) => ok)).toHaveLength(1);
       await finish(store(), 't2');
       expect(idsOf(await readFeed(store(), 's', null, 2))).toEqual(['t1', 't2']);
     });
@@ -121,7 +124,7 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
   });
 
   test('readers that join in the middle of writes see every event once, in the same order', async () => {
-    const chance = createChance(drawSeed());
+    const random = createRandom(drawSeed());
     const TASKS = 300;
     const readers: Promise<FeedItem[]>[] = [];
     const sessions = ['s', 'other'];
@@ -134,21 +137,21 @@ export function describeFeeds({ store, reopen, subject }: Given): void {
         const id = `t${next}`;
         next += 1;
         must(await store().commit(await endingOf(store(), id)));
-        if (chance.next(15) === 0) readers.push(readFeed(store(), 's', null, TASKS / 2));
-        if (chance.next(40) === 0) await subject().advance(chance.next(3));
+        if (random.next(15) === 0) readers.push(readFeed(store(), 's', null, TASKS / 2));
+        if (random.next(40) === 0) await underTest().advance(random.next(3));
       }
     };
     await Promise.all([writer(), writer(), writer(), writer()]);
-    const patient = await readFeed(store(), 's', null, TASKS / 2);
-    expect(new Set(idsOf(patient)).size, `seed ${chance.seed}`).toBe(TASKS / 2);
-    for (const reading of readers) expect(await reading, `seed ${chance.seed}`).toEqual(patient);
+    const complete = await readFeed(store(), 's', null, TASKS / 2);
+    expect(new Set(idsOf(complete)).size, `seed ${random.seed}`).toBe(TASKS / 2);
+    for (const reading of readers) expect(await reading, `seed ${random.seed}`).toEqual(complete);
 
-    // Whoever comes back with any cursor gets exactly the rest.
+    // A reader that returns with any cursor gets exactly the rest.
     for (let times = 0; times < 10; times += 1) {
-      const place = chance.next(TASKS / 2 - 1);
-      const cursor = cursorsOf(patient)[place] ?? '';
-      const rest = await readFeed(store(), 's', cursor, TASKS / 2 - place - 1);
-      expect(rest, `seed ${chance.seed}`).toEqual(patient.slice(place + 1));
+      const index = random.next(TASKS / 2 - 1);
+      const cursor = cursorsOf(complete)[index] ?? '';
+      const rest = await readFeed(store(), 's', cursor, TASKS / 2 - index - 1);
+      expect(rest, `seed ${random.seed}`).toEqual(complete.slice(index + 1));
     }
   });
 }

@@ -1,6 +1,6 @@
 /**
- * A process that is there to be killed: it commits to the database named in its arguments, one task after another on
- * several lanes, and prints each id once its commit has been acknowledged.
+ * A process for a test to kill: it commits tasks to the database named in its arguments, several at a time,
+ * and prints each id once its commit has resolved.
  */
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { createClock } from '../../server/system/clock.ts';
@@ -11,7 +11,7 @@ const [path = '', run = ''] = process.argv.slice(2);
 const LANES = 8;
 const store = await openEmbeddedStore({ storage: `sqlite:${path}`, clock: createClock(), log: SILENT });
 
-async function commitForEver(lane: number): Promise<never> {
+async function commitEndlessly(lane: number): Promise<never> {
   for (let index = 0; ; index += 1) {
     const id = `${run}-${lane}-${index}`;
     await submit(store, id);
@@ -21,4 +21,4 @@ async function commitForEver(lane: number): Promise<never> {
   }
 }
 
-await Promise.all(Array.from({ length: LANES }, (_, lane) => commitForEver(lane)));
+await Promise.all(Array.from({ length: LANES }, (_, lane) => commitEndlessly(lane)));

@@ -1,31 +1,31 @@
-/** Listings of tasks, agents, slots and what ended unreported: order, pages, nothing twice, nothing left out. */
+/** Listings of tasks, agents, slots and unreported tasks: order, pages, no repeats, no gaps. */
 import { describe, expect, test } from 'vitest';
 import type { Lists } from '../../server/ports/store.ts';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import { assign, endingOf, finish, must, register, settle, submit, writeTask } from './store-under-test.ts';
 
-export function describeListings({ store, reopen, subject }: Given): void {
+export function describeListings({ store, reopen, underTest }: SuiteContext): void {
   /** Every item of a listing, page by page. */
   async function listAll<Q extends keyof Lists>(
     query: Q,
-    ask: Lists[Q]['ask'],
+    filter: Lists[Q]['ask'],
     limit: number,
   ): Promise<readonly Lists[Q]['item'][]> {
     const items: Lists[Q]['item'][] = [];
     let after: string | undefined;
     do {
-      const page = await store().list(query, ask, { limit, ...(after !== undefined && { after }) });
+      const page = await store().list(query, filter, { limit, ...(after !== undefined && { after }) });
       expect(page.items.length).toBeLessThanOrEqual(limit);
       items.push(...page.items);
       after = page.next ?? undefined;
     } while (after !== undefined);
     return items;
   }
-  const tasks = async (ask: Lists['tasks']['ask'] = {}, limit = 100): Promise<readonly string[]> =>
-    (await listAll('tasks', ask, limit)).map(({ request_id }) => request_id);
+  const tasks = async (filter: Lists['tasks']['ask'] = {}, limit = 100): Promise<readonly string[]> =>
+    (await listAll('tasks', filter, limit)).map(({ request_id }) => request_id);
 
   describe('the listing of tasks', () => {
-    test('is newest first by creation and id, settled and open alike', async () => {
+    test('is newest first by creation and id, settled and open tasks together', async () => {
       await submit(store(), 'b', { createdMs: 10 });
       await submit(store(), 'a', { createdMs: 10 });
       await submit(store(), 'newest', { createdMs: 30 });
@@ -36,7 +36,7 @@ export function describeListings({ store, reopen, subject }: Given): void {
       expect(await tasks()).toEqual(['newest', 'middle', 'b', 'a']);
     });
 
-    test('of a session has the tasks of that session alone', async () => {
+    test('of a session has the tasks of that session only', async () => {
       await submit(store(), 't1', { cli_session_id: 'one', createdMs: 1 });
       await submit(store(), 't2', { cli_session_id: 'two', createdMs: 2 });
       await submit(store(), 't3', { cli_session_id: '', createdMs: 3 });
@@ -56,7 +56,7 @@ export function describeListings({ store, reopen, subject }: Given): void {
       await settle(store(), 't1');
       expect(await tasks({ agent_id: 'A' })).toEqual(['t3', 't1']);
       expect(await tasks({ agent_id: 'B' })).toEqual(['t2']);
-      expect(await tasks({ agent_id: 'nobody' })).toEqual([]);
+      expect(await tasks({ agent_id: 'absent' })).toEqual([]);
     });
 
     test('loses a task that is removed', async () => {
@@ -68,18 +68,18 @@ export function describeListings({ store, reopen, subject }: Given): void {
       expect(await tasks({ session: 's' })).toEqual([]);
     });
 
-    test('comes page by page, without repeat or gap, even where the new arrives in between', async () => {
+    test('is paged without repeat or gap, even when a new task arrives in between', async () => {
       for (let index = 0; index < 25; index += 1) await submit(store(), `t${index}`, { createdMs: index });
       const expected = Array.from({ length: 25 }, (_, index) => `t${24 - index}`);
       expect(await tasks({}, 4)).toEqual(expected);
       const first = await store().list('tasks', {}, { limit: 10 });
-      await submit(store(), 'newcomer', { createdMs: 1_000 });
+      await submit(store(), 'later', { createdMs: 1_000 });
       const rest = await store().list('tasks', {}, { limit: 100, after: first.next ?? '' });
       expect([...first.items, ...rest.items].map(({ request_id }) => request_id)).toEqual(expected);
       expect(rest.next).toBeNull();
     });
 
-    test('goes on behind the place of any item', async () => {
+    test('continues after the position of any item', async () => {
       for (let index = 0; index < 5; index += 1) await submit(store(), `t${index}`, { createdMs: index });
       const { items } = await store().list('tasks', { session: 's' }, { limit: 5 });
       for (const [index, { position }] of items.entries()) {
@@ -88,14 +88,14 @@ export function describeListings({ store, reopen, subject }: Given): void {
       }
     });
 
-    test('says there is no more when a page ends exactly at the end', async () => {
+    test('has no next page when a page ends exactly at the end', async () => {
       for (let index = 0; index < 4; index += 1) await submit(store(), `t${index}`, { createdMs: index });
       expect((await store().list('tasks', {}, { limit: 4 })).next).toBeNull();
       expect((await store().list('tasks', {}, { limit: 3 })).next).not.toBeNull();
     });
 
     test.each(['', '~', '/', '\u{10ffff}', 'zzz', '0', '99999999999999/zzz'])(
-      'stays within its session whatever place %j it is told to go on behind',
+      'stays within its session when it continues after %j',
       async (after) => {
         await submit(store(), 't1', { cli_session_id: 'a' });
         await submit(store(), 't2', { cli_session_id: 'b' });
@@ -107,7 +107,7 @@ export function describeListings({ store, reopen, subject }: Given): void {
   });
 
   describe('the listing of agents', () => {
-    test('has them all by id, as they stand, page by page', async () => {
+    test('has the status of every agent by id, page by page', async () => {
       for (const id of ['C', 'A', 'E', 'B', 'D']) await register(store(), id);
       must(await store().commit({ writes: [{ kind: 'agent', id: 'D', expect: 'any', value: null }] }));
       await submit(store(), 't1');
@@ -124,7 +124,7 @@ export function describeListings({ store, reopen, subject }: Given): void {
   });
 
   describe('the listing of slots', () => {
-    test('is oldest grant first, page by page, even where slots are released in between', async () => {
+    test('is oldest grant first, page by page, even when slots are released in between', async () => {
       await register(store(), 'A', { max_concurrent: 100 });
       const ids = Array.from({ length: 10 }, (_, index) => `t${(index * 7) % 10}`);
       for (const id of ids) {
@@ -139,16 +139,16 @@ export function describeListings({ store, reopen, subject }: Given): void {
       expect(rest.items.map(({ request_id }) => request_id)).toEqual(ids.slice(4));
     });
 
-    test('of an agent that holds none is empty', async () => {
-      expect(await store().list('slots', { agent_id: 'nobody' }, { limit: 3 })).toEqual({
+    test('of an agent that holds no slot is empty', async () => {
+      expect(await store().list('slots', { agent_id: 'absent' }, { limit: 3 })).toEqual({
         items: [],
         next: null,
       });
     });
   });
 
-  describe('what ended without the report of its agent', () => {
-    async function endUnreported(id: string, agent_id: string): Promise<void> {
+  describe('tasks that settled without the report of their agent', () => {
+    async function settleUnreported(id: string, agent_id: string): Promise<void> {
       await submit(store(), id);
       must(
         await store().commit({ ...(await endingOf(store(), id)), unreported: { agent_id, request_id: id } }),
@@ -157,25 +157,25 @@ export function describeListings({ store, reopen, subject }: Given): void {
     const unreported = async (agent_id: string, limit = 100): Promise<readonly string[]> =>
       (await listAll('unreported', { agent_id }, limit)).map(({ request_id }) => request_id);
 
-    test('is told newest first, for ten minutes, to that agent alone', async () => {
-      await endUnreported('t1', 'A');
-      await subject().advance(300_000);
-      await endUnreported('t2', 'A');
-      await endUnreported('t3', 'B');
+    test('are listed newest first, for ten minutes, for that agent only', async () => {
+      await settleUnreported('t1', 'A');
+      await underTest().advance(300_000);
+      await settleUnreported('t2', 'A');
+      await settleUnreported('t3', 'B');
       expect(await unreported('A')).toEqual(['t2', 't1']);
       expect(await unreported('B')).toEqual(['t3']);
       await reopen();
       expect(await unreported('A')).toEqual(['t2', 't1']);
-      await subject().advance(300_000);
+      await underTest().advance(300_000);
       expect(await unreported('A')).toEqual(['t2']);
-      await subject().advance(300_000);
+      await underTest().advance(300_000);
       expect(await unreported('A')).toEqual([]);
     });
 
-    test('comes page by page', async () => {
+    test('are listed page by page', async () => {
       for (let index = 0; index < 5; index += 1) {
-        await endUnreported(`t${index}`, 'A');
-        await subject().advance(1);
+        await settleUnreported(`t${index}`, 'A');
+        await underTest().advance(1);
       }
       expect(await unreported('A', 2)).toEqual(['t4', 't3', 't2', 't1', 't0']);
     });

@@ -1,9 +1,9 @@
 /**
- * A disk that fails or is stuck: every call answers, nothing is half done, and what was promised is there afterwards.
+ * A disk that fails or is stuck: every call ends in time, nothing is half done, and what was durable stays.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -23,42 +23,44 @@ import {
   until,
 } from './store-under-test.ts';
 
-export function describeOutages({ store, subject, reopen }: Given): void {
+export function describeOutages({ store, underTest, reopen }: SuiteContext): void {
   let disk: Disk;
   beforeEach(() => {
-    disk = subject().disk;
+    disk = underTest().disk;
   });
-  /** Lets time go on as it really does, or so many times as fast. */
-  function createPassing(speed = 1): () => Promise<void> {
+  /**
+   * Creates a function that advances the store's clock by the real time since its last call, times `speed`.
+   */
+  function createTimePasser(speed = 1): () => Promise<void> {
     let lastMs = performance.now();
     return async () => {
       const nowMs = performance.now();
       const passedMs = Math.ceil((nowMs - lastMs) * speed);
       lastMs = nowMs;
-      await subject().advance(passedMs);
+      await underTest().advance(passedMs);
     };
   }
   /**
-   * Waits for the end of an outage. Time goes on meanwhile, but no faster than for the thread and the disk that are
-   * waited for: else the store's patience with them would be over before they had begun.
+   * Waits for the end of an outage. Time advances meanwhile, but no faster than for the thread and the disk
+   * that the store waits for: else their timeouts would expire before they could begin.
    */
-  const recovered = () => until('the store is back', () => store().health().ok, createPassing());
+  const recovered = () => until('the store is back', () => store().health().ok, createTimePasser());
 
-  /** Why a call was refused that may wait for a while whether the outage ends; time goes on meanwhile. */
-  async function refusalOf(call: Promise<unknown>): Promise<unknown> {
-    let refusal: unknown;
+  /** The error of a call that may wait a while for the end of the outage; time advances meanwhile. */
+  async function awaitRejection(call: Promise<unknown>): Promise<unknown> {
+    let rejection: unknown;
     let isOver = false;
     const end = (error?: unknown): void => {
-      refusal = error;
+      rejection = error;
       isOver = true;
     };
     call.then(() => end(), end);
-    await until('the call is answered', () => isOver, createPassing(5));
-    return refusal;
+    await until('the call has ended', () => isOver, createTimePasser(5));
+    return rejection;
   }
 
   describe('a write that fails', () => {
-    test('rejects its commit and all behind it, and none of them is there afterwards', async () => {
+    test('rejects its commit and all later ones, and none of them is there afterwards', async () => {
       const kept = await submit(store(), 'kept');
       const { value } = await readState(store(), 'kept');
       disk.hold();
@@ -72,7 +74,7 @@ export function describeOutages({ store, subject, reopen }: Given): void {
       await until('the write is held', disk.isHolding);
       disk.fail('lost');
       disk.release();
-      for (const call of lost) expect(await refusalOf(call)).toBeInstanceOf(StoreUnavailable);
+      for (const call of lost) expect(await awaitRejection(call)).toBeInstanceOf(StoreUnavailable);
       disk.mend();
       await recovered();
       expect(await store().get('task', 'lost0')).toBeUndefined();
@@ -80,13 +82,13 @@ export function describeOutages({ store, subject, reopen }: Given): void {
       await submit(store(), 'lost0');
     });
 
-    test('whose answer alone was lost is found with everything that belongs to it', async () => {
+    test('but was applied is found afterwards with everything that belongs to it', async () => {
       await register(store(), 'A');
       await submit(store(), 't1');
       must(await assign(store(), 't1', 'A'));
       const ending = await endingOf(store(), 't1');
       disk.fail('applied');
-      expect(await refusalOf(store().commit(ending))).toBeInstanceOf(StoreUnavailable);
+      expect(await awaitRejection(store().commit(ending))).toBeInstanceOf(StoreUnavailable);
       disk.mend();
       await recovered();
       expect((await readState(store(), 't1')).value.status).toBe('success');
@@ -95,12 +97,12 @@ export function describeOutages({ store, subject, reopen }: Given): void {
       expect(await store().commit(ending)).toMatchObject({ conflict: 'revision' });
     });
 
-    test('makes every call throw at once until it is over, and health says why', async () => {
+    test('makes every call throw at once until the store recovers, and health says why', async () => {
       await register(store(), 'A');
       await submit(store(), 't1');
       expect(store().health()).toEqual({ ok: true });
       disk.fail('lost');
-      expect(await refusalOf(submit(store(), 't2'))).toBeInstanceOf(StoreUnavailable);
+      expect(await awaitRejection(submit(store(), 't2'))).toBeInstanceOf(StoreUnavailable);
       const health = store().health();
       expect(health.ok).toBe(false);
       expect(!health.ok && health.reason.length).toBeGreaterThan(10);
@@ -111,11 +113,11 @@ export function describeOutages({ store, subject, reopen }: Given): void {
       for (const call of callsOf(store())) await call();
     });
 
-    test('is followed by a store that takes writes again only when the disk does', async () => {
+    test('keeps the store out until the disk takes writes again', async () => {
       disk.fail('lost');
-      expect(await refusalOf(submit(store(), 't1'))).toBeInstanceOf(StoreUnavailable);
+      expect(await awaitRejection(submit(store(), 't1'))).toBeInstanceOf(StoreUnavailable);
       for (let seconds = 0; seconds < 20; seconds += 1) {
-        await subject().advance(1_000);
+        await underTest().advance(1_000);
         expect(store().health().ok).toBe(false);
       }
       disk.mend();
@@ -125,7 +127,7 @@ export function describeOutages({ store, subject, reopen }: Given): void {
       expect(await store().get('task', 't1')).toBeDefined();
     });
 
-    test('hints every watcher once it is over, and makes readers of changes start anew', async () => {
+    test('notifies every watcher after the recovery, and resets the readers of changes', async () => {
       await register(store(), 'A');
       const { cursor } = await store().readAgentChanges(null);
       const stop = new AbortController();
@@ -133,23 +135,25 @@ export function describeOutages({ store, subject, reopen }: Given): void {
         store().watch(topic, stop.signal)[Symbol.asyncIterator](),
       );
       for (const watcher of watchers) await watcher.next();
-      const hints = watchers.map((watcher) => follow(watcher.next()));
+      const notifications = watchers.map((watcher) => follow(watcher.next()));
       disk.fail('lost');
-      expect(await refusalOf(submit(store(), 't1'))).toBeInstanceOf(StoreUnavailable);
+      expect(await awaitRejection(submit(store(), 't1'))).toBeInstanceOf(StoreUnavailable);
       disk.mend();
       await recovered();
-      await until('all were hinted', () => hints.every((hint) => hint.now() === 'done'));
+      await until('all are notified', () =>
+        notifications.every((notification) => notification.now() === 'done'),
+      );
       expect(await store().readAgentChanges(cursor)).toMatchObject({ reset: true, removed: [] });
       stop.abort();
     });
 
-    test('lets a feed go on from where it was, without gap or repeat', async () => {
+    test('lets a feed continue where it was, without gap or repeat', async () => {
       await finish(store(), 't1');
       const reading = readFeed(store(), 's', null, 4);
       await submit(store(), 't2');
       const ending = await endingOf(store(), 't2');
       disk.fail('applied');
-      expect(await refusalOf(store().commit(ending))).toBeInstanceOf(StoreUnavailable);
+      expect(await awaitRejection(store().commit(ending))).toBeInstanceOf(StoreUnavailable);
       disk.mend();
       await recovered();
       await finish(store(), 't3');
@@ -157,12 +161,12 @@ export function describeOutages({ store, subject, reopen }: Given): void {
       expect(idsOf(await reading)).toEqual(['t1', 't2', 't3', 't4']);
     });
 
-    test('never gives a cursor or a revision away a second time', async () => {
+    test('never leads to a cursor or a revision that is issued twice', async () => {
       const revisions: string[] = [];
       for (let round = 0; round < 3; round += 1) {
         await finish(store(), `t${round}`);
         disk.fail(round % 2 === 0 ? 'applied' : 'lost');
-        expect(await refusalOf(finish(store(), `x${round}`))).toBeInstanceOf(StoreUnavailable);
+        expect(await awaitRejection(finish(store(), `x${round}`))).toBeInstanceOf(StoreUnavailable);
         disk.mend();
         await recovered();
         revisions.push(await submit(store(), `y${round}`));
@@ -174,7 +178,7 @@ export function describeOutages({ store, subject, reopen }: Given): void {
     });
   });
 
-  test('a disk that does not answer for 4.5 s is an outage, not a wait', async () => {
+  test('a disk that does not respond for 4.5 s is an outage', async () => {
     await submit(store(), 't1');
     disk.hold();
     const stuck = submit(store(), 't2').then(
@@ -183,11 +187,11 @@ export function describeOutages({ store, subject, reopen }: Given): void {
     );
     const reader = readState(store(), 't1');
     await until('the write is held', disk.isHolding);
-    if (!disk.isOneLine) await reader;
+    if (!disk.readsWaitForWrites) await reader;
     else reader.catch(() => undefined);
-    await subject().advance(4_499);
+    await underTest().advance(4_499);
     expect(store().health().ok).toBe(true);
-    await subject().advance(1);
+    await underTest().advance(1);
     expect(await stuck).toBeInstanceOf(StoreUnavailable);
     expect(store().health().ok).toBe(false);
     await expect(store().get('task', 't1')).rejects.toThrow(StoreUnavailable);
@@ -195,16 +199,16 @@ export function describeOutages({ store, subject, reopen }: Given): void {
     await recovered();
     expect(await store().get('task', 't1')).toBeDefined();
     await submit(store(), 't3');
-    // Whether it was written is unknown at first; from now on it is known, and stays so.
-    const late = await store().get('task', 't2');
+    // Whether it was written is unknown at first; what the first read after the recovery returns must stay.
+    const found = await store().get('task', 't2');
     await reopen();
-    expect(await store().get('task', 't2')).toEqual(late);
+    expect(await store().get('task', 't2')).toEqual(found);
   });
 
-  test('closing lets what is under way become durable, and ends who waits', async () => {
+  test('closing waits until running commits are durable, and ends feeds and watchers', async () => {
     const stop = new AbortController();
     const watching = (async () => {
-      for await (const _hint of store().watch('due', stop.signal));
+      for await (const _notification of store().watch('due', stop.signal));
     })();
     const reading = (async () => {
       for await (const _item of store().feed('s', null, NEVER));
@@ -227,7 +231,7 @@ export function describeOutages({ store, subject, reopen }: Given): void {
 function callsOf(store: Store): readonly (() => Promise<unknown>)[] {
   return [
     () => store.get('task', 't1'),
-    () => store.get('input', 'nobody'),
+    () => store.get('input', 'absent'),
     () => store.getAgentStatus('A'),
     () => store.readAgentChanges(null),
     () => store.list('tasks', {}, { limit: 1 }),
@@ -242,12 +246,12 @@ function callsOf(store: Store): readonly (() => Promise<unknown>)[] {
   ];
 }
 
-/** Begins an iteration and ends it again; rejects if it could not begin. */
+/** Begins an iteration and ends it again; rejects when it cannot begin. */
 async function begin(iterate: (signal: AbortSignal) => AsyncIterable<unknown>): Promise<void> {
   const stop = new AbortController();
   const first = iterate(stop.signal)[Symbol.asyncIterator]().next();
-  const later = new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
-  await Promise.race([first, later]);
+  const someTurns = new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+  await Promise.race([first, someTurns]);
   stop.abort();
   await first;
 }

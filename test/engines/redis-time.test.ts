@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { createDeadlineSet } from '../../server/async/deadline-set.ts';
 import { createStoreTime } from '../../server/engines/redis/store-time.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
-import { createChance, drawSeed, follow, until } from './store-under-test.ts';
+import { createRandom, drawSeed, follow, until } from './store-under-test.ts';
 
 describe('the time of Redis', () => {
   test('is known to a millisecond after some quick replies, however slow and uneven the others are', async () => {
-    const chance = createChance(drawSeed());
+    const chance = createRandom(drawSeed());
     const clock = createFakeClock();
     const OFFSET_MS = 1_234_567_890_123;
     const time = createStoreTime(clock);

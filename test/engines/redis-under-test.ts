@@ -11,7 +11,7 @@ import { createFakeClock } from '../harness/fake-clock.ts';
 import type { RedisProcess } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
-import type { Disk, Subject } from './store-under-test.ts';
+import type { Disk, StoreUnderTest } from './store-under-test.ts';
 
 const START_MS = 1_700_000_000_000;
 let subjects = 0;
@@ -20,7 +20,7 @@ let subjects = 0;
 export async function createRedisSubject(
   redis: RedisProcess,
   durability: Durability = 'disk',
-): Promise<Subject> {
+): Promise<StoreUnderTest> {
   const clock = createFakeClock();
   const proxy = await startTcpProxy(redis.port);
   const stores: Store[] = [];
@@ -48,7 +48,7 @@ export async function createRedisSubject(
 
 function createDisk(proxy: TcpProxy): Disk {
   return {
-    isOneLine: true,
+    readsWaitForWrites: true,
     hold: proxy.hold,
     release: proxy.release,
     isHolding: proxy.isHolding,

@@ -1,12 +1,12 @@
-/** Retention: what is past its time goes, in bounded turns, and readers learn of it. */
+/** Retention: what is past its time is removed in bounded turns, and readers get a gap. */
 import { describe, expect, test } from 'vitest';
 import { FeedTrimmed } from '../../server/ports/store.ts';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import { cursorsOf, finish, idsOf, must, readFeed, submit } from './store-under-test.ts';
 
 const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000 };
 
-export function describeRetention({ store, reopen, subject }: Given): void {
+export function describeRetention({ store, reopen, underTest }: SuiteContext): void {
   const trim = (limit = 500, more: Partial<typeof RETENTION> = {}): Promise<number> =>
     store().trim({ ...RETENTION, ...more }, limit);
   async function trimAll(more: Partial<typeof RETENTION> = {}): Promise<void> {
@@ -15,16 +15,16 @@ export function describeRetention({ store, reopen, subject }: Given): void {
   const listed = async (): Promise<readonly string[]> =>
     (await store().list('tasks', {}, { limit: 1_000 })).items.map(({ request_id }) => request_id);
 
-  describe('a task that has ended', () => {
-    test('is kept for its time and then gone, with its input, its event and its places in the listings', async () => {
+  describe('a settled task', () => {
+    test('is kept for its time and then removed, with its input, its event and its positions in the listings', async () => {
       await finish(store(), 't1');
-      await subject().advance(9_999);
+      await underTest().advance(9_999);
       expect(await trim()).toBe(0);
       expect(await store().get('task', 't1')).toBeDefined();
-      await subject().advance(1);
+      await underTest().advance(1);
       expect(await trim()).toBe(1);
-      for (const again of [false, true]) {
-        if (again) await reopen();
+      for (const isReopened of [false, true]) {
+        if (isReopened) await reopen();
         expect(await store().get('task', 't1')).toBeUndefined();
         expect(await store().get('input', 't1')).toBeUndefined();
         expect(await listed()).toEqual([]);
@@ -34,30 +34,30 @@ export function describeRetention({ store, reopen, subject }: Given): void {
       }
     });
 
-    test('goes by its end, not by its beginning; what is open stays', async () => {
+    test('is removed by the time it settled, not by its creation; open tasks stay', async () => {
       await submit(store(), 'open');
       await finish(store(), 'old');
-      await subject().advance(9_000);
+      await underTest().advance(9_000);
       await finish(store(), 'young');
-      await subject().advance(1_000);
+      await underTest().advance(1_000);
       await trimAll();
       expect([...(await listed())].sort()).toEqual(['open', 'young']);
       expect(await store().get('task', 'open')).toBeDefined();
       expect(await store().get('input', 'open')).toBeDefined();
     });
 
-    test('may be submitted anew under its id', async () => {
+    test('may be submitted again under its id once it is removed', async () => {
       await finish(store(), 't1');
-      await subject().advance(10_000);
+      await underTest().advance(10_000);
       await trimAll();
       await submit(store(), 't1');
       expect((await store().get('task', 't1'))?.value.status).toBe('pending');
     });
   });
 
-  test('a turn removes no more than it is told to, and says how many went', async () => {
+  test('a turn removes no more than its limit, and returns how many it removed', async () => {
     for (let index = 0; index < 25; index += 1) await finish(store(), `t${index}`);
-    await subject().advance(10_000);
+    await underTest().advance(10_000);
     expect(await trim(10)).toBe(10);
     expect(await listed()).toHaveLength(15);
     expect(await trim(10)).toBe(10);
@@ -65,8 +65,8 @@ export function describeRetention({ store, reopen, subject }: Given): void {
     expect(await trim(10)).toBe(0);
   });
 
-  test('a key that is past its end goes, unless it was used anew', async () => {
-    const put = async (id: string) =>
+  test('an expired key is removed, unless it was used again', async () => {
+    const putKey = async (id: string) =>
       must(
         await store().commit({
           writes: [
@@ -80,21 +80,21 @@ export function describeRetention({ store, reopen, subject }: Given): void {
           ],
         }),
       );
-    await put('once');
-    await put('again');
-    await subject().advance(1_000);
-    await put('again');
+    await putKey('once');
+    await putKey('again');
+    await underTest().advance(1_000);
+    await putKey('again');
     await trimAll();
     expect(await store().get('key', 'once')).toBeUndefined();
     expect((await store().get('key', 'again'))?.value.fingerprint).toBe('again');
-    await subject().advance(1_000);
+    await underTest().advance(1_000);
     expect(await trim()).toBeGreaterThan(0);
     expect(await trim()).toBe(0);
     expect(await store().get('key', 'again')).toBeUndefined();
   });
 
   describe('a session with more events than its maximum', () => {
-    test('loses the oldest; a reader from the beginning is told of the gap first', async () => {
+    test('loses the oldest; a reader from the beginning gets a gap first', async () => {
       for (let index = 0; index < 8; index += 1) await finish(store(), `t${index}`);
       await trimAll({ sessionEventsMax: 5 });
       expect(idsOf(await readFeed(store(), 's', null, 6))).toEqual(['gap', 't3', 't4', 't5', 't6', 't7']);
@@ -109,7 +109,7 @@ export function describeRetention({ store, reopen, subject }: Given): void {
       expect(await trim(2, { sessionEventsMax: 3 })).toBe(0);
     });
 
-    test('tells no gap to a reader whose cursor is stored, and one to a reader whose cursor is not', async () => {
+    test('gives no gap to a reader whose cursor is stored, and one to a reader whose cursor is not', async () => {
       for (let index = 0; index < 8; index += 1) await finish(store(), `t${index}`);
       const cursors = cursorsOf(await readFeed(store(), 's', null, 8));
       await trimAll({ sessionEventsMax: 5 });
@@ -125,7 +125,7 @@ export function describeRetention({ store, reopen, subject }: Given): void {
       expect(idsOf(await readFeed(store(), 's', null, 4))).toEqual(['gap', 't5', 't6', 't7']);
     });
 
-    test('leaves other sessions alone', async () => {
+    test('does not affect other sessions', async () => {
       for (let index = 0; index < 4; index += 1) {
         await finish(store(), `s${index}`, 's');
         if (index < 2) await finish(store(), `o${index}`, 'other');
@@ -135,35 +135,35 @@ export function describeRetention({ store, reopen, subject }: Given): void {
     });
   });
 
-  test('a reader so slow that its place was trimmed away is told so', async () => {
+  test('a reader so slow that its position was trimmed gets FeedTrimmed', async () => {
     for (let index = 0; index < 150; index += 1) await finish(store(), `t${index}`);
     const stop = new AbortController();
     const reading = store().feed('s', null, stop.signal)[Symbol.asyncIterator]();
     expect(await reading.next()).toMatchObject({ value: { request_id: 't0' } });
     await trimAll({ sessionEventsMax: 2 });
-    const rest = (async () => {
+    const remaining = (async () => {
       for (;;) if ((await reading.next()).done) return;
     })();
-    await expect(rest).rejects.toThrow(FeedTrimmed);
+    await expect(remaining).rejects.toThrow(FeedTrimmed);
   });
 
-  test('a reader that waits at the end of its feed is not disturbed when what it has read is trimmed', async () => {
+  test('a reader that waits at the end of its feed is not affected when events that it has read are trimmed', async () => {
     for (let index = 0; index < 5; index += 1) await finish(store(), `t${index}`);
     const stop = new AbortController();
     const reading = store().feed('s', null, stop.signal)[Symbol.asyncIterator]();
     for (let index = 0; index < 5; index += 1) await reading.next();
     const next = reading.next();
-    await subject().advance(10_000);
+    await underTest().advance(10_000);
     await trimAll();
     await finish(store(), 'later');
     expect(await next).toMatchObject({ value: { request_id: 'later' } });
     stop.abort();
   });
 
-  test('cursors and counts of a session go on after all its events were trimmed', async () => {
+  test('cursors and event numbers of a session continue after all its events were trimmed', async () => {
     await finish(store(), 't1');
     const [old = ''] = cursorsOf(await readFeed(store(), 's', null, 1));
-    await subject().advance(10_000);
+    await underTest().advance(10_000);
     await trimAll();
     await reopen();
     await finish(store(), 't2');

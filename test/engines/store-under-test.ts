@@ -1,39 +1,41 @@
 /**
- * What a conformance run needs of an engine: fresh data, stores over it, time and a disk in the test's hands. Also the words the suites speak in: records, usual batches, and waiting for a condition.
+ * What the conformance suite needs of an engine: fresh data, stores over it, and a clock and a disk that the
+ * test controls. Also what the suites are written with: records, common batches, and waiting for a condition.
  */
+import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { type AgentFields, type AgentRecord, completeAgent } from '../../server/domain/agent.ts';
 import type { TaskInput, TaskState } from '../../server/domain/task.ts';
 import type { Batch, CommitResult, FeedItem, Ref, Revision, Store, Write } from '../../server/ports/store.ts';
 
 /** One engine's data, from empty to disposed. */
-export type Subject = {
-  /** Opens a store on this data. `wallShiftMs`: by how much the machine's clock was moved since the first. */
+export type StoreUnderTest = {
+  /** Opens a store on this data. `wallShiftMs`: how far the wall clock was set since the first one. */
   open(options?: { readonly wallShiftMs?: number }): Promise<Store>;
-  /** Moves the store's clock, and with it whatever the engine sleeps for. */
+  /** Advances the store's clock and wakes what sleeps on it. */
   advance(ms: number): Promise<void>;
   readonly disk: Disk;
   /** Closes what is open and removes the data. */
   dispose(): Promise<void>;
 };
 
-/** A disk (or a connection to one) that obeys the test. */
+/** A disk, or a connection to one, that the test controls. */
 export type Disk = {
-  /** Whether reads take the same way as writes, so that they stand behind a write that is held. */
-  readonly isOneLine: boolean;
-  /** From now on nothing that is written becomes durable, until it is released. */
+  /** Whether reads go through the same connection as writes, so that they wait for a write that is held. */
+  readonly readsWaitForWrites: boolean;
+  /** From now on no write becomes durable until `release()`. */
   hold(): void;
   release(): void;
   /** Whether a write is being held. */
   isHolding(): boolean;
-  /** From now on writing fails: nothing is written, or it is and the answer is lost. Until it is mended. */
+  /** From now on until `mend()`, writes fail: either they are not applied, or only their reply is lost. */
   fail(how: 'lost' | 'applied'): void;
   mend(): void;
 };
 
-/** A signal for what a test ends itself. */
+/** A signal that never fires. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
-/** An agent with the tag `a` and room for one task. */
+/** An agent with the tag `a` and one slot. */
 export function buildAgent(agent_id: string, more: Partial<AgentFields> = {}): AgentRecord {
   return completeAgent({
     agent_id,
@@ -93,10 +95,10 @@ export function buildInput(request_id: string, more: Partial<TaskInput> = {}): T
 export const taskRef = (id: string): Ref => `task:${id}`;
 export const agentRef = (id: string): Ref => `agent:${id}`;
 
-/** The revision of a commit that must have been taken. */
-export function must(outcome: CommitResult): Revision {
-  if (!outcome.ok) throw new Error(`the commit was refused: ${JSON.stringify(outcome)}`);
-  return outcome.revision;
+/** The revision of a commit; throws when the commit has a conflict. */
+export function must(result: CommitResult): Revision {
+  if (!result.ok) throw new Error(`the commit has a conflict: ${JSON.stringify(result)}`);
+  return result.revision;
 }
 
 /** A batch that writes one task's state. */
@@ -123,17 +125,17 @@ export async function register(
 export async function submit(store: Store, id: string, more: Partial<TaskState> = {}): Promise<Revision> {
   const value = buildState(store, more);
   const input = buildInput(id, { cli_session_id: value.cli_session_id });
-  const outcome = await store.commit({
+  const result = await store.commit({
     writes: [
       { kind: 'input', id, expect: 'absent', value: input },
       { kind: 'task', id, expect: 'absent', value },
     ],
     due: [{ ref: taskRef(id), atMs: value.createdMs }],
   });
-  return must(outcome);
+  return must(result);
 }
 
-/** The state a stored task has now. */
+/** The state and revision of a stored task; throws when it is absent. */
 export async function readState(
   store: Store,
   id: string,
@@ -175,10 +177,10 @@ export async function assign(store: Store, id: string, agent_id: string): Promis
   );
 }
 
-/** The batch that ends a stored task, its slot, its due entry and its event with it. */
+/** The batch that settles a stored task: releases its slot, removes its due entry, adds its event. */
 export async function endingOf(store: Store, id: string): Promise<Batch> {
   const { value, revision } = await readState(store, id);
-  const done: TaskState = {
+  const settled: TaskState = {
     ...value,
     status: 'success',
     result: { output: `done ${id}` },
@@ -186,7 +188,7 @@ export async function endingOf(store: Store, id: string): Promise<Batch> {
     waiting: false,
     settledMs: store.nowMs(),
   };
-  return writeTask(id, revision, done, {
+  return writeTask(id, revision, settled, {
     due: [{ ref: taskRef(id), atMs: null }],
     event: { session: value.cli_session_id, request_id: id },
     ...(value.agent_id !== null && {
@@ -195,18 +197,18 @@ export async function endingOf(store: Store, id: string): Promise<Batch> {
   });
 }
 
-/** Ends a stored task. */
+/** Settles a stored task. */
 export async function settle(store: Store, id: string): Promise<Revision> {
   return must(await store.commit(await endingOf(store, id)));
 }
 
-/** Submits and ends a task: one event more in its session. */
+/** Submits and settles a task: one event more in its session. */
 export async function finish(store: Store, id: string, session = 's'): Promise<void> {
   await submit(store, id, { cli_session_id: session });
   await settle(store, id);
 }
 
-/** The next so many items of a feed. */
+/** The next `count` items of a feed. */
 export async function readFeed(
   store: Store,
   session: string,
@@ -223,30 +225,31 @@ export async function readFeed(
   return items;
 }
 
-/** The tasks of feed items, `gap` where one stands. */
+/** The tasks of feed items; `gap` for a gap. */
 export function idsOf(items: readonly FeedItem[]): readonly string[] {
   return items.map((item) => (item.gap ? 'gap' : item.request_id));
 }
 
+/** The cursors of feed items, without gaps. */
 export function cursorsOf(items: readonly FeedItem[]): readonly string[] {
   return items.flatMap((item) => (item.gap ? [] : [item.cursor]));
 }
 
-/** Lets everything run until the condition holds; `meanwhile` may move time. Fails after ten seconds. */
+/** Waits until the condition holds; `meanwhile` may advance time. Throws after ten seconds. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
   meanwhile: () => void | Promise<void> = () => undefined,
 ): Promise<void> {
-  const endMs = performance.now() + 10_000;
+  const deadlineMs = performance.now() + 10_000;
   while (!(await condition())) {
-    if (performance.now() > endMs) throw new Error(`waited ten seconds in vain until ${what}`);
+    if (performance.now() > deadlineMs) throw new Error(`not within ten seconds: ${what}`);
     await meanwhile();
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToEventLoop();
   }
 }
 
-/** How a promise ended, once it has; for what must not have happened yet. */
+/** Follows a promise: whether it is still pending. For what must not have happened yet. */
 export function follow<T>(promise: Promise<T>): { readonly now: () => 'waiting' | 'done' | 'failed' } {
   let state: 'waiting' | 'done' | 'failed' = 'waiting';
   promise.then(
@@ -260,8 +263,8 @@ export function follow<T>(promise: Promise<T>): { readonly now: () => 'waiting' 
   return { now: () => state };
 }
 
-/** A source of chance that prints its seed when a test fails, so that the run can be had again. */
-export function createChance(seed: number): { next(below: number): number; readonly seed: number } {
+/** Random numbers from a seed. Tests print the seed when they fail, so that the run can be repeated. */
+export function createRandom(seed: number): { next(below: number): number; readonly seed: number } {
   let state = seed >>> 0;
   return {
     seed,
@@ -272,7 +275,7 @@ export function createChance(seed: number): { next(below: number): number; reado
   };
 }
 
-/** A seed of this run's own. */
+/** A seed for this run. */
 export function drawSeed(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }

@@ -1,6 +1,9 @@
-/** Any well-formed string is an id, a session, an agent, a tag or a key; no two of them are the same. */
+/**
+ * Any well-formed string can be an id, a session, an agent, a tag or a key, and different strings stay
+ * different.
+ */
 import { describe, expect, test } from 'vitest';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -15,7 +18,7 @@ import {
   submit,
 } from './store-under-test.ts';
 
-/** Strings that look alike, look like parts of keys, or mean something to somebody. */
+/** Strings that look alike, look like parts of keys, or have a meaning in JavaScript, SQL or Redis. */
 const STRINGS: readonly string[] = [
   'plain',
   'a/b',
@@ -58,13 +61,13 @@ const STRINGS: readonly string[] = [
   'x'.repeat(256),
 ];
 
-export function describeStrings({ store, reopen, subject }: Given): void {
+export function describeStrings({ store, reopen, underTest }: SuiteContext): void {
   describe('unusual strings', () => {
-    test('as ids of tasks', async () => {
+    test('work as ids of tasks', async () => {
       for (const [index, id] of STRINGS.entries()) await submit(store(), id, { progress: index });
       for (const id of STRINGS.slice(0, 20)) await settle(store(), id);
-      for (const again of [false, true]) {
-        if (again) await reopen();
+      for (const isReopened of [false, true]) {
+        if (isReopened) await reopen();
         for (const [index, id] of STRINGS.entries()) {
           expect((await readState(store(), id)).value.progress, JSON.stringify(id)).toBe(index);
           expect((await store().get('input', id))?.value.request_id).toBe(id);
@@ -72,12 +75,12 @@ export function describeStrings({ store, reopen, subject }: Given): void {
         const { items } = await store().list('tasks', {}, { limit: 100 });
         expect(items.map(({ request_id }) => request_id).sort()).toEqual([...STRINGS].sort());
       }
-      await subject().advance(1);
+      await underTest().advance(1);
       const taken = (await store().takeDue(100)).map(({ ref }) => ref.slice('task:'.length));
       expect(taken.sort()).toEqual([...STRINGS.slice(20)].sort());
     });
 
-    test('as sessions', async () => {
+    test('work as sessions', async () => {
       for (const [index, session] of STRINGS.entries()) {
         await finish(store(), `first-${index}`, session);
         await finish(store(), `second-${index}`, session);
@@ -91,7 +94,7 @@ export function describeStrings({ store, reopen, subject }: Given): void {
         const listed = await store().list('tasks', { session }, { limit: 10 });
         expect(listed.items).toHaveLength(2);
       }
-      await subject().advance(10_000);
+      await underTest().advance(10_000);
       while ((await store().trim({ keepTasksMs: 10_000, sessionEventsMax: 10 }, 50)) > 0);
       for (const session of STRINGS) {
         expect(idsOf(await readFeed(store(), session, null, 1))).toEqual(['gap']);
@@ -99,7 +102,7 @@ export function describeStrings({ store, reopen, subject }: Given): void {
       }
     });
 
-    test('as agents and as tags', async () => {
+    test('work as ids of agents and as tags', async () => {
       for (const name of STRINGS) await register(store(), name, { agent_tags: [`tag ${name}`, name] });
       for (const [index, name] of STRINGS.entries()) {
         await submit(store(), `t${index}`, { task_tags: [name] });
@@ -117,14 +120,14 @@ export function describeStrings({ store, reopen, subject }: Given): void {
       }
       const page = await store().list('agents', {}, { limit: 100 });
       expect(page.items.map(({ record }) => record.agent_id).sort()).toEqual([...STRINGS].sort());
-      await subject().advance(1);
+      await underTest().advance(1);
       const refs = (await store().takeDue(200)).map(({ ref }) => ref);
-      for (const ref of refs.filter((one) => one.startsWith('agent:'))) {
+      for (const ref of refs.filter((candidate) => candidate.startsWith('agent:'))) {
         expect(STRINGS.map(agentRef)).toContain(ref);
       }
     });
 
-    test('as idempotency keys', async () => {
+    test('work as idempotency keys', async () => {
       for (const [index, id] of STRINGS.entries()) {
         const value = { request_id: `t${index}`, fingerprint: id, create_time: index };
         must(

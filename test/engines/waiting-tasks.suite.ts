@@ -1,11 +1,14 @@
-/** Tasks that wait for an agent: found by tag, oldest first; an agent that becomes free is looked at at once. */
+/**
+ * Tasks that wait for an agent: listed by tag, oldest first; an agent that gets a free slot becomes due at
+ * once.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Ref } from '../../server/ports/store.ts';
-import type { Given } from './conformance.ts';
+import type { SuiteContext } from './conformance.ts';
 import { agentRef, must, register, settle, submit, taskRef, writeTask } from './store-under-test.ts';
 
-export function describeWaiters({ store, reopen }: Given): void {
-  /** A waiting task: its state says so, and its due entry is out of the way. */
+export function describeWaiters({ store, reopen }: SuiteContext): void {
+  /** Submits a waiting task: its state says so, and its due entry is far in the future. */
   async function wait(id: string, tags: readonly string[], sinceMs: number): Promise<void> {
     const revision = await submit(store(), id, { task_tags: tags, createdMs: sinceMs });
     const stored = await store().get('task', id);
@@ -26,8 +29,10 @@ export function describeWaiters({ store, reopen }: Given): void {
   }
   const waiting = async (...tags: string[]): Promise<readonly string[]> =>
     (await store().list('waiting', { tags }, { limit: 100 })).items.map(({ request_id }) => request_id);
-  /** Registers with a due entry far away, so that what comes due at once is the engine's doing. */
-  async function enter(agent_id: string, more: Parameters<typeof register>[2] = {}): Promise<void> {
+  /**
+   * Registers an agent whose due entry is far in the future, so that only the engine can make it due at once.
+   */
+  async function registerIdle(agent_id: string, more: Parameters<typeof register>[2] = {}): Promise<void> {
     await register(store(), agent_id, more);
     must(
       await store().commit({
@@ -37,7 +42,12 @@ export function describeWaiters({ store, reopen }: Given): void {
     );
   }
   const dueNow = async (): Promise<readonly Ref[]> => (await store().takeDue(100)).map(({ ref }) => ref);
-  const full = { op: 'grant', agent_id: 'A', request_id: 'x', registration: 'registration of A' } as const;
+  const onlySlot = {
+    op: 'grant',
+    agent_id: 'A',
+    request_id: 'x',
+    registration: 'registration of A',
+  } as const;
 
   describe('waiting tasks', () => {
     test('are listed by shared tags, oldest first, each once', async () => {
@@ -47,7 +57,7 @@ export function describeWaiters({ store, reopen }: Given): void {
       await wait('t0', ['c'], 5);
       expect(await waiting('a', 'b')).toEqual(['t1', 't2', 't3']);
       expect(await waiting('a')).toEqual(['t1', 't3']);
-      expect(await waiting('nobody')).toEqual([]);
+      expect(await waiting('absent')).toEqual([]);
     });
 
     test('are listed page by page', async () => {
@@ -66,7 +76,7 @@ export function describeWaiters({ store, reopen }: Given): void {
       expect(seen).toEqual(['t0', 't1', 't2', 't3', 't4', 't5', 't6']);
     });
 
-    test('leave by a commit, and leaving twice is harmless', async () => {
+    test('leave by a commit; leaving is idempotent', async () => {
       await wait('t1', ['a'], 10);
       const leave = { op: 'leave', request_id: 't1', tags: ['a'], sinceMs: 10 } as const;
       must(await store().commit({ writes: [], wait: leave }));
@@ -83,13 +93,13 @@ export function describeWaiters({ store, reopen }: Given): void {
     });
   });
 
-  describe('an agent that comes to have more room while a task waits for its tags', () => {
+  describe('an agent that gets more free slots while a task waits for its tags', () => {
     test('is due at once when a slot is released', async () => {
-      await enter('A', { agent_tags: ['a', 'z'] });
-      must(await store().commit({ writes: [], slots: [full] }));
+      await registerIdle('A', { agent_tags: ['a', 'z'] });
+      must(await store().commit({ writes: [], slots: [onlySlot] }));
       await wait('t1', ['z'], 10);
       expect(await dueNow()).toEqual([]);
-      must(await store().commit({ writes: [], slots: [{ ...full, op: 'release' }] }));
+      must(await store().commit({ writes: [], slots: [{ ...onlySlot, op: 'release' }] }));
       expect(await dueNow()).toEqual([agentRef('A')]);
     });
 
@@ -100,37 +110,37 @@ export function describeWaiters({ store, reopen }: Given): void {
     });
 
     test('is due at once when its limit is raised', async () => {
-      await enter('A', { max_concurrent: 1 });
-      must(await store().commit({ writes: [], slots: [full] }));
+      await registerIdle('A', { max_concurrent: 1 });
+      must(await store().commit({ writes: [], slots: [onlySlot] }));
       await wait('t1', ['a'], 10);
       await register(store(), 'A', { max_concurrent: 2 });
       expect(await dueNow()).toEqual([agentRef('A')]);
     });
 
-    test('is due at once even while somebody looks at it already', async () => {
-      await enter('A');
-      must(await store().commit({ writes: [], slots: [full] }));
+    test('is due at once even while another dispatcher holds its lease', async () => {
+      await registerIdle('A');
+      must(await store().commit({ writes: [], slots: [onlySlot] }));
       await wait('t1', ['a'], 10);
       must(await store().commit({ writes: [], due: [{ ref: agentRef('A'), atMs: store().nowMs() }] }));
-      const [looking] = await store().takeDue(10);
-      must(await store().commit({ writes: [], slots: [{ ...full, op: 'release' }] }));
-      const late = { ref: agentRef('A'), atMs: store().nowMs() + 60_000, lease: looking?.lease ?? '' };
+      const [taken] = await store().takeDue(10);
+      must(await store().commit({ writes: [], slots: [{ ...onlySlot, op: 'release' }] }));
+      const late = { ref: agentRef('A'), atMs: store().nowMs() + 60_000, lease: taken?.lease ?? '' };
       expect(await store().commit({ writes: [], due: [late] })).toMatchObject({ conflict: 'lease' });
       expect(await dueNow()).toEqual([agentRef('A')]);
     });
 
-    test('is left alone when no waiter shares a tag, or none waits any more', async () => {
+    test('does not become due when no waiting task shares a tag, or none waits any more', async () => {
       await wait('t1', ['other'], 10);
       await wait('t2', ['a'], 20);
       await settle(store(), 't2');
-      await enter('A');
-      must(await store().commit({ writes: [], slots: [full] }));
-      must(await store().commit({ writes: [], slots: [{ ...full, op: 'release' }] }));
+      await registerIdle('A');
+      must(await store().commit({ writes: [], slots: [onlySlot] }));
+      must(await store().commit({ writes: [], slots: [{ ...onlySlot, op: 'release' }] }));
       expect(await dueNow()).toEqual([]);
     });
 
-    test('is left alone when it still has no room', async () => {
-      await enter('A', { max_concurrent: 0 });
+    test('does not become due when it still has no free slot', async () => {
+      await registerIdle('A', { max_concurrent: 0 });
       await wait('t1', ['a'], 10);
       await register(store(), 'A', { max_concurrent: 3, draining: true });
       expect(await dueNow()).toEqual([]);

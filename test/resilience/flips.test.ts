@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openFileHere } from '../../server/engines/embedded/open.ts';
 import { findDamage } from '../../server/engines/embedded/sqlite/inspection.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
-import { createChance, drawSeed } from '../engines/store-under-test.ts';
+import { createRandom, drawSeed } from '../engines/store-under-test.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
@@ -167,7 +167,7 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
     const before = await readIntact(stopped);
     expect(stopped.log).toHaveLength(0);
     expect(before.get('tasks')).toMatchObject({ value: expect.stringMatching(/^\[".*"\]$/) });
-    const chance = createChance(SEED);
+    const chance = createRandom(SEED);
     const outcomes = { 'as it was': 0, named: 0, hidden: 0 };
     for (let run = 0; run < FLIPS; run += 1) {
       // Every third in the head of a page, where SQLite keeps what leads to the rows.
@@ -198,7 +198,7 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
     const before = await readIntact(killed);
     const last = findLastTransaction(killed);
     const without = await readIntact({ ...killed, log: killed.log.subarray(0, last) });
-    const chance = createChance(SEED);
+    const chance = createRandom(SEED);
     let named = 0;
     for (let run = 0; run < FLIPS; run += 1) {
       // Every tenth in the last transaction.

@@ -1,14 +1,16 @@
 /**
- * Applies a batch that was judged: changes the image and writes the rows of its group, in one go and without fail.
- * From here on the image is ahead of the disk; nobody is shown what it says before the group is durable.
+ * Applies a batch whose preconditions hold: changes the memory state and adds the rows to the commit's group,
+ * in one go. From then on the memory state is ahead of the file, and no caller is shown a changed value
+ * before the group is durable.
  */
 import { isSettled, type TaskState } from '../../domain/task.ts';
+import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, Write } from '../../ports/store.ts';
-import type { Generation, OpenTask } from './generation.ts';
+import type { Generation } from './generation.ts';
 import type { CommitGroup } from './group-commit.ts';
-import { feedEndOf, type Prefetched, rowKeyOf, settledState } from './lookup.ts';
+import { findFeedEnd, findSettledState, type Prefetched, rowKeyOf } from './lookup.ts';
 import type { Contacts } from './memory/contacts.ts';
-import { LEASE_MS } from './memory/due-queue.ts';
+import type { OpenTask } from './memory/state.ts';
 import {
   agentKey,
   agentListing,
@@ -24,11 +26,8 @@ import {
   writeEvent,
 } from './sqlite/row-keys.ts';
 
-/** For how long a task that ended without its agent's report is told to that agent. */
-export const UNREPORTED_MS = 600_000;
-
 /** One commit while it is applied. */
-type Change = {
+type Commit = {
   readonly generation: Generation;
   readonly prefetched: Prefetched;
   readonly group: CommitGroup;
@@ -38,7 +37,7 @@ type Change = {
   readonly contacts: Contacts;
 };
 
-/** Applies the batch; says which commit it became. */
+/** Applies the batch; returns the commit's number and revision. */
 export function applyBatch(
   generation: Generation,
   prefetched: Prefetched,
@@ -48,81 +47,84 @@ export function applyBatch(
 ): { readonly seq: number; readonly revision: Revision } {
   const { group, seq } = generation.commits.join();
   const revision = `${generation.run}-${seq}`;
-  const change: Change = { generation, prefetched, group, seq, revision, nowMs, contacts };
-  const freeSlots = noteFreeSlots(generation, batch);
-  for (const one of batch.due ?? []) retime(change, one);
-  for (const write of batch.writes) applyWrite(change, write);
-  for (const one of batch.due ?? []) keepDueStored(change, one.ref);
+  const commit: Commit = { generation, prefetched, group, seq, revision, nowMs, contacts };
+  const capacityBefore = readCapacity(generation, batch);
+  for (const change of batch.due ?? []) retime(commit, change);
+  for (const write of batch.writes) applyWrite(commit, write);
+  for (const change of batch.due ?? []) storeEarlierDue(commit, change.ref);
   for (const { op, agent_id, request_id } of batch.slots ?? []) {
     generation.agents[op](agent_id, request_id, seq);
     if (op === 'grant' && generation.agents.get(agent_id)) contacts.noteGrant(agent_id, nowMs);
     group.topics.add(`agent:${agent_id}`);
   }
   if (batch.wait) applyWait(generation, batch.wait);
-  if (batch.event) applyEvent(change, batch.event);
-  if (batch.unreported) applyUnreported(change, batch.unreported);
-  if (freeSlots) wakeFreedAgents(change, freeSlots);
+  if (batch.event) applyEvent(commit, batch.event);
+  if (batch.unreported) applyUnreported(commit, batch.unreported);
+  if (capacityBefore) makeFreedAgentsDue(commit, capacityBefore);
   return { seq, revision };
 }
 
-/** Writes a row of the group. */
+/** Adds the write of a row to the group. */
 export function putRow(group: CommitGroup, key: string, text: string): void {
   group.sets.set(key, text);
   if (group.deletes.size > 0) group.deletes.delete(key);
 }
 
-/** Removes a row with the group. */
+/** Adds the removal of a row to the group. */
 export function removeRow(group: CommitGroup, key: string): void {
   group.sets.delete(key);
   group.deletes.add(key);
 }
 
-function retime({ generation, group, nowMs }: Change, { ref, atMs, lease, unlessHeld }: DueChange): void {
+function retime({ generation, group, nowMs }: Commit, { ref, atMs, lease, unlessHeld }: DueChange): void {
   if (unlessHeld && generation.due.isHidden(ref, nowMs)) return;
-  if (atMs === 'held') generation.due.set(ref, nowMs + LEASE_MS, lease);
+  if (atMs === 'held') generation.due.set(ref, nowMs + STORE_LIMITS.leaseMs, lease);
   else if (atMs === null) generation.due.remove(ref);
   else generation.due.set(ref, atMs, null);
   group.topics.add('due');
 }
 
-/** An open task that is now due earlier than its row says gets a new row; later is told by memory alone. */
-function keepDueStored(change: Change, ref: Ref): void {
+/**
+ * An open task that is due earlier than its row says needs a new row; a later time is kept in memory only.
+ */
+function storeEarlierDue(commit: Commit, ref: Ref): void {
   if (!ref.startsWith('task:')) return;
-  const { generation } = change;
+  const { generation } = commit;
   const id = ref.slice('task:'.length);
   const task = generation.tasks.get(id);
   const atMs = generation.due.atMs(ref);
   if (!task || atMs === undefined) return;
-  if (task.storedDueMs === null || atMs < task.storedDueMs)
-    putOpenTask(change, id, task.state, task.revision);
+  if (task.storedDueMs === null || atMs < task.storedDueMs) {
+    putOpenTask(commit, id, task.state, task.revision);
+  }
 }
 
-function applyWrite(change: Change, write: Write): void {
+function applyWrite(commit: Commit, write: Write): void {
   switch (write.kind) {
     case 'task':
-      applyTask(change, write.id, write.value);
+      applyTask(commit, write.id, write.value);
       return;
     case 'agent':
-      applyAgent(change, write.id, write.value);
+      applyAgent(commit, write.id, write.value);
       return;
     case 'input':
-      putValue(change, 'input', write.id, write.value, null);
+      putValue(commit, 'input', write.id, write.value, null);
       return;
     case 'key': {
-      const endMs = write.keepMs === undefined ? null : change.nowMs + write.keepMs;
-      putValue(change, 'key', write.id, write.value, endMs);
+      const expiresMs = write.keepMs === undefined ? null : commit.nowMs + write.keepMs;
+      putValue(commit, 'key', write.id, write.value, expiresMs);
       return;
     }
   }
 }
 
-/** Writes a value that does not stay in the image, and remembers it for as long as there is room. */
+/** Writes a value that is not part of the memory state, and adds it to the recent rows. */
 function putValue(
-  { generation, group, seq, revision }: Change,
+  { generation, group, seq, revision }: Commit,
   kind: 'input' | 'task' | 'key',
   id: string,
   value: Kinds['input' | 'task' | 'key'] | null,
-  endMs: number | null,
+  expiresMs: number | null,
 ): void {
   const key = rowKeyOf(kind, id);
   if (value === null) {
@@ -130,23 +132,24 @@ function putValue(
     generation.recentRows.note(key, null, seq, 0);
     return;
   }
-  const envelope: Envelope = endMs === null ? { r: revision, v: value } : { r: revision, e: endMs, v: value };
+  const envelope: Envelope =
+    expiresMs === null ? { r: revision, v: value } : { r: revision, e: expiresMs, v: value };
   const text = JSON.stringify(envelope);
   putRow(group, key, text);
   if (kind !== 'key' && key > generation.newestTaskKey) generation.newestTaskKey = key;
   generation.recentRows.note(key, envelope, seq, text.length);
-  if (endMs !== null) putRow(group, expiryKey(endMs, key), '');
+  if (expiresMs !== null) putRow(group, expiryKey(expiresMs, key), '');
 }
 
-function applyTask(change: Change, id: string, value: TaskState | null): void {
-  const { generation, group } = change;
+function applyTask(commit: Commit, id: string, value: TaskState | null): void {
+  const { generation, group } = commit;
   const open = generation.tasks.get(id);
-  const before = open?.state ?? settledState(generation, change.prefetched, id);
+  const before = open?.state ?? findSettledState(generation, commit.prefetched, id);
   updateListings(group, id, before, value);
   group.topics.add(`task:${id}`);
   if (value !== null && !isSettled(value)) {
-    if (!open && before) putValue(change, 'task', id, null, null);
-    putOpenTask(change, id, value, change.revision);
+    if (!open && before) putValue(commit, 'task', id, null, null);
+    putOpenTask(commit, id, value, commit.revision);
     return;
   }
   if (open) {
@@ -154,12 +157,12 @@ function applyTask(change: Change, id: string, value: TaskState | null): void {
     generation.waiting.leave(id);
     removeRow(group, openKey(id));
   }
-  if (value !== null || before) putValue(change, 'task', id, value, null);
-  if (value !== null) putRow(group, endedKey(stampMs(change), id), '');
+  if (value !== null || before) putValue(commit, 'task', id, value, null);
+  if (value !== null) putRow(group, endedKey(timestampOf(commit), id), '');
 }
 
-function putOpenTask(change: Change, id: string, state: TaskState, revision: Revision): void {
-  const { generation, group, seq } = change;
+function putOpenTask(commit: Commit, id: string, state: TaskState, revision: Revision): void {
+  const { generation, group, seq } = commit;
   const storedDueMs = generation.due.atMs(`task:${id}`) ?? null;
   const task: OpenTask = { state, revision, seq, storedDueMs };
   generation.tasks.set(id, task);
@@ -167,7 +170,10 @@ function putOpenTask(change: Change, id: string, state: TaskState, revision: Rev
   putRow(group, openKey(id), JSON.stringify(envelope));
 }
 
-/** Adds the task to the listings it belongs to now and takes it from those it no longer does. */
+/**
+ * Adds the task to the listings to which it belongs now, and removes it from those to which it no longer
+ * does.
+ */
 function updateListings(
   group: CommitGroup,
   id: string,
@@ -175,27 +181,30 @@ function updateListings(
   after: TaskState | null,
 ): void {
   if (before && after && isListedAlike(before, after)) return;
-  const old = before ? listingsOf(before, id) : [];
-  const now = after ? listingsOf(after, id) : [];
-  for (const key of now) if (!old.includes(key)) putRow(group, key, '');
-  for (const key of old) if (!now.includes(key)) removeRow(group, key);
+  const keysBefore = before ? listingsOf(before, id) : [];
+  const keysAfter = after ? listingsOf(after, id) : [];
+  for (const key of keysAfter) if (!keysBefore.includes(key)) putRow(group, key, '');
+  for (const key of keysBefore) if (!keysAfter.includes(key)) removeRow(group, key);
 }
 
 function isListedAlike(a: TaskState, b: TaskState): boolean {
   return a.assignees === b.assignees && a.createdMs === b.createdMs && a.cli_session_id === b.cli_session_id;
 }
 
-/** The rows by which a task is found: among all, in its session, under each agent it was ever assigned to. */
+/**
+ * The keys under which a task is listed: among all tasks, in its session, under each agent it was ever
+ * assigned to.
+ */
 export function listingsOf(state: TaskState, id: string): readonly string[] {
-  const place = positionOf(state.createdMs, id);
+  const position = positionOf(state.createdMs, id);
   const agents = state.assignees.map(agentListing);
   return [LISTING_ALL, sessionListing(state.cli_session_id), ...agents].map(
-    (listing) => `${listing}/${place}`,
+    (listing) => `${listing}/${position}`,
   );
 }
 
-function applyAgent(change: Change, id: string, value: Kinds['agent'] | null): void {
-  const { generation, group, seq, revision, contacts } = change;
+function applyAgent(commit: Commit, id: string, value: Kinds['agent'] | null): void {
+  const { generation, group, seq, revision, contacts } = commit;
   group.topics.add(`agent:${id}`);
   if (value === null) {
     generation.agents.remove(id, seq);
@@ -216,17 +225,20 @@ function applyWait(
   else generation.waiting.leave(request_id);
 }
 
-/** The moment this commit ends things: never before that of an earlier one, so that feeds and retention agree. */
-function stampMs({ generation, nowMs }: Change): number {
+/**
+ * The time of the commit's event and of settled tasks: never before the last cursor, so that feeds and
+ * retention agree.
+ */
+function timestampOf({ generation, nowMs }: Commit): number {
   return Math.max(nowMs, generation.highWaterMark.ms);
 }
 
-function applyEvent(change: Change, { session, request_id }: NonNullable<Batch['event']>): void {
-  const { generation, group, seq } = change;
-  const ms = stampMs(change);
+function applyEvent(commit: Commit, { session, request_id }: NonNullable<Batch['event']>): void {
+  const { generation, group, seq } = commit;
+  const ms = timestampOf(commit);
   const n = ms === generation.highWaterMark.ms ? generation.highWaterMark.n + 1 : 0;
   generation.highWaterMark = { run: generation.run, ms, n };
-  const number = feedEndOf(generation, change.prefetched, session).number + 1;
+  const number = findFeedEnd(generation, commit.prefetched, session).number + 1;
   generation.feedEnds.note(session, { number, stored: true }, seq, session.length);
   group.highWaterMark = generation.highWaterMark;
   const key = eventKey(session, `${ms}-${n}`) ?? '';
@@ -235,34 +247,47 @@ function applyEvent(change: Change, { session, request_id }: NonNullable<Batch['
   group.topics.add(`feed:${session}`);
 }
 
-function applyUnreported(change: Change, { agent_id, request_id }: NonNullable<Batch['unreported']>): void {
-  const key = `${unreportedListing(agent_id)}/${positionOf(change.nowMs, request_id)}`;
-  putRow(change.group, key, '');
-  putRow(change.group, expiryKey(change.nowMs + UNREPORTED_MS, key), '');
+function applyUnreported(commit: Commit, { agent_id, request_id }: NonNullable<Batch['unreported']>): void {
+  const key = `${unreportedListing(agent_id)}/${positionOf(commit.nowMs, request_id)}`;
+  putRow(commit.group, key, '');
+  putRow(commit.group, expiryKey(commit.nowMs + STORE_LIMITS.unreportedMs, key), '');
 }
 
-type FreeSlots = ReadonlyMap<string, { readonly room: number; readonly registration: string | undefined }>;
+/** What decides whether an agent can take more tasks after a commit than before it. */
+type Capacity = { readonly freeSlots: number; readonly registration: string | undefined };
 
-/** How much room the agents of the batch have before it; undefined: it touches none. */
-function noteFreeSlots(generation: Generation, batch: Batch): FreeSlots | undefined {
+/**
+ * The capacity of the agents that the batch touches, before it is applied; undefined when it touches none.
+ */
+function readCapacity(generation: Generation, batch: Batch): ReadonlyMap<string, Capacity> | undefined {
   const written = batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : []));
   if (written.length === 0 && !batch.slots) return undefined;
   const agentIds = [...written, ...(batch.slots ?? []).map(({ agent_id }) => agent_id)];
   return new Map(
     agentIds.map((id) => [
       id,
-      { room: generation.agents.freeSlots(id), registration: generation.agents.get(id)?.record.registration },
+      {
+        freeSlots: generation.agents.freeSlots(id),
+        registration: generation.agents.get(id)?.record.registration,
+      },
     ]),
   );
 }
 
-/** An agent that came to have more room, or registered anew, is looked at now if somebody waits for such a one. */
-function wakeFreedAgents({ generation, group, nowMs }: Change, freeSlots: FreeSlots): void {
-  for (const [agent_id, before] of freeSlots) {
+/**
+ * An agent that has more free slots now, or registered again, becomes due when a task waits for one of its
+ * tags.
+ */
+function makeFreedAgentsDue(
+  { generation, group, nowMs }: Commit,
+  capacityBefore: ReadonlyMap<string, Capacity>,
+): void {
+  for (const [agent_id, before] of capacityBefore) {
     const record = generation.agents.get(agent_id)?.record;
-    const room = generation.agents.freeSlots(agent_id);
-    const isNews = room > before.room || (room > 0 && record?.registration !== before.registration);
-    if (!record || !isNews || !generation.waiting.hasAny(record.agent_tags)) continue;
+    const freeSlots = generation.agents.freeSlots(agent_id);
+    const hasMoreCapacity =
+      freeSlots > before.freeSlots || (freeSlots > 0 && record?.registration !== before.registration);
+    if (!record || !hasMoreCapacity || !generation.waiting.hasAny(record.agent_tags)) continue;
     generation.due.set(`agent:${agent_id}`, nowMs, null);
     group.topics.add('due');
   }

@@ -1,10 +1,15 @@
 /**
- * A session's feed: its stored events, then live ones, in one loop. The reader's position is the number of the last
- * event it got; numbers count up by one within a session, so a hole is seen, and nothing is shown before it is durable
- * because events are read from the file alone.
+ * A session's feed: its stored events, then live ones, in one loop. A reader knows the number of the last
+ * event that it got. Numbers rise by one within a session, so a hole is noticed. Events are read from the
+ * file only, so no event is shown before it is durable.
  *
- * Modes: reading (a slice is there) → waiting (the end is reached; left by a hint, the signal or the store's end) →
- * reading. In an outage the reader waits; the life after it hints everybody.
+ * A reader is in one of two states:
+ *
+ *   ┌─────────┐  the end of the feed is reached,        ┌─────────┐
+ *   │ reading │ ──────────────────────────────────────▶ │ waiting │ ──▶ over: the signal fired,
+ *   └─────────┘  or the store is out                    └─────────┘     or the store was closed
+ *        ▲                                                   │
+ *        └──── notified of an event, or of the recovery ─────┘
  */
 import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
 import type { Notifications } from '../notifications.ts';
@@ -13,25 +18,34 @@ import type { Generation } from './generation.ts';
 import type { Generations } from './recovery.ts';
 import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './sqlite/row-keys.ts';
 
-/** Events read at a time, so few that nobody notices; the next slice is read when the reader has taken this one. */
-const SLICE = 32;
+/**
+ * Few enough that reading them delays no other call; the next slice is read when the reader has taken this
+ * one.
+ */
+const EVENTS_PER_SLICE = 32;
 
-type Position = { readonly from: string; readonly number: number; readonly missed: boolean };
+/**
+ * Where a reader begins: at a key, after the event of that number. `hasGap`: events before it were trimmed
+ * unread.
+ */
+type Start = { readonly from: string; readonly number: number; readonly hasGap: boolean };
 
-/** A stored event, with where the next one is looked for. All readers at one place are given the same. */
+/**
+ * A stored event, and the key from which the next one is read. Readers at the same position share entries.
+ */
 type Entry = {
   readonly next: string;
   readonly number: number;
   readonly item: FeedItem;
 };
 
-/** What follows a place; of an empty slice also how many events of the session are gone. */
-export type Slice = { readonly entries: readonly Entry[]; readonly gone: number };
+/** The entries from a key on; of an empty slice also the number of the session's last trimmed event. */
+export type FeedSlice = { readonly entries: readonly Entry[]; readonly trimmedNumber: number };
 
 type Deps = {
   readonly generations: Generations;
   readonly notifications: Notifications;
-  readonly slices: SharedReads<Slice>;
+  readonly slices: SharedReads<FeedSlice>;
 };
 
 /** Reads a feed as the port promises it. */
@@ -46,36 +60,36 @@ export async function* readFeed(
   try {
     const start = await findStart(generation, session, after);
     let { from, number } = start;
-    if (start.missed && !signal.aborted) yield { gap: true };
+    if (start.hasGap && !signal.aborted) yield { gap: true };
     const { to } = eventRange(session);
     while (!signal.aborted) {
       const entries = await readSlice(deps, session, from, to, number);
       for (const entry of entries) {
-        if (entry.number > number + 1) throw trimmed(session);
+        if (entry.number > number + 1) throw createFeedTrimmed(session);
         if (signal.aborted) return;
         from = entry.next;
         number = entry.number;
         yield entry.item;
       }
-      if (entries.length < SLICE && !(await listener.next())) return;
+      if (entries.length < EVENTS_PER_SLICE && !(await listener.next())) return;
     }
   } finally {
     listener.close();
   }
 }
 
-/** Behind the cursor's event if it is stored in this session; else at the beginning, behind what was trimmed. */
-async function findStart(generation: Generation, session: string, after: Cursor | null): Promise<Position> {
+/** After the cursor's event if it is stored in this session; else at the first stored event. */
+async function findStart(generation: Generation, session: string, after: Cursor | null): Promise<Start> {
   const key = after === null ? undefined : eventKey(session, after);
   const event = key === undefined ? undefined : await generation.storage.get(key);
   if (key !== undefined && event !== undefined) {
-    return { from: afterKey(key), number: readEvent(event).number, missed: false };
+    return { from: afterKey(key), number: readEvent(event).number, hasGap: false };
   }
-  const number = Number((await generation.storage.get(trimmedKey(session))) ?? 0);
-  return { from: eventRange(session).from, number, missed: number > 0 };
+  const number = await readTrimmedNumber(generation, session);
+  return { from: eventRange(session).from, number, hasGap: number > 0 };
 }
 
-/** What comes next; nothing while the store is out. An empty slice may mean that the reader's place is gone. */
+/** The next entries; none while the store is out. Throws when the reader's position was trimmed. */
 async function readSlice(
   deps: Deps,
   session: string,
@@ -86,8 +100,10 @@ async function readSlice(
   const generation = deps.generations.currentOrNull();
   if (!generation) return [];
   try {
-    const { entries, gone } = await deps.slices.read(from, () => readStored(generation, session, from, to));
-    if (gone > number) throw trimmed(session);
+    const { entries, trimmedNumber } = await deps.slices.read(from, () =>
+      readStoredSlice(generation, session, from, to),
+    );
+    if (trimmedNumber > number) throw createFeedTrimmed(session);
     return entries;
   } catch (error) {
     if (error instanceof FeedTrimmed || deps.generations.currentOrNull() === generation) throw error;
@@ -95,12 +111,19 @@ async function readSlice(
   }
 }
 
-async function readStored(generation: Generation, session: string, from: string, to: string): Promise<Slice> {
-  const rows = await generation.storage.scan({ from, to }, SLICE);
-  if (rows.length === 0) {
-    return { entries: [], gone: Number((await generation.storage.get(trimmedKey(session))) ?? 0) };
-  }
-  return { entries: rows.map(([key, text]) => readEntry(key, text)), gone: 0 };
+async function readStoredSlice(
+  generation: Generation,
+  session: string,
+  from: string,
+  to: string,
+): Promise<FeedSlice> {
+  const rows = await generation.storage.scan({ from, to }, EVENTS_PER_SLICE);
+  if (rows.length === 0) return { entries: [], trimmedNumber: await readTrimmedNumber(generation, session) };
+  return { entries: rows.map(([key, text]) => readEntry(key, text)), trimmedNumber: 0 };
+}
+
+async function readTrimmedNumber(generation: Generation, session: string): Promise<number> {
+  return Number((await generation.storage.get(trimmedKey(session))) ?? 0);
 }
 
 function readEntry(key: string, text: string): Entry {
@@ -108,8 +131,8 @@ function readEntry(key: string, text: string): Entry {
   return { next: afterKey(key), number, item: { gap: false, cursor: cursorOf(key), request_id } };
 }
 
-function trimmed(session: string): FeedTrimmed {
+function createFeedTrimmed(session: string): FeedTrimmed {
   return new FeedTrimmed(
-    `The reader of session "${session}" is so far behind that events it has not seen are no longer kept.`,
+    `The reader of session "${session}" was too slow: events that it has not read were trimmed.`,
   );
 }

@@ -1,82 +1,93 @@
 /**
- * Group commit: what is decided joins the group that is written next; one group is written at a time, and whatever is
- * decided meanwhile joins the one behind it.
+ * Group commit: decided commits join the group that is written next. One group is written at a time; commits
+ * that are decided meanwhile join the group behind it.
  *
- * Promises: groups reach the disk in the order of their commits. When one fails, or is not on disk within the bound,
- * it and all behind it are rejected with `StoreUnavailable` and nothing is taken any more: whether it was applied is
- * unknown, so what memory holds is no longer to be trusted.
+ * The states of a group:
+ *
+ *    join() opens it
+ *         │
+ *         ▼
+ *    ┌─────────┐ the group before it is durable; with none ┌─────────┐  on disk  ┌─────────┐
+ *    │ joining │ ────────────────────────────────────────▶ │ writing │ ────────▶ │ durable │
+ *    └─────────┘ before it, the event loop's turn is over  └─────────┘           └─────────┘
+ *         │                                                     │
+ *         │ the write before it                                 │ its write failed
+ *         │ failed or took too long                             │ or took too long
+ *         ▼                                                     ▼
+ *    ┌───────────────────────────────────────────────────────────────┐
+ *    │                           rejected                            │
+ *    └───────────────────────────────────────────────────────────────┘
+ *
+ * Promises: groups reach the disk in the order of their commits. When a write fails or takes longer than the
+ * timeout, its group and the one behind it are rejected with `StoreUnavailable`, and no commit joins any
+ * more: whether the write was applied is unknown, so the memory state may be ahead of the file and must be
+ * discarded.
  */
+import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
+import { createDiskWatch, type TimedWrite } from './disk-watch.ts';
 import type { HighWaterMark } from './sqlite/row-keys.ts';
 
-/** The writes of commits that become durable together. The later write to a key replaces the earlier. */
+/** The writes of commits that become durable together. A later write to a key replaces an earlier one. */
 export type CommitGroup = {
   readonly sets: Map<string, string>;
   readonly deletes: Set<string>;
-  /** Whom to wake when it is durable. */
+  /** Topics to notify when the group is durable. */
   readonly topics: Set<string>;
-  /** How far cursors have come with it; null: it gives none away. */
+  /** The last cursor that the group issues; null when it issues none. */
   highWaterMark: HighWaterMark | null;
 };
 
-type OpenGroup = CommitGroup & {
-  readonly done: PromiseWithResolvers<void>;
-  openedMs: number;
-  lastSeq: number;
-};
+type PendingGroup = CommitGroup &
+  TimedWrite & {
+    readonly durable: PromiseWithResolvers<void>;
+    lastSeq: number;
+  };
 
 export type GroupCommit = {
-  /** Adds a commit: returns the group its writes go to and the commit's number. */
+  /** Adds a commit: returns the group that takes its writes, and the commit's number. */
   join(): { readonly group: CommitGroup; readonly seq: number };
   isDurable(seq: number): boolean;
-  /** Resolves when everything up to this commit is durable; rejects when that can't be known. */
+  /** Resolves when every commit up to this one is durable; rejects when that is unknown. */
   whenDurable(seq: number): Promise<void>;
-  /** The last commit that joined. */
+  /** Number of the last commit that joined. */
   lastSeq(): number;
-  /** Rejects whatever waits; nothing joins after it. */
+  /** Rejects all pending groups; no commit joins after it. */
   fail(reason: string): void;
 };
 
 type Deps = {
   readonly clock: Clock;
-  readonly answerWithinMs: number;
-  /** Number of the last commit of earlier lives; all of those are settled. */
+  /** A group that is not on disk after this time has failed. */
+  readonly timeoutMs: number;
+  /** Number of the last commit of earlier generations; all of those are durable or rejected. */
   readonly afterSeq: number;
-  /** Ends the watch over the disk. */
+  /** Ends the timer. */
   readonly closed: AbortSignal;
   write(group: CommitGroup): Promise<void>;
   onDurable(topics: ReadonlySet<string>): void;
   onFailed(error: StoreUnavailable): void;
 };
 
-/** Waking so much later than asked for means that the whole process stood still. */
-const PROCESS_STALL_MS = 500;
-
-/** Creates it idle. */
+/** Creates it without a group. */
 export function createGroupCommit(deps: Deps): GroupCommit {
-  const { clock } = deps;
-  let seq = deps.afterSeq;
+  let lastSeq = deps.afterSeq;
   let durableSeq = deps.afterSeq;
-  let joining: OpenGroup | null = null;
-  let writing: OpenGroup | null = null;
+  let joining: PendingGroup | null = null;
+  let writing: PendingGroup | null = null;
   let failure: StoreUnavailable | null = null;
-  let watching = false;
+  const diskWatch = createDiskWatch({
+    ...deps,
+    currentWrite: () => (failure ? null : writing),
+    openWrites: () => [writing, joining].filter((group) => group !== null),
+    onTimeout: () => fail('the disk did not respond in time'),
+  });
 
-  function open(): OpenGroup {
-    const group: OpenGroup = {
-      sets: new Map(),
-      deletes: new Set(),
-      topics: new Set(),
-      highWaterMark: null,
-      done: Promise.withResolvers(),
-      openedMs: clock.monotonicMs(),
-      lastSeq: seq,
-    };
-    // Whoever waits hears of a rejection; with nobody waiting there is nobody to hear it.
-    group.done.promise.catch(() => undefined);
+  function openGroup(): PendingGroup {
+    const group = createPendingGroup(lastSeq, deps.clock.monotonicMs());
     joining = group;
-    // Whatever is decided in this turn of the event loop, for all sockets that had something, joins.
+    // The delay lets all commits of this turn of the event loop join, from every socket that was readable.
     if (!writing) setImmediate(writeNext);
     return group;
   }
@@ -86,44 +97,23 @@ export function createGroupCommit(deps: Deps): GroupCommit {
     const group = joining;
     writing = group;
     joining = null;
-    // What changed in memory alone needs no disk.
+    // A group that changed only the memory state needs no write.
     if (group.sets.size + group.deletes.size === 0) {
       finish(group);
       return;
     }
-    if (!watching) void watchDisk();
+    diskWatch.start();
     deps.write(group).then(
       () => finish(group),
-      (error: unknown) => fail(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => fail(messageOf(error)),
     );
   }
 
-  /** One timer at a time, however many groups: it sleeps to the end of the bound of whatever is being written. */
-  async function watchDisk(): Promise<void> {
-    watching = true;
-    while (writing && !failure && !deps.closed.aborted) {
-      const nowMs = clock.monotonicMs();
-      const leftMs = writing.openedMs + deps.answerWithinMs - nowMs;
-      if (leftMs <= 0) fail('the disk did not answer in time');
-      else {
-        await clock.sleep(leftMs, deps.closed);
-        restartTimeout(clock.monotonicMs() - nowMs - leftMs);
-      }
-    }
-    watching = false;
-  }
-
-  /** Who overslept was stopped, and the writer with it: the disk gets its whole time anew. */
-  function restartTimeout(lateMs: number): void {
-    if (lateMs < PROCESS_STALL_MS) return;
-    for (const group of [writing, joining]) if (group) group.openedMs = clock.monotonicMs();
-  }
-
-  function finish(group: OpenGroup): void {
+  function finish(group: PendingGroup): void {
     if (failure) return;
     durableSeq = group.lastSeq;
     writing = null;
-    group.done.resolve();
+    group.durable.resolve();
     deps.onDurable(group.topics);
     writeNext();
   }
@@ -133,26 +123,41 @@ export function createGroupCommit(deps: Deps): GroupCommit {
     failure = new StoreUnavailable(
       `The store could not write: ${reason}. Whether the last changes were made is unknown.`,
     );
-    writing?.done.reject(failure);
-    joining?.done.reject(failure);
+    writing?.durable.reject(failure);
+    joining?.durable.reject(failure);
     deps.onFailed(failure);
   }
 
   return {
     join() {
       if (failure) throw failure;
-      const group = joining ?? open();
-      seq += 1;
-      group.lastSeq = seq;
-      return { group, seq };
+      const group = joining ?? openGroup();
+      lastSeq += 1;
+      group.lastSeq = lastSeq;
+      return { group, seq: lastSeq };
     },
-    isDurable: (one) => one <= durableSeq,
-    async whenDurable(one) {
-      if (one <= durableSeq) return;
+    isDurable: (seq) => seq <= durableSeq,
+    async whenDurable(seq) {
+      if (seq <= durableSeq) return;
       if (failure) throw failure;
-      await (writing && one <= writing.lastSeq ? writing : joining)?.done.promise;
+      await (writing && seq <= writing.lastSeq ? writing : joining)?.durable.promise;
     },
-    lastSeq: () => seq,
+    lastSeq: () => lastSeq,
     fail,
+  };
+}
+
+function createPendingGroup(lastSeq: number, openedMs: number): PendingGroup {
+  const durable = Promise.withResolvers<void>();
+  // Callers that wait get the rejection; without one, Node must not take it for an unhandled error.
+  durable.promise.catch(() => undefined);
+  return {
+    sets: new Map(),
+    deletes: new Set(),
+    topics: new Set(),
+    highWaterMark: null,
+    durable,
+    openedMs,
+    lastSeq,
   };
 }

@@ -1,9 +1,10 @@
 /**
- * The listings of the port: of what is open from memory, of what is stored by key ranges. Each waits until all that
- * was decided before the call is durable, so that no item rests on a commit that may be lost.
+ * The port's listings: slots, waiting tasks and agents from memory, tasks and unreported tasks from key
+ * ranges of the file. Each listing waits until every commit decided before the call is durable, so that no
+ * item depends on a commit that may be lost.
  */
+import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { AgentStatus, Lists, Page } from '../../ports/store.ts';
-import { UNREPORTED_MS } from './apply.ts';
 import type { Generation } from './generation.ts';
 import type { Contacts } from './memory/contacts.ts';
 import {
@@ -17,11 +18,12 @@ import {
   unreportedListing,
 } from './sqlite/row-keys.ts';
 
-export type Ask = { readonly after?: string; readonly limit: number };
+/** At most `limit` items, beginning after the given position. */
+export type PageRequest = { readonly after?: string; readonly limit: number };
 type Positioned<T> = { readonly item: T; readonly position: string };
 
-/** An agent as it stands in memory; undefined without a record. */
-export function describeAgent(
+/** An agent's status as it is in memory; undefined without a record. */
+export function buildAgentStatus(
   generation: Generation,
   contacts: Contacts,
   agent_id: string,
@@ -37,21 +39,21 @@ export function describeAgent(
   };
 }
 
-/** Answers one page of a listing. */
+/** Reads one page of a listing. */
 export async function listPage<Q extends keyof Lists>(
   generation: Generation,
   contacts: Contacts,
   nowMs: number,
   query: Q,
-  ask: Lists[Q]['ask'],
-  page: Ask,
+  filter: Lists[Q]['ask'],
+  page: PageRequest,
 ): Promise<Page<Lists[Q]['item']>> {
   const seq = generation.commits.lastSeq();
-  // One more than asked tells whether there is more.
-  const wanted = { ...page, limit: page.limit + 1 };
-  const inMemory = listFromMemory(generation, contacts, query, ask, wanted);
+  // One item more than the page shows whether another page follows.
+  const extended = { ...page, limit: page.limit + 1 };
+  const fromMemory = listFromMemory(generation, contacts, query, filter, extended);
   await generation.commits.whenDurable(seq);
-  const found = inMemory ?? (await listFromRows(generation, nowMs, query, ask, wanted));
+  const found = fromMemory ?? (await listFromFile(generation, nowMs, query, filter, extended));
   const items = found.slice(0, page.limit);
   const next = found.length > page.limit ? (items.at(-1)?.position ?? null) : null;
   return { items: items.map(({ item }) => item) as Lists[Q]['item'][], next };
@@ -59,56 +61,54 @@ export async function listPage<Q extends keyof Lists>(
 
 type AnyItem = Lists[keyof Lists]['item'];
 
+/** Undefined for the listings that are read from the file. */
 function listFromMemory<Q extends keyof Lists>(
   generation: Generation,
   contacts: Contacts,
   query: Q,
-  ask: Lists[Q]['ask'],
-  { after, limit }: Ask,
+  filter: Lists[Q]['ask'],
+  { after, limit }: PageRequest,
 ): readonly Positioned<AnyItem>[] | undefined {
   switch (query) {
     case 'slots': {
-      const { agent_id } = ask as Lists['slots']['ask'];
-      return generation.agents.slots.list(agent_id, after, limit).map(positionItem);
+      const { agent_id } = filter as Lists['slots']['ask'];
+      return generation.agents.slots.list(agent_id, after, limit).map(wrapTask);
     }
     case 'waiting': {
-      const { tags } = ask as Lists['waiting']['ask'];
-      return generation.waiting.list(tags, after, limit).map(positionItem);
+      const { tags } = filter as Lists['waiting']['ask'];
+      return generation.waiting.list(tags, after, limit).map(wrapTask);
     }
     case 'agents':
-      return generation.agents.list(after, limit).flatMap((position) => {
-        const item = describeAgent(generation, contacts, position);
-        return item ? [{ item, position }] : [];
+      return generation.agents.list(after, limit).flatMap((agent_id) => {
+        const item = buildAgentStatus(generation, contacts, agent_id);
+        return item ? [{ item, position: agent_id }] : [];
       });
     default:
       return undefined;
   }
 }
 
-function positionItem({
-  request_id,
-  position,
-}: {
-  request_id: string;
-  position: string;
-}): Positioned<AnyItem> {
+type ListedTask = { readonly request_id: string; readonly position: string };
+
+function wrapTask({ request_id, position }: ListedTask): Positioned<AnyItem> {
   return { item: { request_id }, position };
 }
 
-/** Newest first: the ranges are read from the end. */
-async function listFromRows<Q extends keyof Lists>(
+/** Newest first: the ranges are read in reverse. */
+async function listFromFile<Q extends keyof Lists>(
   generation: Generation,
   nowMs: number,
   query: Q,
-  ask: Lists[Q]['ask'],
-  { after, limit }: Ask,
+  filter: Lists[Q]['ask'],
+  { after, limit }: PageRequest,
 ): Promise<readonly Positioned<AnyItem>[]> {
   if (query === 'unreported') {
-    const listing = unreportedListing((ask as Lists['unreported']['ask']).agent_id);
-    const range = { from: `${listing}/${padMs(nowMs - UNREPORTED_MS + 1)}/`, to: rangeOf(listing).to };
+    const listing = unreportedListing((filter as Lists['unreported']['ask']).agent_id);
+    const from = `${listing}/${padMs(nowMs - STORE_LIMITS.unreportedMs + 1)}/`;
+    const range = { from, to: rangeOf(listing).to };
     return await readNewest(generation, listing, range, after, limit, (request_id) => ({ request_id }));
   }
-  const { session, agent_id } = ask as Lists['tasks']['ask'];
+  const { session, agent_id } = filter as Lists['tasks']['ask'];
   const listing =
     session !== undefined
       ? sessionListing(session)
@@ -127,12 +127,12 @@ async function readNewest(
   range: Range,
   after: string | undefined,
   limit: number,
-  describe: (request_id: string, position: string) => AnyItem,
+  createItem: (request_id: string, position: string) => AnyItem,
 ): Promise<readonly Positioned<AnyItem>[]> {
   const to = after === undefined ? range.to : `${listing}/${after}`;
   const rows = to > range.from ? await generation.storage.scan({ from: range.from, to }, limit, true) : [];
   return rows.map(([key]) => {
     const position = key.slice(listing.length + 1);
-    return { item: describe(lastPart(key), position), position };
+    return { item: createItem(lastPart(key), position), position };
   });
 }

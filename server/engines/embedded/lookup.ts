@@ -1,11 +1,13 @@
 /**
- * What the engine knows of single values: from the image, from what was written lately, or from the file. A decision
- * is made in one go, so what it must know of the file is brought before: commits that are decided meanwhile stay in
- * memory until the reading is over, and win over what was read.
+ * The engine's lookup of single values: in the memory state, among the recent rows, or in the file.
+ *
+ * A decision runs in one go, so the rows that it needs from the file are prefetched. Commits that are decided
+ * during the read stay in memory until the read is over, and win over what was read.
  */
 import type { TaskState } from '../../domain/task.ts';
 import type { Batch, Kinds, Revision, Stored, Write } from '../../ports/store.ts';
-import type { FeedEnd, Generation } from './generation.ts';
+import type { Generation } from './generation.ts';
+import type { FeedEnd } from './memory/state.ts';
 import {
   type Envelope,
   feedPath,
@@ -18,26 +20,28 @@ import {
   taskRange,
 } from './sqlite/row-keys.ts';
 
-/** A value as memory knows it, with the commit that must be durable before it is shown. */
-export type Lookup<T> = { readonly stored: Stored<T> | undefined; readonly seq: number };
+/**
+ * A value found in memory (undefined: it is absent), and the commit that must be durable before it is shown.
+ */
+export type LookupResult<T> = { readonly stored: Stored<T> | undefined; readonly seq: number };
 
-/** What was read from the file for one decision; null: not there. */
+/** What was read from the file for one decision; a row that was read and is not there is null or missing. */
 export type Prefetched = {
   readonly rows: ReadonlyMap<string, Envelope | null>;
   readonly feeds: ReadonlyMap<string, FeedEnd>;
 };
 
-/** What must be known: single rows by key, both rows of tasks by id, the ends of sessions' feeds. */
-export type Reads = {
+/** What a decision needs: single rows by key, both rows of tasks by id, the ends of sessions' feeds. */
+export type PrefetchRequest = {
   readonly rows?: readonly string[];
   readonly tasks?: readonly string[];
   readonly sessions?: readonly string[];
 };
 
-const NOTHING: Prefetched = { rows: new Map(), feeds: new Map() };
-const NO_FEED: FeedEnd = { number: 0, stored: false };
+const NOTHING_PREFETCHED: Prefetched = { rows: new Map(), feeds: new Map() };
+const EMPTY_FEED: FeedEnd = { number: 0, stored: false };
 
-/** The row of a value that is not in the image. */
+/** The key of a value that is not part of the memory state; for tasks, of the settled state. */
 export function rowKeyOf(kind: 'input' | 'task' | 'key', id: string): string {
   switch (kind) {
     case 'input':
@@ -49,22 +53,22 @@ export function rowKeyOf(kind: 'input' | 'task' | 'key', id: string): string {
   }
 }
 
-/** What memory knows of a value; undefined: the file must be asked. */
+/** Looks a value up in memory; undefined when the file must be read. */
 export function lookUp<K extends keyof Kinds>(
   generation: Generation,
   kind: K,
   id: string,
   nowMs: number,
-): Lookup<Kinds[K]> | undefined {
-  return lookUpAny(generation, kind, id, nowMs) as Lookup<Kinds[K]> | undefined;
+): LookupResult<Kinds[K]> | undefined {
+  return lookUpAnyKind(generation, kind, id, nowMs) as LookupResult<Kinds[K]> | undefined;
 }
 
-function lookUpAny(
+function lookUpAnyKind(
   generation: Generation,
   kind: keyof Kinds,
   id: string,
   nowMs: number,
-): Lookup<unknown> | undefined {
+): LookupResult<unknown> | undefined {
   if (kind === 'agent') {
     const entry = generation.agents.get(id);
     if (!entry) return { stored: undefined, seq: generation.agents.removedSeq() };
@@ -79,24 +83,26 @@ function lookUpAny(
     : { stored: openEnvelope(envelope, nowMs), seq: generation.recentRows.seqOf(key) };
 }
 
-/** The value in an envelope; one whose time is over reads as absent. */
+/** The value in an envelope; undefined when there is none or it has expired. */
 export function openEnvelope(envelope: Envelope | null, nowMs: number): Stored<unknown> | undefined {
   if (!envelope || (envelope.e != null && envelope.e <= nowMs)) return undefined;
   return { value: envelope.v, revision: envelope.r };
 }
 
-/** A row as the decision sees it: what was written lately, else what was brought. */
-export function rowOf(generation: Generation, prefetched: Prefetched, key: string): Envelope | null {
+/**
+ * A row as a decision sees it: as it was written recently, else as it was prefetched; null when it is absent.
+ */
+export function findRow(generation: Generation, prefetched: Prefetched, key: string): Envelope | null {
   return generation.recentRows.get(key) ?? prefetched.rows.get(key) ?? null;
 }
 
-/** The end of a feed as the decision sees it. */
-export function feedEndOf(generation: Generation, prefetched: Prefetched, session: string): FeedEnd {
-  return generation.feedEnds.get(session) ?? prefetched.feeds.get(session) ?? NO_FEED;
+/** The end of a session's feed as a decision sees it. */
+export function findFeedEnd(generation: Generation, prefetched: Prefetched, session: string): FeedEnd {
+  return generation.feedEnds.get(session) ?? prefetched.feeds.get(session) ?? EMPTY_FEED;
 }
 
-/** The revision a write is judged against. */
-export function revisionOf(
+/** The revision that a write's value has before the commit. */
+export function findRevision(
   generation: Generation,
   prefetched: Prefetched,
   write: Write,
@@ -106,87 +112,90 @@ export function revisionOf(
   if (kind === 'agent') return generation.agents.get(id)?.revision ?? 'absent';
   const open = kind === 'task' ? generation.tasks.get(id) : undefined;
   if (open) return open.revision;
-  return openEnvelope(rowOf(generation, prefetched, rowKeyOf(kind, id)), nowMs)?.revision ?? 'absent';
+  return openEnvelope(findRow(generation, prefetched, rowKeyOf(kind, id)), nowMs)?.revision ?? 'absent';
 }
 
-/** The state of a task that has ended; undefined when it is open or unknown. */
-export function settledState(
+/** The state of a settled task; undefined when the task is open or absent. */
+export function findSettledState(
   generation: Generation,
   prefetched: Prefetched,
   id: string,
 ): TaskState | undefined {
-  return rowOf(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
+  return findRow(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
 }
 
 /**
- * Runs a decision with what it must know of the file: at once if memory knows it all, else when it has been read.
- * Between the end of the reading and the decision nothing else runs.
+ * Runs a decision with what it needs from the file: at once when memory has everything, else when it has been
+ * read. Nothing else runs between the end of the read and the decision.
  */
 export function prefetchAndDecide<T>(
   generation: Generation,
-  wants: Reads,
+  { rows = [], tasks = [], sessions = [] }: PrefetchRequest,
   decide: (prefetched: Prefetched) => T,
 ): T | Promise<T> {
-  const { rows = [], tasks = [], sessions = [] } = wants;
-  const unknown = {
+  const missing = {
     rows: rows.filter((key) => generation.recentRows.get(key) === undefined),
     tasks,
     sessions: sessions.filter((session) => generation.feedEnds.get(session) === undefined),
   };
-  if (unknown.rows.length + tasks.length + unknown.sessions.length === 0) return decide(NOTHING);
-  return readAndDecide(generation, unknown, decide);
+  if (missing.rows.length + tasks.length + missing.sessions.length === 0) return decide(NOTHING_PREFETCHED);
+  return readAndDecide(generation, missing, decide);
 }
 
 async function readAndDecide<T>(
   generation: Generation,
-  wants: Required<Reads>,
+  request: Required<PrefetchRequest>,
   decide: (prefetched: Prefetched) => T,
 ): Promise<T> {
-  generation.reads.count += 1;
+  generation.fileReads.count += 1;
   try {
     const rows = new Map<string, Envelope | null>();
     const feeds = new Map<string, FeedEnd>();
-    // One after the other: each is a matter of microseconds, and mostly there is one.
-    for (const id of wants.tasks) {
+    // One after the other: each takes microseconds, and most decisions need one.
+    for (const id of request.tasks) {
       const range = taskRange(id);
       if ((await generation.storage.scan(range, 1)).length === 0) continue;
       for (const [key, text] of await generation.storage.scan(range, 2)) rows.set(key, readEnvelope(text));
     }
-    for (const key of wants.rows) {
+    for (const key of request.rows) {
       const text = await generation.storage.get(key);
       if (text !== undefined) rows.set(key, readEnvelope(text));
     }
-    for (const session of wants.sessions) feeds.set(session, await readFeedEnd(generation, session));
+    for (const session of request.sessions) feeds.set(session, await readFeedEnd(generation, session));
     return decide({ rows, feeds });
   } finally {
-    generation.reads.count -= 1;
+    generation.fileReads.count -= 1;
   }
 }
 
-/** What the decision on a batch must know of the file. */
-export function readsOf(generation: Generation, batch: Batch): Reads {
+/** What the decision on a batch needs. */
+export function buildPrefetchRequest(generation: Generation, batch: Batch): PrefetchRequest {
   const rows: string[] = [];
   const tasks: string[] = [];
   for (const write of batch.writes) {
     if (write.kind === 'key' && write.expect !== 'any') rows.push(keyKey(write.id));
-    // Both rows of a task in one read: for a new task that is what tells that there are none.
-    if (isColdTask(generation, write) && !tasks.includes(write.id)) tasks.push(write.id);
+    // One read gets both rows of a task; of a new task it finds that neither is there.
+    if (needsTaskRows(generation, write) && !tasks.includes(write.id)) tasks.push(write.id);
   }
   return { rows, tasks, sessions: batch.event ? [batch.event.session] : [] };
 }
 
-function isColdTask(generation: Generation, { kind, id, expect }: Write): boolean {
-  // The smaller of a task's two keys; behind all that are stored, neither is there.
+function needsTaskRows(generation: Generation, { kind, id, expect }: Write): boolean {
+  // This is the smaller of the task's two keys: when it is greater than all stored keys, neither row is
+  // there.
   if (settledKey(id) > generation.newestTaskKey) return false;
-  if (kind === 'task')
+  if (kind === 'task') {
     return !generation.tasks.has(id) && generation.recentRows.get(settledKey(id)) === undefined;
+  }
   return kind === 'input' && expect !== 'any' && generation.recentRows.get(inputKey(id)) === undefined;
 }
 
-/** The last row of a feed is its last event or, when none is stored, the mark of what was trimmed. */
+/**
+ * The last row of a feed is its last event or, when no event is stored, the number of the last trimmed one.
+ */
 async function readFeedEnd(generation: Generation, session: string): Promise<FeedEnd> {
   const [last] = await generation.storage.scan(rangeOf(feedPath(session)), 1, true);
-  if (!last) return NO_FEED;
+  if (!last) return EMPTY_FEED;
   const [key, text] = last;
   return key.endsWith('/!')
     ? { number: Number(text), stored: false }

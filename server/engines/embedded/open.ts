@@ -1,6 +1,6 @@
 /**
- * Opens the embedded engine by the name of its storage: `memory:`, which is lost with the process, or `sqlite:PATH`,
- * a file that is this process's alone while it is open.
+ * Opens the embedded engine by the name of its storage: `memory:`, which is lost when the process ends, or
+ * `sqlite:PATH`, a file that no other process can open meanwhile.
  */
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -30,12 +30,14 @@ export type EmbeddedOptions = {
   readonly log: Log;
 };
 
-/** Opens the store; fails with one sentence that says what to do. */
+/** Opens the store; rejects with an error that says what to do. */
 export async function openEmbeddedStore({ storage, clock, log }: EmbeddedOptions): Promise<Store> {
   if (storage === 'memory:') return await openMemoryStore({ clock, log });
   const path = storage.startsWith(SQLITE_SCHEME) ? storage.slice(SQLITE_SCHEME.length) : '';
   if (path === '') {
-    throw new Error(`The storage "${storage}" is none this engine knows. Use sqlite:PATH or memory:.`);
+    throw new Error(
+      `The embedded engine does not know the storage "${storage}". Use sqlite:PATH or memory:.`,
+    );
   }
   return await openFileStore(makeFolder(resolve(path)), { clock, log });
 }
@@ -50,11 +52,11 @@ async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Pr
   const lock = await takeLock(path, deps.clock);
   try {
     const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });
-    const inspector = inspect(path, deps.log);
+    const inspection = startInspection(path, deps.log);
     return {
       ...store,
       async close() {
-        await inspector.terminate();
+        await inspection.terminate();
         await store.close();
         lock.release();
       },
@@ -65,44 +67,43 @@ async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Pr
   }
 }
 
-/** Looks for hidden damage beside the work; whoever reads the log learns of it before a caller does. */
-function inspect(path: string, log: Log): Worker {
+/**
+ * Looks for hidden damage in a thread of its own, so that the log reports damage before a caller meets it.
+ */
+function startInspection(path: string, log: Log): Worker {
   const worker = new Worker(INSPECTION, { workerData: path, execArgv: [] });
   worker.unref();
   worker.on('message', (damage: string | undefined) => {
-    if (damage === undefined) log.debug({}, 'the database was looked through: no damage');
-    else
-      log.error({ damage }, 'the database is damaged: some of it may read as absent; restore it from a copy');
+    if (damage === undefined) log.debug({}, 'the database was inspected: no damage');
+    else log.error({ damage }, 'the database is damaged: rows may read as absent; restore it from a copy');
   });
-  worker.on('error', (error) =>
-    log.warn({ err: error }, 'the database could not be looked through for damage'),
-  );
+  worker.on('error', (error) => log.warn({ err: error }, 'the database could not be inspected for damage'));
   return worker;
 }
 
-/** A database in memory that outlives the stores opened over it. */
+/** A database in memory that stays when the stores opened over it are closed; `close` discards it. */
 export function keepInMemory(): { readonly open: OpenStorage; close(): void } {
   const database = openDatabase(':memory:');
-  const lasting = { ...database, close: () => undefined };
+  const connection = { ...database, close: () => undefined };
   return {
-    open: async () => openKeyv(createSqliteAdapter(lasting, writeHere(lasting))),
+    open: async () => openKeyv(createSqliteAdapter(connection, writeHere(connection))),
     close: () => database.close(),
   };
 }
 
-/** A file that is read and written in this thread: a stuck disk stops everything. */
+/** Opens a file that this thread reads and writes: a stuck disk blocks the whole process. */
 export async function openFileHere(path: string): Promise<Keyv<string>> {
   const database = openDatabase(path);
   return openKeyv(createSqliteAdapter(database, writeHere(database)));
 }
 
-/** A file that one thread of its own writes; this thread reads through a second connection. */
+/** Opens a file that its own thread writes; this thread reads through a second connection. */
 export async function openThreadedFile(path: string): Promise<Keyv<string>> {
-  const writing = await startWriter(path);
+  const writer = await startWriter(path);
   try {
-    return openKeyv(createSqliteAdapter(openReader(path), writing));
+    return openKeyv(createSqliteAdapter(openReader(path), writer));
   } catch (error) {
-    await writing.close();
+    await writer.close();
     throw error;
   }
 }

@@ -1,12 +1,12 @@
-/** Whether a batch may be applied to the image as it is: conflict is an answer. Looks, changes nothing. */
+/** The preconditions of a batch: whether it may be applied to the memory state as it is. Reads only. */
 import { isSettled } from '../../domain/task.ts';
 import type { Batch, CommitResult, SlotChange } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
-import { type Prefetched, revisionOf } from './lookup.ts';
+import { findRevision, type Prefetched } from './lookup.ts';
 
 type Conflict = Extract<CommitResult, { ok: false }>;
 
-/** The first reason against the batch; undefined: it may be applied. */
+/** The first precondition that does not hold; undefined when the batch may be applied. */
 export function findConflict(
   generation: Generation,
   prefetched: Prefetched,
@@ -14,7 +14,7 @@ export function findConflict(
   nowMs: number,
 ): Conflict | undefined {
   for (const write of batch.writes) {
-    if (write.expect !== 'any' && write.expect !== revisionOf(generation, prefetched, write, nowMs)) {
+    if (write.expect !== 'any' && write.expect !== findRevision(generation, prefetched, write, nowMs)) {
       return { ok: false, conflict: 'revision' };
     }
   }
@@ -28,41 +28,44 @@ export function findConflict(
   return undefined;
 }
 
-/** Grants of one batch count together; a slot that is held already costs nothing. */
+/**
+ * The grants and releases of one batch count together, in order; a slot that is already granted needs no free
+ * one.
+ */
 function areGrantable(generation: Generation, changes: readonly SlotChange[]): boolean {
-  const freeSlots = new Map<string, number>();
+  const { agents } = generation;
+  const freeByAgent = new Map<string, number>();
   for (const change of changes) {
     const { op, agent_id, request_id } = change;
-    const held = generation.agents.slots.has(agent_id, request_id);
-    const room = freeSlots.get(agent_id) ?? generation.agents.freeSlots(agent_id);
+    const isGranted = agents.slots.has(agent_id, request_id);
+    const freeSlots = freeByAgent.get(agent_id) ?? agents.freeSlots(agent_id);
     if (op === 'release') {
-      if (held) freeSlots.set(agent_id, room + 1);
+      if (isGranted) freeByAgent.set(agent_id, freeSlots + 1);
       continue;
     }
-    if (held) continue;
-    if (generation.agents.get(agent_id)?.record.registration !== change.registration || room <= 0)
-      return false;
-    freeSlots.set(agent_id, room - 1);
+    if (isGranted) continue;
+    if (agents.get(agent_id)?.record.registration !== change.registration || freeSlots <= 0) return false;
+    freeByAgent.set(agent_id, freeSlots - 1);
   }
   return true;
 }
 
-/** Only what the batch adds is refused: what is there already may still end or change. */
+/** Only a batch that adds is refused: what is there already may change and settle. */
 function isOverLimit(generation: Generation, batch: Batch, atMost: NonNullable<Batch['atMost']>): boolean {
   const { openTasks = Number.POSITIVE_INFINITY, agents = Number.POSITIVE_INFINITY } = atMost;
-  let moreTasks = 0;
-  let moreAgents = 0;
+  let addedTasks = 0;
+  let addedAgents = 0;
   for (const write of batch.writes) {
     if (write.kind === 'task') {
-      const opens = write.value !== null && !isSettled(write.value);
-      moreTasks += Number(opens) - Number(generation.tasks.has(write.id));
+      const isOpen = write.value !== null && !isSettled(write.value);
+      addedTasks += Number(isOpen) - Number(generation.tasks.has(write.id));
     }
     if (write.kind === 'agent') {
-      moreAgents += Number(write.value !== null) - Number(generation.agents.get(write.id) !== undefined);
+      addedAgents += Number(write.value !== null) - Number(generation.agents.get(write.id) !== undefined);
     }
   }
   return (
-    (moreTasks > 0 && generation.tasks.size + moreTasks > openTasks) ||
-    (moreAgents > 0 && generation.agents.count() + moreAgents > agents)
+    (addedTasks > 0 && generation.tasks.size + addedTasks > openTasks) ||
+    (addedAgents > 0 && generation.agents.count() + addedAgents > agents)
   );
 }

@@ -1,134 +1,125 @@
 /**
- * The engine's lives, one after the other.
+ * The engine's generations, one after the other, and the recovery between them.
  *
- * Modes: present (a life) → out (none: the first write whose fate is unknown ended it; every call throws
- * `StoreUnavailable` at once while the file is opened anew with growing pauses) → present, when a rebuild has read the
- * image and written the mark. Closed from either, for good.
+ *                a write failed or took too long
+ *   ┌─────────┐ ────────────────────────────────▶ ┌─────┐ ──┐ reopening failed:
+ *   │ current │                                   │ out │   │ pause, then again
+ *   └─────────┘ ◀──────────────────────────────── └─────┘ ◀─┘
+ *        │       the storage is open, its state      │
+ *        │       loaded, the mark written            │
+ *        │                                           │
+ *        └──────────────▶ closed ◀───────────────────┘
+ *             close()                  close()
+ *
+ * - current: there is a generation, and calls work on it.
+ * - out: there is none, and every call throws `StoreUnavailable` at once. The pauses between attempts grow.
+ * - closed: for good.
  */
 import type { Keyv } from 'keyv';
+import { messageOf } from '../../async/error-message.ts';
 import { waitAtMost, yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Store, StoreUnavailable } from '../../ports/store.ts';
-import { createGeneration, type Generation, readState, writeHighWaterMark } from './generation.ts';
+import { createGeneration, type Generation } from './generation.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { loadState } from './load-state.ts';
 import { type OrderedStorage, orderStorage } from './sqlite/ordered-storage.ts';
-import { HIGH_WATER_MARK_KEY, type HighWaterMark } from './sqlite/row-keys.ts';
+import { HIGH_WATER_MARK_KEY, type HighWaterMark, writeHighWaterMark } from './sqlite/row-keys.ts';
 
-/** Opens the storage, each time anew; what it opened before has been disconnected by then. */
+/**
+ * Opens the storage. It is called for each generation, after the storage of the one before was disconnected.
+ */
 export type OpenStorage = () => Promise<Keyv<string>>;
 
 export type GenerationsDeps = {
   readonly openStorage: OpenStorage;
   readonly clock: Clock;
   readonly log: Log;
-  /** After so long without an answer of the storage it counts as out. */
-  readonly answerWithinMs: number;
+  /** A write that takes longer than this is an outage. */
+  readonly timeoutMs: number;
   nowMs(): number;
   /** Commits that concern these topics have become durable. */
   onDurable(topics: ReadonlySet<string>): void;
-  /** A new life follows an outage: whoever waits for something looks again. */
-  onBack(): void;
+  /** A new generation follows an outage: every listener must look again. */
+  onRecovered(): void;
 };
 
 export type Generations = {
-  /** The present life; throws `StoreUnavailable` when there is none. */
+  /** The current generation; throws `StoreUnavailable` when there is none. */
   current(): Generation;
   currentOrNull(): Generation | null;
   health: Store['health'];
-  /** Lets what was decided become durable, calls this, and lets go of the storage. Twice is fine. */
+  /**
+   * Waits until all decided commits are durable, calls `onFlushed`, and disconnects the storage. Idempotent.
+   */
   close(onFlushed: () => void): Promise<void>;
 };
 
-const PAUSE_FIRST_MS = 50;
-const PAUSE_MAX_MS = 1_000;
-const LEAVE_WITHIN_MS = 1_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+const DISCONNECT_TIMEOUT_MS = 1_000;
 
-/** Begins the first life; rejects with one sentence when the storage can't be used. */
+/** Starts the first generation; rejects with an error that says what to do when the storage can't be used. */
 export async function createGenerations(deps: GenerationsDeps): Promise<Generations> {
   const { clock, log } = deps;
   const closing = new AbortController();
   const closed = new AbortController();
   let generation: Generation | null = null;
   let outReason = 'The store is starting.';
-  let pastSeq = 0;
-  let recovering: Promise<void> = Promise.resolve();
-  let shutting: Promise<void> | null = null;
+  let lastSeq = 0;
+  let recovery: Promise<void> = Promise.resolve();
+  let closure: Promise<void> | null = null;
 
-  async function begin(): Promise<Generation> {
-    const storage = orderStorage(await deps.openStorage());
-    try {
-      const image = await readState(storage, deps.nowMs());
-      await probe(deps, storage, image.highWaterMark);
-      const groups = createGroupCommit({
-        clock,
-        answerWithinMs: deps.answerWithinMs,
-        closed: closed.signal,
-        afterSeq: pastSeq,
-        write({ sets, deletes, highWaterMark }) {
-          if (highWaterMark) sets.set(HIGH_WATER_MARK_KEY, writeHighWaterMark(highWaterMark));
-          return storage.apply(sets, deletes);
-        },
-        onDurable: deps.onDurable,
-        onFailed: end,
-      });
-      return createGeneration(image, storage, groups);
-    } catch (error) {
-      await storage.disconnect().catch(() => undefined);
-      throw error;
-    }
-  }
+  const startNext = (): Promise<Generation> => startGeneration(deps, lastSeq, closed.signal, endGeneration);
+  const isOpen = (): boolean => generation !== null && !closing.signal.aborted;
 
-  function end(error: StoreUnavailable): void {
+  function endGeneration(error: StoreUnavailable): void {
     const ended = generation;
     if (!ended) return;
     generation = null;
     outReason = error.message;
-    pastSeq = ended.commits.lastSeq();
+    lastSeq = ended.commits.lastSeq();
     if (closing.signal.aborted) {
-      recovering = ended.storage.disconnect();
+      recovery = ended.storage.disconnect();
       return;
     }
-    log.error({ err: error }, 'the store is out; the file is opened anew');
-    recovering = recover(ended);
+    log.error({ err: error }, 'the store is out; the file is being reopened');
+    recovery = recover(ended);
   }
 
   async function recover(ended: Generation): Promise<void> {
     await ended.storage.disconnect().catch(() => undefined);
-    let pauseMs = PAUSE_FIRST_MS;
+    let pauseMs = FIRST_PAUSE_MS;
     while (!closing.signal.aborted) {
       try {
-        generation = await begin();
+        generation = await startNext();
         log.info({ run: generation.run }, 'the store is back');
-        deps.onBack();
+        deps.onRecovered();
         return;
       } catch (error) {
-        outReason = `The store is out: ${error instanceof Error ? error.message : String(error)}`;
+        outReason = `The store is out: ${messageOf(error)}`;
         await clock.sleep(pauseMs, closing.signal);
-        pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2);
+        pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
       }
     }
   }
 
-  /** A disk that is stuck is left to the operating system. */
-  async function shut(onFlushed: () => void): Promise<void> {
+  /** Does not wait for a stuck disk: the operating system releases its files when the process ends. */
+  async function close(onFlushed: () => void): Promise<void> {
     outReason = 'The store is closed.';
     closing.abort();
     if (generation) await flush(generation).catch(() => undefined);
     onFlushed();
-    await waitAtMost(
-      clock,
-      LEAVE_WITHIN_MS,
-      recovering.catch(() => undefined),
-    );
+    const recovered = recovery.catch(() => undefined);
+    await waitAtMost(clock, DISCONNECT_TIMEOUT_MS, recovered);
     const last = generation;
     generation = null;
-    if (last) await waitAtMost(clock, LEAVE_WITHIN_MS, last.storage.disconnect());
+    if (last) await waitAtMost(clock, DISCONNECT_TIMEOUT_MS, last.storage.disconnect());
     closed.abort();
   }
 
-  generation = await begin();
-  const isOpen = (): boolean => generation !== null && !closing.signal.aborted;
+  generation = await startNext();
 
   return {
     current() {
@@ -138,30 +129,61 @@ export async function createGenerations(deps: GenerationsDeps): Promise<Generati
     currentOrNull: () => generation,
     health: () => (isOpen() ? { ok: true } : { ok: false, reason: outReason }),
     close(onFlushed) {
-      shutting ??= shut(onFlushed);
-      return shutting;
+      closure ??= close(onFlushed);
+      return closure;
     },
   };
 }
 
-/** Waits for what is decided, and for what is about to be, because it still reads what it must know. */
-async function flush({ commits, reads }: Generation): Promise<void> {
-  do {
-    await yieldToEventLoop();
-    await commits.whenDurable(commits.lastSeq());
-  } while (reads.count > 0);
+/**
+ * Opens the storage, loads its state and writes the new run; disconnects the storage again when one of these
+ * fails.
+ */
+async function startGeneration(
+  deps: GenerationsDeps,
+  afterSeq: number,
+  closed: AbortSignal,
+  onFailed: (error: StoreUnavailable) => void,
+): Promise<Generation> {
+  const { clock, timeoutMs, nowMs, onDurable } = deps;
+  const storage = orderStorage(await deps.openStorage());
+  try {
+    const state = await loadState(storage, nowMs());
+    await writeRun(deps, storage, state.highWaterMark);
+    const commits = createGroupCommit({
+      clock,
+      timeoutMs,
+      closed,
+      afterSeq,
+      write({ sets, deletes, highWaterMark }) {
+        if (highWaterMark) sets.set(HIGH_WATER_MARK_KEY, writeHighWaterMark(highWaterMark));
+        return storage.apply(sets, deletes);
+      },
+      onDurable,
+      onFailed,
+    });
+    return createGeneration(state, storage, commits);
+  } catch (error) {
+    await storage.disconnect().catch(() => undefined);
+    throw error;
+  }
 }
 
-/** The first write of a life notes its run; a disk that does not take it is not back yet. */
-async function probe(
-  deps: GenerationsDeps,
+/** The first write of a generation stores its run. An outage is over only when the disk takes this write. */
+async function writeRun(
+  { clock, timeoutMs }: GenerationsDeps,
   storage: OrderedStorage,
   highWaterMark: HighWaterMark,
 ): Promise<void> {
-  const written = storage.apply(
-    new Map([[HIGH_WATER_MARK_KEY, writeHighWaterMark(highWaterMark)]]),
-    new Set(),
-  );
-  const answer = await waitAtMost(deps.clock, deps.answerWithinMs, written);
-  if (answer === 'late') throw new Error('the disk did not answer in time');
+  const rows = new Map([[HIGH_WATER_MARK_KEY, writeHighWaterMark(highWaterMark)]]);
+  const result = await waitAtMost(clock, timeoutMs, storage.apply(rows, new Set()));
+  if (result === 'late') throw new Error('the disk did not respond in time');
+}
+
+/** Waits for all decided commits, and for those that still read the file before they are decided. */
+async function flush({ commits, fileReads }: Generation): Promise<void> {
+  do {
+    await yieldToEventLoop();
+    await commits.whenDurable(commits.lastSeq());
+  } while (fileReads.count > 0);
 }

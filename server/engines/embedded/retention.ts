@@ -1,18 +1,17 @@
 /**
- * Retention, in bounded turns: tasks by their end, rows with an end of their own, sessions over their maximum of
- * events. Everything is found by an index; nothing scans all.
+ * Retention, in bounded turns. It removes tasks some time after they settled, rows that have expired, and the
+ * oldest events of sessions that have too many. Everything is found by an index; nothing scans all rows.
  *
- * A turn reads first, then judges and changes in one go against what is known by then, so that a commit in between
- * is never undone.
+ * Each step reads the file first, then decides and writes in one go on what memory holds by then, so that a
+ * commit in between is never undone.
  */
-
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
 import { listingsOf, putRow, removeRow } from './apply.ts';
 import type { Generation } from './generation.ts';
 import type { CommitGroup } from './group-commit.ts';
-import { feedEndOf, openEnvelope, type Prefetched, prefetchAndDecide, rowOf } from './lookup.ts';
+import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
 import type { Row } from './sqlite/ordered-storage.ts';
 import {
   ENDED_PREFIX,
@@ -30,71 +29,81 @@ import {
   unescapePart,
 } from './sqlite/row-keys.ts';
 
-/** What is read and judged in one go, so that no other call waits long. */
-const SLICE = 100;
+/** How many rows are decided on in one go: few enough that no other call waits long. */
+const ROWS_PER_STEP = 100;
 
 /** One turn of retention. */
-export type Turn = { readonly generation: Generation; readonly retention: Retention; readonly nowMs: number };
+export type TrimTurn = {
+  readonly generation: Generation;
+  readonly retention: Retention;
+  readonly nowMs: number;
+};
 
 /**
- * Removes at most `limit` things and says how many went, when that is durable. `crowded`: the sessions that got events
- * lately; those that are within their maximum leave the set.
+ * Removes at most `limit` tasks, rows or events; resolves with how many it removed, when that is durable.
+ * `sessionsToCheck` are the sessions that got events recently; those within their maximum are removed from
+ * the set.
  */
-export async function trimTurn(turn: Turn, limit: number, overLimitSessions: Set<string>): Promise<number> {
+export async function runTrimTurn(
+  turn: TrimTurn,
+  limit: number,
+  sessionsToCheck: Set<string>,
+): Promise<number> {
   const { generation } = turn;
-  let left = limit;
+  let remaining = limit;
   for (;;) {
-    const gone = await trimSlice(turn, Math.min(left, SLICE), overLimitSessions);
-    left -= gone;
-    // The next slice is found by what the file holds then.
+    const removed = await runTrimStep(turn, Math.min(remaining, ROWS_PER_STEP), sessionsToCheck);
+    remaining -= removed;
+    // The next step reads the file, so this one must be in it.
     await generation.commits.whenDurable(generation.commits.lastSeq());
-    if (gone === 0 || left <= 0) return limit - left;
+    if (removed === 0 || remaining <= 0) return limit - remaining;
     await yieldToEventLoop();
   }
 }
 
-async function trimSlice(turn: Turn, limit: number, overLimitSessions: Set<string>): Promise<number> {
-  const gone = (await trimEnded(turn, limit)) || (await trimExpired(turn, limit));
-  if (gone > 0) return gone;
-  for (const session of overLimitSessions) {
-    const fewer = await trimSession(turn, session, limit, overLimitSessions);
-    if (fewer > 0) return fewer;
+async function runTrimStep(turn: TrimTurn, limit: number, sessionsToCheck: Set<string>): Promise<number> {
+  const removed = (await trimTasks(turn, limit)) || (await trimExpired(turn, limit));
+  if (removed > 0) return removed;
+  for (const session of sessionsToCheck) {
+    const removedEvents = await trimSession(turn, session, limit, sessionsToCheck);
+    if (removedEvents > 0) return removedEvents;
   }
   return 0;
 }
 
-/** Tasks whose time is over: state, input, listings, event. */
-async function trimEnded(turn: Turn, limit: number): Promise<number> {
+/** Removes tasks that settled long enough ago: state, input, listings, event. */
+async function trimTasks(turn: TrimTurn, limit: number): Promise<number> {
   const { generation, retention, nowMs } = turn;
   const to = `${ENDED_PREFIX}${padMs(nowMs - retention.keepTasksMs + 1)}`;
-  const ended = await generation.storage.scan({ from: ENDED_PREFIX, to }, limit);
-  const eventKeys = ended.flatMap(([, event]) => (event === '' ? [] : [event]));
+  const indexRows = await generation.storage.scan({ from: ENDED_PREFIX, to }, limit);
+  const eventKeys = indexRows.flatMap(([, event]) => (event === '' ? [] : [event]));
   const events = await readRows(generation, eventKeys);
   const sessions = [...new Set(eventKeys.map(sessionOf))];
-  const rows = ended.map(([key]) => settledKey(lastPart(key)));
-  if (ended.length === 0) return 0;
+  const rows = indexRows.map(([key]) => settledKey(lastPart(key)));
+  if (indexRows.length === 0) return 0;
   await prefetchAndDecide(generation, { rows, sessions }, (prefetched) => {
     const { group, seq } = generation.commits.join();
-    for (const [key] of ended) {
+    for (const [key] of indexRows) {
       removeRow(group, key);
-      forgetTask(generation, prefetched, group, seq, lastPart(key));
+      removeTask(generation, prefetched, group, seq, lastPart(key));
     }
     for (const session of sessions) {
-      const mine = events.filter(([key]) => sessionOf(key) === session);
-      removeEvents(turn, prefetched, group, seq, session, mine);
+      const sessionEvents = events.filter(([key]) => sessionOf(key) === session);
+      removeEvents(turn, prefetched, group, seq, session, sessionEvents);
     }
   });
-  return ended.length;
+  return indexRows.length;
 }
 
-function forgetTask(
+/** Leaves a task alone that was submitted again under the same id. */
+function removeTask(
   generation: Generation,
   prefetched: Prefetched,
   group: CommitGroup,
   seq: number,
   id: string,
 ): void {
-  const state = rowOf(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
+  const state = findRow(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
   if (!state || generation.tasks.has(id)) return;
   for (const key of [settledKey(id), inputKey(id)]) {
     removeRow(group, key);
@@ -103,9 +112,9 @@ function forgetTask(
   for (const key of listingsOf(state, id)) removeRow(group, key);
 }
 
-/** Removes events of a session and notes the last of them, so that readers learn that something is missing. */
+/** Removes events of a session and stores the number of the last one, so that readers notice the gap. */
 function removeEvents(
-  { generation, nowMs, retention }: Turn,
+  { generation, nowMs, retention }: TrimTurn,
   prefetched: Prefetched,
   group: CommitGroup,
   seq: number,
@@ -114,11 +123,11 @@ function removeEvents(
 ): void {
   if (events.length === 0) return;
   for (const [key] of events) removeRow(group, key);
-  const gone = Math.max(...events.map(([, text]) => readEvent(text).number));
-  putRow(group, trimmedKey(session), String(gone));
-  if (feedEndOf(generation, prefetched, session).number <= gone) {
-    generation.feedEnds.note(session, { number: gone, stored: false }, seq, session.length);
-    // Readers may still come with an old cursor; after another such time the session is forgotten altogether.
+  const trimmedNumber = Math.max(...events.map(([, text]) => readEvent(text).number));
+  putRow(group, trimmedKey(session), String(trimmedNumber));
+  if (findFeedEnd(generation, prefetched, session).number <= trimmedNumber) {
+    generation.feedEnds.note(session, { number: trimmedNumber, stored: false }, seq, session.length);
+    // Readers may still return with an old cursor; after the same time again, this row expires too.
     putRow(group, expiryKey(nowMs + retention.keepTasksMs, trimmedKey(session)), '');
   }
   group.topics.add(`feed:${session}`);
@@ -132,53 +141,56 @@ async function readRows(generation: Generation, keys: readonly string[]): Promis
   });
 }
 
-function sessionOf(feedRow: string): string {
-  return unescapePart(feedPathOf(feedRow).slice('feed/'.length));
+function sessionOf(feedKey: string): string {
+  return unescapePart(feedPathOf(feedKey).slice('feed/'.length));
 }
 
-/** Rows with an end of their own: idempotency keys, unreported tasks, marks of sessions long empty. */
-async function trimExpired({ generation, nowMs }: Turn, limit: number): Promise<number> {
+/** Removes expired rows: idempotency keys, unreported tasks, the last trimmed numbers of empty sessions. */
+async function trimExpired({ generation, nowMs }: TrimTurn, limit: number): Promise<number> {
   const to = `${EXPIRY_PREFIX}${padMs(nowMs + 1)}`;
-  const fading = await generation.storage.scan({ from: EXPIRY_PREFIX, to }, limit);
-  if (fading.length === 0) return 0;
-  const rows = fading.map(([key]) => expiringKey(key));
+  const indexRows = await generation.storage.scan({ from: EXPIRY_PREFIX, to }, limit);
+  if (indexRows.length === 0) return 0;
+  const rows = indexRows.map(([key]) => expiringKey(key));
   const keys = rows.filter((row) => row.startsWith('key/'));
   const sessions = rows.filter((row) => row.startsWith('feed/')).map(sessionOf);
   await prefetchAndDecide(generation, { rows: keys, sessions }, (prefetched) => {
     const { group, seq } = generation.commits.join();
-    for (const [key] of fading) removeRow(group, key);
+    for (const [key] of indexRows) removeRow(group, key);
     for (const row of rows) {
       if (isInUseAgain(generation, prefetched, row, nowMs)) continue;
       removeRow(group, row);
       if (row.startsWith('key/')) generation.recentRows.note(row, null, seq, 0);
-      if (row.startsWith('feed/'))
+      if (row.startsWith('feed/')) {
         generation.feedEnds.note(sessionOf(row), { number: 0, stored: false }, seq, 0);
+      }
     }
   });
-  return fading.length;
+  return indexRows.length;
 }
 
-/** A key may have been used anew, a session may have got events again, since their end was set. */
+/**
+ * Since the index row was written, the key may have been used again, or the session may have got new events.
+ */
 function isInUseAgain(generation: Generation, prefetched: Prefetched, row: string, nowMs: number): boolean {
-  if (row.startsWith('key/')) return openEnvelope(rowOf(generation, prefetched, row), nowMs) !== undefined;
-  return row.startsWith('feed/') && feedEndOf(generation, prefetched, sessionOf(row)).stored;
+  if (row.startsWith('key/')) return openEnvelope(findRow(generation, prefetched, row), nowMs) !== undefined;
+  return row.startsWith('feed/') && findFeedEnd(generation, prefetched, sessionOf(row)).stored;
 }
 
-/** The oldest events of a session that has more than its maximum. */
+/** Removes the oldest events of a session that has more than its maximum. */
 async function trimSession(
-  turn: Turn,
+  turn: TrimTurn,
   session: string,
   limit: number,
-  overLimitSessions: Set<string>,
+  sessionsToCheck: Set<string>,
 ): Promise<number> {
   const { generation, retention } = turn;
   const range = eventRange(session);
   const [last] = await generation.storage.scan(range, 1, true);
   const [first] = await generation.storage.scan(range, 1);
   const stored = first && last ? readEvent(last[1]).number - readEvent(first[1]).number + 1 : 0;
-  const over = stored - retention.sessionEventsMax;
-  const rows = over > 0 ? await generation.storage.scan(range, Math.min(over, limit)) : [];
-  if (rows.length >= over) overLimitSessions.delete(session);
+  const excess = stored - retention.sessionEventsMax;
+  const rows = excess > 0 ? await generation.storage.scan(range, Math.min(excess, limit)) : [];
+  if (rows.length >= excess) sessionsToCheck.delete(session);
   if (rows.length === 0) return 0;
   await prefetchAndDecide(generation, { sessions: [session] }, (prefetched) => {
     const { group, seq } = generation.commits.join();

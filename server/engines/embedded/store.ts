@@ -2,13 +2,15 @@
  * The embedded engine: the store port over one Keyv with ordered keys, for one process.
  *
  * How it keeps the port's promises
- * - A commit is decided against the image in memory in one go and joins the group that is written next; `commit()`
- *   resolves when its group is on disk. So commits are totally ordered, and conflict costs no disk.
- * - Whoever is answered from memory waits until the last commit that touched the value is durable.
- * - After an outage the image is read anew. Watchers are hinted then, feeds go on from where they were, cursors of
- *   `changes` are refused, leases are void.
+ * - A commit is decided on the memory state in one go and joins the group that is written next; `commit()`
+ *   resolves when its group is on disk. So commits are totally ordered, and a conflict needs no write.
+ * - A read that is served from memory resolves when the last commit that touched the value is durable.
+ * - After an outage the memory state is loaded again. Then watchers are notified and feeds continue where
+ *   they were; cursors of `readAgentChanges` and leases from before are no longer valid.
  */
+import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { STORE_LIMITS, TIME_BUDGETS } from '../../ports/limits.ts';
 import type { Log } from '../../ports/log.ts';
 import {
   type AgentChanges,
@@ -26,22 +28,28 @@ import { createNotifications, type Notifications } from '../notifications.ts';
 import { createSharedReads, type SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
-import { readFeed, type Slice } from './feed.ts';
+import { type FeedSlice, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
-import { describeAgent, listPage } from './lists.ts';
-import { lookUp, openEnvelope, type Prefetched, prefetchAndDecide, readsOf, rowKeyOf } from './lookup.ts';
+import { buildAgentStatus, listPage } from './lists.ts';
+import {
+  buildPrefetchRequest,
+  lookUp,
+  openEnvelope,
+  type Prefetched,
+  prefetchAndDecide,
+  rowKeyOf,
+} from './lookup.ts';
 import { type Contacts, createContacts } from './memory/contacts.ts';
-import { LEASE_MS } from './memory/due-queue.ts';
 import { findConflict } from './preconditions.ts';
 import { createGenerations, type Generations, type OpenStorage } from './recovery.ts';
-import { trimTurn } from './retention.ts';
+import { runTrimTurn } from './retention.ts';
 import { readEnvelope } from './sqlite/row-keys.ts';
 
 export type EngineDeps = {
   readonly openStorage: OpenStorage;
   readonly clock: Clock;
   readonly log: Log;
-  /** Read once, at the start. */
+  /** The wall clock, epoch milliseconds; read once, when the store is created. Default: `Date.now`. */
   readonly wallMs?: () => number;
 };
 
@@ -50,23 +58,23 @@ type Engine = {
   readonly generations: Generations;
   readonly contacts: Contacts;
   readonly notifications: Notifications;
-  readonly slices: SharedReads<Slice>;
+  readonly feedSlices: SharedReads<FeedSlice>;
   readonly dueTimer: DueTimer;
-  /** Sessions that got events since retention looked at them last. */
-  readonly overLimitSessions: Set<string>;
+  /** Sessions that got events since retention last checked them. */
+  readonly sessionsToCheck: Set<string>;
   nowMs(): number;
 };
 
-/** No answer of the storage for so long is an outage. */
-const ANSWER_WITHIN_MS = 4_500;
-
-/** Opens the storage and creates the store over it; rejects with one sentence when it can't be used. */
+/**
+ * Opens the storage and creates the store over it; rejects with an error that says what to do when it can't
+ * be used.
+ */
 export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   const { clock, wallMs = Date.now } = deps;
   const offsetMs = wallMs() - clock.monotonicMs();
   const nowMs = (): number => Math.floor(offsetMs + clock.monotonicMs());
   const notifications = createNotifications();
-  const slices = createSharedReads<Slice>();
+  const feedSlices = createSharedReads<FeedSlice>();
   let generations: Generations | null = null;
   const dueTimer = createDueTimer({
     clock,
@@ -76,15 +84,15 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   });
   generations = await createGenerations({
     ...deps,
-    answerWithinMs: ANSWER_WITHIN_MS,
+    timeoutMs: TIME_BUDGETS.storeWithinMs,
     nowMs,
     onDurable(topics) {
-      slices.forget();
+      feedSlices.forget();
       for (const topic of topics) if (topic !== 'due') notifications.notify(topic);
       if (topics.has('due')) dueTimer.update();
     },
-    onBack() {
-      slices.forget();
+    onRecovered() {
+      feedSlices.forget();
       notifications.notifyAll();
       dueTimer.update();
     },
@@ -93,16 +101,16 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     generations,
     contacts: createContacts(nowMs()),
     notifications,
-    slices,
+    feedSlices,
     dueTimer,
-    overLimitSessions: new Set(),
+    sessionsToCheck: new Set(),
     nowMs,
   };
   return {
     nowMs,
     ...createReads(engine),
     ...createWrites(engine),
-    ...createFollowing(engine),
+    ...createStreams(engine),
     health: generations.health,
     close: () =>
       engine.generations.close(() => {
@@ -117,10 +125,10 @@ function createReads(engine: Engine): Pick<Store, 'get' | 'getAgentStatus' | 're
   return {
     async get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined> {
       const generation = generations.current();
-      const known = lookUp(generation, kind, id, nowMs());
-      if (known) {
-        await generation.commits.whenDurable(known.seq);
-        return known.stored;
+      const found = lookUp(generation, kind, id, nowMs());
+      if (found) {
+        await generation.commits.whenDurable(found.seq);
+        return found.stored;
       }
       if (kind === 'agent') return undefined;
       const text = await generation.storage.get(rowKeyOf(kind, id));
@@ -128,47 +136,48 @@ function createReads(engine: Engine): Pick<Store, 'get' | 'getAgentStatus' | 're
       return stored as Stored<Kinds[K]> | undefined;
     },
 
-    getAgentStatus: async (agent_id) => await readStanding(engine, generations.current(), agent_id),
+    getAgentStatus: async (agent_id) => await readAgentStatus(engine, generations.current(), agent_id),
 
     async readAgentChanges(after): Promise<AgentChanges> {
       const generation = generations.current();
       const { agents } = generation;
       const since = after === null ? undefined : agents.changes.since(after);
       const ids = since?.changed ?? agents.list(undefined, agents.count());
-      const changed = ids.flatMap((id) => describeAgent(generation, contacts, id) ?? []);
+      const changed = ids.flatMap((id) => buildAgentStatus(generation, contacts, id) ?? []);
       const reset = since === undefined;
-      return { reset, changed, removed: since?.gone ?? [], cursor: agents.changes.cursor() };
+      return { reset, changed, removed: since?.removed ?? [], cursor: agents.changes.cursor() };
     },
 
-    list: async (query, ask, page) =>
-      await listPage(generations.current(), contacts, nowMs(), query, ask, page),
+    list: async (query, filter, page) =>
+      await listPage(generations.current(), contacts, nowMs(), query, filter, page),
   };
 }
 
-/** Held back until the last commit that touched the agent is durable. */
-async function readStanding(
+/** Resolves when the last commit that touched the agent is durable. */
+async function readAgentStatus(
   { contacts }: Engine,
   generation: Generation,
   agent_id: string,
 ): Promise<AgentStatus | undefined> {
   const seq = generation.agents.get(agent_id)?.seq ?? generation.agents.removedSeq();
-  const agentStatus = describeAgent(generation, contacts, agent_id);
+  const agentStatus = buildAgentStatus(generation, contacts, agent_id);
   await generation.commits.whenDurable(seq);
   return agentStatus;
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { generations, contacts, dueTimer, overLimitSessions, nowMs } = engine;
-  let trimming: Promise<unknown> = Promise.resolve();
+  const { generations, contacts, dueTimer, sessionsToCheck, nowMs } = engine;
+  let lastTrim: Promise<unknown> = Promise.resolve();
   return {
     async commit(batch) {
       const generation = generations.current();
-      const { seq, outcome } = await prefetchAndDecide(generation, readsOf(generation, batch), (prefetched) =>
+      const request = buildPrefetchRequest(generation, batch);
+      const { seq, result } = await prefetchAndDecide(generation, request, (prefetched) =>
         decide(engine, generation, prefetched, batch),
       );
-      // A refusal, too, waits: what it rests on must last before anybody acts on it.
+      // A conflict waits too: the commits that caused it must be durable before a caller acts on it.
       await generation.commits.whenDurable(seq);
-      return outcome;
+      return result;
     },
 
     async takeDue(limit) {
@@ -182,7 +191,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     async renewLeases(held) {
       const { due } = generations.current();
       for (const { ref, lease } of held) {
-        if (due.isHeld(ref, lease)) due.set(ref, nowMs() + LEASE_MS, lease);
+        if (due.isHeld(ref, lease)) due.set(ref, nowMs() + STORE_LIMITS.leaseMs, lease);
       }
       dueTimer.update();
     },
@@ -193,46 +202,49 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
         contacts.noteTouch(agent_id, touch, nowMs());
         generation.agents.changes.note(agent_id);
       }
-      return await readStanding(engine, generation, agent_id);
+      return await readAgentStatus(engine, generation, agent_id);
     },
 
     trim(retention, limit) {
-      const turn = trimming.then(() =>
-        trimTurn({ generation: generations.current(), retention, nowMs: nowMs() }, limit, overLimitSessions),
+      const trim = lastTrim.then(() =>
+        runTrimTurn({ generation: generations.current(), retention, nowMs: nowMs() }, limit, sessionsToCheck),
       );
-      trimming = turn.catch(() => undefined);
-      return turn;
+      lastTrim = trim.catch(() => undefined);
+      return trim;
     },
   };
 }
 
-/** Judges and applies in one go. An image that is half changed is none: whatever throws there ends its life. */
+/**
+ * Checks the preconditions and applies the batch in one go. When applying throws, the memory state may be
+ * half changed, so the generation ends.
+ */
 function decide(
   engine: Engine,
   generation: Generation,
   prefetched: Prefetched,
   batch: Batch,
-): { readonly seq: number; readonly outcome: CommitResult } {
+): { readonly seq: number; readonly result: CommitResult } {
   const nowMs = engine.nowMs();
   if (batch.notAfterMs !== undefined && nowMs > batch.notAfterMs) {
-    throw new StoreUnavailable('The commit came too late: its caller has been answered already.');
+    throw new StoreUnavailable('The commit was too late: its caller has already got a response.');
   }
-  const refused = findConflict(generation, prefetched, batch, nowMs);
-  if (refused) return { seq: generation.commits.lastSeq(), outcome: refused };
+  const conflict = findConflict(generation, prefetched, batch, nowMs);
+  if (conflict) return { seq: generation.commits.lastSeq(), result: conflict };
   try {
     const { seq, revision } = applyBatch(generation, prefetched, batch, nowMs, engine.contacts);
-    if (batch.event) engine.overLimitSessions.add(batch.event.session);
-    return { seq, outcome: { ok: true, revision } };
+    if (batch.event) engine.sessionsToCheck.add(batch.event.session);
+    return { seq, result: { ok: true, revision } };
   } catch (error) {
-    generation.commits.fail(error instanceof Error ? error.message : String(error));
+    generation.commits.fail(messageOf(error));
     throw error;
   }
 }
 
-function createFollowing({
+function createStreams({
   generations,
   notifications,
-  slices,
+  feedSlices,
   dueTimer,
 }: Engine): Pick<Store, 'feed' | 'watch'> {
   async function* watch(topic: Ref | 'due', signal: AbortSignal): AsyncGenerator<void> {
@@ -243,6 +255,6 @@ function createFollowing({
   return {
     watch,
     feed: (session, after, signal) =>
-      readFeed({ generations, notifications, slices }, session, after, signal),
+      readFeed({ generations, notifications, slices: feedSlices }, session, after, signal),
   };
 }

@@ -1,8 +1,9 @@
 /**
- * The agents in memory: their records, the slots they hold, and for each tag those that may take one more.
+ * The agents in memory: their records, the slots they hold, and for each tag the agents with a free slot.
  *
- * Invariant: an agent stands in the free set of each of its tags exactly while it has a record and holds fewer slots
- * than its limit. Whoever changes a record or a slot goes through here, so the sets never lag behind.
+ * Invariant: an agent is in the free set of each of its tags exactly while it has a record and holds fewer
+ * slots than its limit. Every change of a record or a slot goes through this file, so the sets are never out
+ * of date.
  */
 import BTreeModule from 'sorted-btree';
 import type { AgentRecord } from '../../../domain/agent.ts';
@@ -18,29 +19,32 @@ export type AgentEntry = { readonly record: AgentRecord; readonly revision: Revi
 export type Agents = {
   get(agent_id: string): AgentEntry | undefined;
   count(): number;
-  /** Agents by id, from behind one on. */
+  /** At most `limit` ids in order, beginning after the given one. */
   list(after: string | undefined, limit: number): readonly string[];
   put(agent_id: string, record: AgentRecord, revision: Revision, seq: number): void;
   remove(agent_id: string, seq: number): void;
   /** Number of the last commit that removed an agent. */
   removedSeq(): number;
-  grant(agent_id: string, id: string, seq: number): void;
-  release(agent_id: string, id: string, seq: number): void;
+  grant(agent_id: string, request_id: string, seq: number): void;
+  release(agent_id: string, request_id: string, seq: number): void;
   /** How many more tasks the agent may take; 0 without a record. */
   freeSlots(agent_id: string): number;
-  /** An agent with one of the tags that may take one more. */
+  /** An agent that has one of the tags and a free slot. */
   findFree(tags: readonly string[]): string | undefined;
   readonly slots: Pick<Slots, 'count' | 'has' | 'list'>;
   readonly changes: ChangeLog;
 };
 
-/** Creates an empty set of agents. */
+/**
+ * Creates an empty set of agents. `run` makes the change log's cursors differ from those of earlier
+ * generations.
+ */
 export function createAgents(run: number): Agents {
   const entries = new Map<string, AgentEntry>();
   const ids = new BTree<string, undefined>();
   const slots = createSlots();
   const changes = createChangeLog(run);
-  const free = createFreeSets();
+  const freeSets = createFreeSets();
   let removedSeq = 0;
 
   function freeSlots(agent_id: string): number {
@@ -50,7 +54,7 @@ export function createAgents(run: number): Agents {
 
   function refresh(agent_id: string, seq: number): void {
     const entry = entries.get(agent_id);
-    free.put(agent_id, entry && freeSlots(agent_id) > 0 ? entry.record.agent_tags : undefined);
+    freeSets.put(agent_id, entry && freeSlots(agent_id) > 0 ? entry.record.agent_tags : undefined);
     if (!entry) return;
     entry.seq = seq;
     changes.note(agent_id);
@@ -61,10 +65,10 @@ export function createAgents(run: number): Agents {
     count: () => entries.size,
     list(after, limit) {
       const found: string[] = [];
-      let id = ids.nextHigherKey(after);
-      while (id !== undefined && found.length < limit) {
-        found.push(id);
-        id = ids.nextHigherKey(id);
+      let agent_id = ids.nextHigherKey(after);
+      while (agent_id !== undefined && found.length < limit) {
+        found.push(agent_id);
+        agent_id = ids.nextHigherKey(agent_id);
       }
       return found;
     },
@@ -81,48 +85,49 @@ export function createAgents(run: number): Agents {
       changes.noteRemoved(agent_id);
     },
     removedSeq: () => removedSeq,
-    grant(agent_id, id, seq) {
-      slots.grant(agent_id, id);
+    grant(agent_id, request_id, seq) {
+      slots.grant(agent_id, request_id);
       refresh(agent_id, seq);
     },
-    release(agent_id, id, seq) {
-      slots.release(agent_id, id);
+    release(agent_id, request_id, seq) {
+      slots.release(agent_id, request_id);
       refresh(agent_id, seq);
     },
     freeSlots,
-    findFree: free.find,
+    findFree: freeSets.find,
     slots,
     changes,
   };
 }
 
-/** For each tag the agents that may take one more. */
+/** For each tag the agents with a free slot. */
 function createFreeSets(): {
+  /** Puts the agent into the sets of these tags alone; undefined takes it out of all sets. */
   put(agent_id: string, tags: readonly string[] | undefined): void;
   find(tags: readonly string[]): string | undefined;
 } {
-  const tagsOf = new Map<string, readonly string[]>();
-  const byTag = new Map<string, Set<string>>();
+  const tagsByAgent = new Map<string, readonly string[]>();
+  const agentsByTag = new Map<string, Set<string>>();
 
   return {
     put(agent_id, tags) {
-      const before = tagsOf.get(agent_id);
+      const before = tagsByAgent.get(agent_id);
       if (before === tags) return;
       for (const tag of before ?? []) {
-        const set = byTag.get(tag);
-        set?.delete(agent_id);
-        if (set?.size === 0) byTag.delete(tag);
+        const agents = agentsByTag.get(tag);
+        agents?.delete(agent_id);
+        if (agents?.size === 0) agentsByTag.delete(tag);
       }
       for (const tag of tags ?? []) {
-        const set = byTag.get(tag) ?? new Set();
-        byTag.set(tag, set.add(agent_id));
+        const agents = agentsByTag.get(tag) ?? new Set();
+        agentsByTag.set(tag, agents.add(agent_id));
       }
-      if (tags) tagsOf.set(agent_id, tags);
-      else tagsOf.delete(agent_id);
+      if (tags) tagsByAgent.set(agent_id, tags);
+      else tagsByAgent.delete(agent_id);
     },
     find(tags) {
       for (const tag of tags) {
-        for (const agent_id of byTag.get(tag) ?? []) return agent_id;
+        for (const agent_id of agentsByTag.get(tag) ?? []) return agent_id;
       }
       return undefined;
     },

@@ -1,74 +1,78 @@
 /**
- * Which agents changed since when, so that a ranking copy catches up by reading only those. Each agent stands in the
- * log once, under the number of its last change; those that went stay for a while as gone.
+ * Which agents changed since a cursor, so that a reader that keeps a copy of all agents reads only those.
+ * Each agent is in the log once, under the number of its last change; removed agents stay in the log until
+ * too many are in it.
  */
 import BTreeModule from 'sorted-btree';
+import { STORE_LIMITS } from '../../../ports/limits.ts';
 
 const BTree = BTreeModule.default;
-
-/** Agents remembered as gone; a reader that is further behind reads everything anew. */
-const REMOVED_MAX = 10_000;
 
 export type ChangeLog = {
   note(agent_id: string): void;
   noteRemoved(agent_id: string): void;
-  /** Agents that changed or went since the cursor; undefined: the cursor is too old or none of ours. */
+  /**
+   * Agents that changed or were removed since the cursor; undefined when the cursor is too old, or was not
+   * issued by this log.
+   */
   since(
     cursor: string,
-  ): { readonly changed: readonly string[]; readonly gone: readonly string[] } | undefined;
+  ): { readonly changed: readonly string[]; readonly removed: readonly string[] } | undefined;
   /** The cursor of this moment. */
   cursor(): string;
 };
 
-/** Creates an empty log; cursors begin with the name of the run, so that those of an earlier one are refused. */
+/** Creates an empty log. Its cursors begin with `run`, so that it refuses those of earlier generations. */
 export function createChangeLog(run: number): ChangeLog {
   const numbers = new Map<string, number>();
-  const gone = new Map<string, number>();
+  const removed = new Map<string, number>();
   const log = new BTree<number, string>();
-  let last = 0;
-  let answered = 0;
-  let forgotten = 0;
+  let lastNumber = 0;
+  let lastIssued = 0;
+  let lastForgotten = 0;
 
   function renumber(agent_id: string): void {
     const number = numbers.get(agent_id);
     if (number !== undefined) log.delete(number);
-    last += 1;
-    numbers.set(agent_id, last);
-    log.set(last, agent_id);
+    lastNumber += 1;
+    numbers.set(agent_id, lastNumber);
+    log.set(lastNumber, agent_id);
   }
 
   return {
     note(agent_id) {
       const number = numbers.get(agent_id) ?? 0;
-      // Nobody has read past that number, so whoever reads next gets this change with it.
-      if (number > answered && !gone.has(agent_id)) return;
-      gone.delete(agent_id);
+      // No cursor was issued since the agent's last change, so every reader still gets the agent.
+      if (number > lastIssued && !removed.has(agent_id)) return;
+      removed.delete(agent_id);
       renumber(agent_id);
     },
     noteRemoved(agent_id) {
       renumber(agent_id);
-      gone.delete(agent_id);
-      gone.set(agent_id, last);
-      for (const [oldest, number] of gone) {
-        if (gone.size <= REMOVED_MAX) break;
-        gone.delete(oldest);
+      removed.delete(agent_id);
+      removed.set(agent_id, lastNumber);
+      for (const [oldest, number] of removed) {
+        if (removed.size <= STORE_LIMITS.removedAgentsMax) break;
+        removed.delete(oldest);
         numbers.delete(oldest);
         log.delete(number);
-        forgotten = number;
+        lastForgotten = number;
       }
     },
     since(cursor) {
       const parts = /^(\d+)-(\d+)$/.exec(cursor);
       const from = Number(parts?.[2]);
-      if (Number(parts?.[1]) !== run || from < forgotten || from > last) return undefined;
-      const changed: string[] = [];
-      const left: string[] = [];
-      for (const [, agent_id] of log.entries(from + 1)) (gone.has(agent_id) ? left : changed).push(agent_id);
-      return { changed, gone: left };
+      if (Number(parts?.[1]) !== run || from < lastForgotten || from > lastNumber) return undefined;
+      const changedIds: string[] = [];
+      const removedIds: string[] = [];
+      for (const [, agent_id] of log.entries(from + 1)) {
+        (removed.has(agent_id) ? removedIds : changedIds).push(agent_id);
+      }
+      return { changed: changedIds, removed: removedIds };
     },
     cursor() {
-      answered = last;
-      return `${run}-${last}`;
+      lastIssued = lastNumber;
+      return `${run}-${lastNumber}`;
     },
   };
 }

@@ -1,52 +1,50 @@
 /**
- * What is due when: one entry for each ref, in the order of their times, with the lease of whoever holds it.
- * A taken entry is not removed but hidden: it comes back by itself when its lease runs out.
+ * The due queue: one entry for each ref, ordered by due time, with the lease under which the entry was taken.
+ * A taken entry is not removed but hidden: it is due again when its lease expires.
  */
 import BTreeModule from 'sorted-btree';
+import { STORE_LIMITS } from '../../../ports/limits.ts';
 import type { Lease, Ref } from '../../../ports/store.ts';
 
 const BTree = BTreeModule.default;
 
-/** For how long a taken entry is hidden from everybody else. */
-export const LEASE_MS = 1_500;
-
 type Entry = { readonly ref: Ref; atMs: number; order: number; lease: Lease | null };
 
 export type DueQueue = {
-  /** When the entry is due; undefined: there is none. */
+  /** When the entry is due; undefined when there is no entry. */
   atMs(ref: Ref): number | undefined;
-  /** Whether the lease is still the entry's. */
+  /** Whether the entry was last taken under this lease. */
   isHeld(ref: Ref, lease: Lease): boolean;
-  /** Whether a lease hides it now. */
+  /** Whether a lease hides the entry now. */
   isHidden(ref: Ref, nowMs: number): boolean;
-  /** Re-times an entry, creating it if need be; its lease is the named one from now on, or none. */
+  /** Re-times an entry, creating it if necessary, and replaces its lease. */
   set(ref: Ref, atMs: number, lease: Lease | null): void;
   remove(ref: Ref): void;
-  /** Takes at most so many entries whose time has come, earliest first, and hides them. */
+  /** Takes at most `limit` due entries, earliest first, each under a new lease that hides it. */
   take(nowMs: number, limit: number): readonly { readonly ref: Ref; readonly lease: Lease }[];
-  /** The earliest time of all; undefined when the list is empty. */
+  /** The earliest due time; undefined when the queue is empty. */
   earliestMs(): number | undefined;
 };
 
-/** Creates an empty list; leases begin with the name of the run, so that none outlives its process. */
+/** Creates an empty queue. Its leases begin with `run`, so that none of an earlier generation is valid. */
 export function createDueQueue(run: number): DueQueue {
   const byRef = new Map<Ref, Entry>();
   const byTime = new BTree<Entry, undefined>(undefined, (a, b) => a.atMs - b.atMs || a.order - b.order);
   let count = 0;
 
   function set(ref: Ref, atMs: number, lease: Lease | null): void {
-    const known = byRef.get(ref);
-    if (known) {
-      known.lease = lease;
-      if (known.atMs === atMs) return;
-      byTime.delete(known);
+    const existing = byRef.get(ref);
+    if (existing) {
+      existing.lease = lease;
+      if (existing.atMs === atMs) return;
+      byTime.delete(existing);
     }
-    const entry = known ?? { ref, atMs, order: 0, lease };
+    const entry = existing ?? { ref, atMs, order: 0, lease };
     count += 1;
     entry.atMs = atMs;
     entry.order = count;
     byTime.set(entry, undefined);
-    if (!known) byRef.set(ref, entry);
+    if (!existing) byRef.set(ref, entry);
   }
 
   return {
@@ -66,12 +64,12 @@ export function createDueQueue(run: number): DueQueue {
     take(nowMs, limit) {
       const taken: { ref: Ref; lease: Lease }[] = [];
       while (taken.length < limit) {
-        const first = byTime.minKey();
-        if (!first || first.atMs > nowMs) break;
+        const earliest = byTime.minKey();
+        if (!earliest || earliest.atMs > nowMs) break;
         count += 1;
         const lease = `${run}-${count}`;
-        set(first.ref, nowMs + LEASE_MS, lease);
-        taken.push({ ref: first.ref, lease });
+        set(earliest.ref, nowMs + STORE_LIMITS.leaseMs, lease);
+        taken.push({ ref: earliest.ref, lease });
       }
       return taken;
     },

@@ -1,41 +1,44 @@
 /**
- * Values that are not part of the image but were written lately: settled tasks, inputs, keys, the ends of feeds.
+ * A bounded cache of values that are not part of the memory state but were written recently: settled tasks,
+ * inputs, idempotency keys, the ends of feeds.
  *
- * Invariants: a fact equals what the file will hold once all commits decided so far are durable. A fact that is not
- * durable yet is never dropped: until then the file would answer wrongly. Neither is one dropped while a read is under
- * way that may have begun before it was written. Beyond the bound the oldest go.
+ * Invariants
+ * - A cached value equals what the file will hold once all commits decided so far are durable.
+ * - A value that is not durable yet is never dropped: until then the file still has the value before it.
+ * - Nothing is dropped while a read of the file is running that may have begun before the value was written.
+ * - Beyond the bound the oldest values are dropped.
  */
-type RecentRow<T> = { readonly value: T; readonly seq: number; readonly size: number };
+type CachedRow<T> = { readonly value: T; readonly seq: number; readonly chars: number };
 
 export type RecentRows<T> = {
-  /** The value as of the last decided commit; undefined when the file must be asked. */
+  /** The value as of the last decided commit; undefined when the file must be read. */
   get(key: string): T | undefined;
   /** Number of the commit that wrote it. */
   seqOf(key: string): number;
-  /** Notes what a commit writes. `size` is about the memory it takes, in characters. */
-  note(key: string, value: T, seq: number, size: number): void;
+  /** Notes what a commit writes. `chars` is roughly the memory that the value takes, in characters. */
+  note(key: string, value: T, seq: number, chars: number): void;
 };
 
-/** Reads of the file that are under way; while there are any, nothing is forgotten. */
+/** How many reads of the file are running; while there are any, nothing is dropped. */
 export type FileReads = { count: number };
 
-/** What an entry takes beside its value, about, in characters. */
+/** Roughly what an entry takes in addition to its value, in characters. */
 const OVERHEAD_CHARS = 200;
 
-/** Creates an empty set of facts. */
+/** Creates an empty cache of at most about `charsMax` characters. */
 export function createRecentRows<T>(
-  sizeMax: number,
+  charsMax: number,
   isDurable: (seq: number) => boolean,
-  reads: FileReads,
+  fileReads: FileReads,
 ): RecentRows<T> {
-  const rows = new Map<string, RecentRow<T>>();
-  let size = 0;
+  const rows = new Map<string, CachedRow<T>>();
+  let totalChars = 0;
 
-  function makeRoom(): void {
-    for (const [oldest, fact] of rows) {
-      if (size <= sizeMax || !isDurable(fact.seq)) return;
-      rows.delete(oldest);
-      size -= fact.size;
+  function dropOldest(): void {
+    for (const [key, row] of rows) {
+      if (totalChars <= charsMax || !isDurable(row.seq)) return;
+      rows.delete(key);
+      totalChars -= row.chars;
     }
   }
 
@@ -43,15 +46,15 @@ export function createRecentRows<T>(
     get: (key) => rows.get(key)?.value,
     seqOf: (key) => rows.get(key)?.seq ?? 0,
     note(key, value, seq, chars) {
-      const old = rows.get(key);
-      if (old) {
-        size -= old.size;
+      const before = rows.get(key);
+      if (before) {
+        totalChars -= before.chars;
         rows.delete(key);
       }
-      const fact = { value, seq, size: chars + OVERHEAD_CHARS };
-      size += fact.size;
-      rows.set(key, fact);
-      if (size > sizeMax && reads.count === 0) makeRoom();
+      const row = { value, seq, chars: chars + OVERHEAD_CHARS };
+      totalChars += row.chars;
+      rows.set(key, row);
+      if (totalChars > charsMax && fileReads.count === 0) dropOldest();
     },
   };
 }

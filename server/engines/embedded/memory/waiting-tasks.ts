@@ -1,65 +1,67 @@
-/** The tasks that wait for an agent: by tag, oldest first. Joining or leaving twice is harmless. */
+/** The tasks that wait for an agent: by tag, oldest first. */
 import BTreeModule from 'sorted-btree';
 import { lastPart, positionOf } from '../sqlite/row-keys.ts';
 
 const BTree = BTreeModule.default;
 type Queue = InstanceType<typeof BTree<string, undefined>>;
 
+export type WaitingTask = { readonly request_id: string; readonly position: string };
+
 export type WaitingTasks = {
-  join(id: string, tags: readonly string[], sinceMs: number): void;
-  leave(id: string): void;
-  /** Whether anybody waits for an agent with one of the tags. */
+  /** Idempotent: joining again replaces tags and time. */
+  join(request_id: string, tags: readonly string[], sinceMs: number): void;
+  /** Idempotent. */
+  leave(request_id: string): void;
+  /** Whether a task waits for an agent with one of the tags. */
   hasAny(tags: readonly string[]): boolean;
-  /** Waiters that share a tag, oldest first, each once, from behind a place on. */
+  /** At most `limit` tasks that share a tag, oldest first, each once, beginning after the given position. */
   list(tags: readonly string[], after: string | undefined, limit: number): readonly WaitingTask[];
 };
 
-export type WaitingTask = { readonly request_id: string; readonly position: string };
-
-/** Creates an empty set of waiters. */
+/** Creates an empty set of waiting tasks. */
 export function createWaitingTasks(): WaitingTasks {
-  const positions = new Map<string, { readonly position: string; readonly tags: readonly string[] }>();
+  const waiting = new Map<string, { readonly position: string; readonly tags: readonly string[] }>();
   const queues = new Map<string, Queue>();
 
-  function leave(id: string): void {
-    const waiter = positions.get(id);
-    if (!waiter) return;
-    positions.delete(id);
-    for (const tag of waiter.tags) {
+  function leave(request_id: string): void {
+    const task = waiting.get(request_id);
+    if (!task) return;
+    waiting.delete(request_id);
+    for (const tag of task.tags) {
       const queue = queues.get(tag);
-      queue?.delete(waiter.position);
+      queue?.delete(task.position);
       if (queue?.size === 0) queues.delete(tag);
     }
   }
 
   return {
     leave,
-    join(id, tags, sinceMs) {
-      leave(id);
-      const position = positionOf(sinceMs, id);
-      positions.set(id, { position, tags });
+    join(request_id, tags, sinceMs) {
+      leave(request_id);
+      const position = positionOf(sinceMs, request_id);
+      waiting.set(request_id, { position, tags });
       for (const tag of tags) {
         const queue = queues.get(tag) ?? new BTree<string, undefined>();
         queue.set(position, undefined);
         queues.set(tag, queue);
       }
     },
-    hasAny: (tags) => positions.size > 0 && tags.some((tag) => queues.has(tag)),
+    hasAny: (tags) => waiting.size > 0 && tags.some((tag) => queues.has(tag)),
     list(tags, after, limit) {
-      const mine = [...new Set(tags)].flatMap((tag) => queues.get(tag) ?? []);
+      const sharing = [...new Set(tags)].flatMap((tag) => queues.get(tag) ?? []);
       const found: WaitingTask[] = [];
-      let position = nextPosition(mine, after);
+      let position = findNextPosition(sharing, after);
       while (position !== undefined && found.length < limit) {
         found.push({ request_id: lastPart(position), position });
-        position = nextPosition(mine, position);
+        position = findNextPosition(sharing, position);
       }
       return found;
     },
   };
 }
 
-/** The smallest place behind this one in any of the queues. */
-function nextPosition(queues: readonly Queue[], after: string | undefined): string | undefined {
+/** The smallest position after the given one in any of the queues. */
+function findNextPosition(queues: readonly Queue[], after: string | undefined): string | undefined {
   let next: string | undefined;
   for (const queue of queues) {
     const position = queue.nextHigherKey(after);

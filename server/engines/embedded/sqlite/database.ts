@@ -1,43 +1,52 @@
 /**
- * One SQLite file as an ordered map of text to text: opened, checked, read, written; synchronous.
+ * One SQLite file as an ordered map of text to text. All calls are synchronous.
  *
- * Promises: the file says whose it is and which format it has; what is neither is refused with one sentence. Each
- * value carries a CRC-32 over key and value; a damaged one is an error that names the key, never a wrong value.
- * `apply` is one transaction, on disk (WAL, synchronous FULL) when it returns.
+ * Promises
+ * - The file names the program it belongs to and its format version; any other file is refused with an error
+ *   that says what to do.
+ * - Each value has a CRC-32 over key and value. A damaged value is an error that names the key, never a wrong
+ *   value.
+ * - `apply` is one transaction, and it is on disk (WAL, synchronous FULL) when `apply` returns.
  */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import { messageOf } from '../../../async/error-message.ts';
 import type { Row } from './ordered-storage.ts';
 import { repairLog } from './write-ahead-log.ts';
 
-/** Tells our files from other SQLite files: "TGW1" in ASCII. */
+/** Marks a SQLite file as one of the gateway: "TGW1" in ASCII. */
 const APPLICATION_ID = 0x54475731;
-/** Where SQLite keeps it in the head of a file. */
-const APPLICATION_ID_AT = 68;
-/** Rises when an older gateway could no longer read what this one writes. */
+/** Where the header of a SQLite file holds the application id, in bytes. */
+const APPLICATION_ID_OFFSET = 68;
+/** Rises when an older gateway can no longer read what this one writes. */
 export const FORMAT_VERSION = 1;
-/** How long a read waits for the writer's rare exclusive moments (recovery of the log, its last checkpoint). */
+/** How long a read waits for the writer's rare exclusive locks (recovery of the log, the last checkpoint). */
 const BUSY_WAIT_MS = 250;
-/** Holds the inner pages of a large file, so that a cold read costs about one page. */
+/** Large enough for the inner pages of a large file, so that an uncached read costs about one page. */
 const READER_CACHE_KIB = 32_768;
 
 export type Database = {
   get(key: string): string | undefined;
+  /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
   scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
+  /** Writes and removes in one transaction. */
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): void;
+  /** Idempotent. */
   close(): void;
 };
 
-/** Opens a file for reading and writing, creating it if it is not there; `:memory:` keeps everything in memory. */
+/**
+ * Opens a file for reading and writing, and creates it if necessary; `:memory:` keeps everything in memory.
+ */
 export function openDatabase(path: string): Database {
   return openChecked(path, () => {
-    if (isOurs(path)) repairLog(path);
+    if (belongsToGateway(path)) repairLog(path);
     const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
       sqlite.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
       prepareFormat(sqlite, path);
-      // Only now: it changes the file, and one that is not ours stays as it is.
+      // After the check of the format: this changes the file, and a file of another program must not change.
       sqlite.exec('PRAGMA journal_mode = WAL');
       return readWrite(sqlite, path);
     } catch (error) {
@@ -47,7 +56,7 @@ export function openDatabase(path: string): Database {
   });
 }
 
-/** Opens a second connection that only reads; the file must have been opened for writing before. */
+/** Opens a read-only connection; the file must have been opened for writing before. */
 export function openReader(path: string): Database {
   return openChecked(path, () => {
     const sqlite = new DatabaseSync(path, { readOnly: true, timeout: BUSY_WAIT_MS });
@@ -60,30 +69,29 @@ function openChecked(path: string, open: () => Database): Database {
   try {
     return open();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof UnusableFile) throw error;
     throw new Error(
-      `The database ${path} can't be opened (${reason}). Check that the file is intact and that its folder may be ` +
-        'written; to start empty, name another file.',
+      `The database ${path} can't be opened (${messageOf(error)}). Check that the file is intact and that its ` +
+        'folder is writable; to start with an empty database, name another file.',
       { cause: error },
     );
   }
 }
 
-/** Whether the file itself says so, whoever may have it open: nothing of another program's is touched. */
-function isOurs(path: string): boolean {
+/** Read without SQLite, which would already change the files of another program. */
+function belongsToGateway(path: string): boolean {
   if (path === ':memory:' || !existsSync(path)) return false;
-  const head = Buffer.alloc(APPLICATION_ID_AT + 4);
+  const head = Buffer.alloc(APPLICATION_ID_OFFSET + 4);
   const descriptor = openSync(path, 'r');
   try {
     const length = readSync(descriptor, head, 0, head.length, 0);
-    return length === head.length && head.readUInt32BE(APPLICATION_ID_AT) === APPLICATION_ID;
+    return length === head.length && head.readUInt32BE(APPLICATION_ID_OFFSET) === APPLICATION_ID;
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** A file that is intact but not for this program. */
+/** An intact file that this gateway must not use. */
 class UnusableFile extends Error {}
 
 function prepareFormat(sqlite: DatabaseSync, path: string): void {
@@ -99,7 +107,7 @@ function prepareFormat(sqlite: DatabaseSync, path: string): void {
   }
   if (owner !== APPLICATION_ID) {
     throw new UnusableFile(
-      `The database ${path} belongs to another program. Name a file of the gateway's own.`,
+      `The database ${path} belongs to another program. Name a file that no other program uses.`,
     );
   }
   if (version !== FORMAT_VERSION) {
@@ -115,48 +123,49 @@ function readPragma(sqlite: DatabaseSync, name: string): number {
 }
 
 function readWrite(sqlite: DatabaseSync, path: string): Database {
-  const one = sqlite.prepare('SELECT value, crc FROM kv WHERE key = ?');
-  const rising = sqlite.prepare(
+  const selectOne = sqlite.prepare('SELECT value, crc FROM kv WHERE key = ?');
+  const selectRising = sqlite.prepare(
     'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
   );
-  const falling = sqlite.prepare(
+  const selectFalling = sqlite.prepare(
     'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?',
   );
-  const put = sqlite.prepare(
+  const upsert = sqlite.prepare(
     'INSERT INTO kv (key, value, crc) VALUES (?, ?, ?) ' +
       'ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc',
   );
   const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
 
-  function check(key: string, row: Record<string, unknown>): string {
+  function requireIntact(key: string, row: Record<string, unknown>): string {
     const value = row.value;
     if (typeof value === 'string' && row.crc === checksum(key, value)) return value;
-    throw new Error(`the value under "${key}" in ${path} is damaged: its CRC-32 does not fit`);
+    throw new Error(`the value under "${key}" in ${path} is damaged: its CRC-32 does not match`);
   }
 
   function readRow(row: Record<string, unknown>): Row {
     const key = String(row.key);
-    return [key, check(key, row)];
+    return [key, requireIntact(key, row)];
   }
 
-  /** SQLite's own words for damage say neither which file nor what was looked for. */
-  function read<T>(what: string, select: () => T): T {
+  /** SQLite's messages about damage name neither the file nor the key. */
+  function read<T>(key: string, select: () => T): T {
     try {
       return select();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`what stands under "${what}" in ${path} can't be read (${reason})`, { cause: error });
+      throw new Error(`the rows at "${key}" in ${path} can't be read (${messageOf(error)})`, {
+        cause: error,
+      });
     }
   }
 
   return {
     get(key) {
-      const row = read(key, () => one.get(key));
-      return row && check(key, row);
+      const row = read(key, () => selectOne.get(key));
+      return row && requireIntact(key, row);
     },
     scan(from, to, limit, reverse) {
-      const select = reverse ? falling : rising;
-      // For one row, or to see that there is none, this costs half.
+      const select = reverse ? selectFalling : selectRising;
+      // For one row at most, `get` costs half as much as `all`.
       const found =
         limit > 1
           ? read(from, () => select.all(from, to, limit))
@@ -170,13 +179,12 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
     apply(sets, deletes) {
       sqlite.exec('BEGIN IMMEDIATE');
       try {
-        for (const [key, value] of sets) put.run(key, value, checksum(key, value));
+        for (const [key, value] of sets) upsert.run(key, value, checksum(key, value));
         for (const key of deletes) remove.run(key);
         sqlite.exec('COMMIT');
       } catch (error) {
         if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
-        const reason = error instanceof Error ? error.message : String(error);
-        throw new Error(`${path} can't be written (${reason})`, { cause: error });
+        throw new Error(`${path} can't be written (${messageOf(error)})`, { cause: error });
       }
     },
     close() {
@@ -185,7 +193,7 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
   };
 }
 
-/** A damaged tree can lead to the same rows twice, or to others. */
+/** A damaged B-tree can lead to the same rows twice, or to rows outside the range. */
 function areInOrder(rows: readonly Row[], from: string, to: string, reverse: boolean): boolean {
   const keys = rows.map(([key]) => key);
   const rising = reverse ? keys.reverse() : keys;
@@ -194,13 +202,13 @@ function areInOrder(rows: readonly Row[], from: string, to: string, reverse: boo
   return (
     !isBefore(first, from) &&
     isBefore(last, to) &&
-    rising.every((key, at) => at === 0 || isBefore(rising[at - 1] ?? '', key))
+    rising.every((key, index) => index === 0 || isBefore(rising[index - 1] ?? '', key))
   );
 }
 
-/** The order of the file is that of UTF-8, which is another than that of JavaScript behind U+FFFF. */
-function isBefore(one: string, other: string): boolean {
-  return one !== other && (one < other || Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0);
+/** The file orders keys by UTF-8, which differs from JavaScript's order for characters above U+FFFF. */
+function isBefore(a: string, b: string): boolean {
+  return a !== b && (a < b || Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0);
 }
 
 function checksum(key: string, value: string): number {

@@ -1,8 +1,12 @@
-/** The folder of a database: created if need be, so that a power cut does not take it back. */
+/** The folder of a database: created if necessary, and durable when this returns. */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../../../async/error-message.ts';
 
-/** Creates the folder and says the database's one true path: by a link it is the same database, with the same lock. */
+/**
+ * Creates the folder and returns the database's real path, links resolved: a database that is named by a link
+ * has the same lock file.
+ */
 export function makeFolder(path: string): string {
   const folder = dirname(path);
   try {
@@ -10,15 +14,14 @@ export function makeFolder(path: string): string {
     if (created !== undefined) syncParents(folder, created);
     return existsSync(path) ? realpathSync(path) : join(realpathSync(folder), basename(path));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `The folder ${folder} can't be created (${reason}). Create it, or name a database elsewhere.`,
+      `The folder ${folder} can't be created (${messageOf(error)}). Create it, or name a database in another folder.`,
       { cause: error },
     );
   }
 }
 
-/** A new folder is an entry of its parent; that entry is on disk only when the parent is. */
+/** A new folder is an entry of its parent; the entry is on disk only after an fsync of the parent. */
 function syncParents(folder: string, topmost: string): void {
   for (let child = folder; child.length >= topmost.length; child = dirname(child)) {
     const parent = openSync(dirname(child), 'r');

@@ -1,6 +1,6 @@
-/** The thread that looks through the database file once after each start; it tells what it found and ends. */
+/** The thread that inspects the database file once after each start: it posts what it found, then ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { findDamage } from './inspection.ts';
 
-if (!parentPort) throw new Error('The inspection runs as a thread of the gateway only.');
+if (!parentPort) throw new Error('The inspection runs only as a thread of the gateway.');
 parentPort.postMessage(await findDamage(String(workerData)));

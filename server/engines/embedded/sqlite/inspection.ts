@@ -1,57 +1,64 @@
 /**
- * Looks through a whole database file for damage that reading alone does not notice: a flipped bit in SQLite's own
+ * Inspects a whole database file for damage that ordinary reads do not notice: a flipped bit in SQLite's own
  * pages, or in a key, can hide a row, and a row that is not found reads as absent.
  *
- * Promise: it only reads, a slice at a time and with longer pauses than work, so that commits don't feel it.
+ * Promise: it only reads, a slice at a time, and pauses for longer than it works, so that commits are not
+ * slowed down.
  */
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../../async/error-message.ts';
 import { openReader } from './database.ts';
 import { afterKey } from './row-keys.ts';
 
-const SLICE = 1_000;
-/** It rests so many times as long as it worked. */
-const REST = 4;
-/** The look at the pages can't be interrupted, and a stop must not wait for it: a larger file is left to its rows. */
-const PAGES_BYTES_MAX = 512 * 1_024 * 1_024;
+const ROWS_PER_SLICE = 1_000;
+/** The pause after a slice, as a multiple of the time that the slice took. */
+const PAUSE_FACTOR = 4;
+/**
+ * The check of the pages can't be interrupted, and a stop must not wait for it: of a larger file only rows
+ * are checked.
+ */
+const PAGE_CHECK_BYTES_MAX = 512 * 1_024 * 1_024;
 
-/** Says what is damaged, naming the file; undefined: nothing is. */
+/** Describes the damage, naming the file; undefined when there is none. */
 export async function findDamage(path: string): Promise<string | undefined> {
   try {
-    return checkPages(path) ?? (await checkRows(path));
+    return findPageDamage(path) ?? (await findRowDamage(path));
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
-/** SQLite's own look at its pages: about 0.7 s a gigabyte. */
-function checkPages(path: string): string | undefined {
-  if (statSync(path).size > PAGES_BYTES_MAX) return undefined;
+/** SQLite's own check of its pages: about 0.7 s a gigabyte. */
+function findPageDamage(path: string): string | undefined {
+  if (statSync(path).size > PAGE_CHECK_BYTES_MAX) return undefined;
   const sqlite = new DatabaseSync(path, { readOnly: true });
   try {
     const [first] = sqlite.prepare('PRAGMA quick_check(1)').all();
-    const word = String(Object.values(first ?? {})[0]);
-    return word === 'ok' ? undefined : `the pages of ${path} are damaged (${word.replaceAll('\n', ' ')})`;
+    const report = String(Object.values(first ?? {})[0]);
+    return report === 'ok' ? undefined : `the pages of ${path} are damaged (${report.replaceAll('\n', ' ')})`;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`the pages of ${path} are damaged (${reason})`, { cause: error });
+    throw new Error(`the pages of ${path} are damaged (${messageOf(error)})`, { cause: error });
   } finally {
     sqlite.close();
   }
 }
 
-/** Every key and value against its CRC-32: about 4 s a gigabyte, rests not counted. */
-async function checkRows(path: string): Promise<undefined> {
+/**
+ * Checks every row against its CRC-32, which throws at the first damage: about 4 s a gigabyte without the
+ * pauses.
+ */
+async function findRowDamage(path: string): Promise<undefined> {
   const reader = openReader(path);
   try {
     for (let from = ''; ; ) {
       const startMs = performance.now();
-      const rows = reader.scan(from, '\u{10ffff}', SLICE, false);
+      const rows = reader.scan(from, '\u{10ffff}', ROWS_PER_SLICE, false);
       const last = rows.at(-1);
-      if (!last || rows.length < SLICE) return undefined;
+      if (!last || rows.length < ROWS_PER_SLICE) return undefined;
       from = afterKey(last[0]);
-      await sleep((performance.now() - startMs) * REST);
+      await sleep((performance.now() - startMs) * PAUSE_FACTOR);
     }
   } finally {
     reader.close();

@@ -1,6 +1,7 @@
 /**
- * Keyv's storage interface over one SQLite database, with `apply` and `scan` beside it. Where writes go is given: to
- * the same connection, or to a thread that owns the file. An expiry is refused: the engine keeps its own.
+ * Keyv's storage interface over one SQLite database, with `apply` and `scan` in addition. Writes go to a
+ * given writer: the same connection, or a thread that owns the file. Expiry times are refused: the engine
+ * keeps its own.
  */
 import { keyvStorageCapability } from 'keyv';
 import type { Database } from './database.ts';
@@ -11,18 +12,18 @@ export type Writer = {
   close(): Promise<void>;
 };
 
-const NOTHING: ReadonlySet<string> = new Set();
+const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
- * Creates the adapter over a connection that reads and something that writes. The connection that is closed last
- * empties the log into the database. After a write that failed this must not be the writer's: what the log seems to
- * hold may not be on disk, and the reader's only lets go.
+ * Creates the adapter over a connection that reads and a writer. The connection that is closed last moves the
+ * log into the database. After a failed write this must not be the writer's: what the log seems to hold may
+ * not be on disk. The reader's connection is read-only and leaves the log as it is.
  */
-export function createSqliteAdapter(reader: Database, writing: Writer): StorageAdapter {
+export function createSqliteAdapter(reader: Database, writer: Writer): StorageAdapter {
   let hasFailed = false;
   const apply: Writer['apply'] = async (sets, deletes) => {
     try {
-      await writing.apply(sets, deletes);
+      await writer.apply(sets, deletes);
     } catch (error) {
       hasFailed = true;
       throw error;
@@ -37,9 +38,9 @@ export function createSqliteAdapter(reader: Database, writing: Writer): StorageA
   };
   const setAll = async (entries: readonly { key: string; value: unknown; expires?: number }[]) => {
     if (entries.some(({ expires }) => expires !== undefined)) {
-      throw new Error('This storage keeps no expiry: write without a ttl.');
+      throw new Error('This storage keeps no expiry times: write without a ttl.');
     }
-    await apply(new Map(entries.map(({ key, value }) => [key, String(value)])), NOTHING);
+    await apply(new Map(entries.map(({ key, value }) => [key, String(value)])), NO_KEYS);
     return entries.map(() => true);
   };
 
@@ -61,7 +62,7 @@ export function createSqliteAdapter(reader: Database, writing: Writer): StorageA
     },
     async disconnect() {
       if (!hasFailed) reader.close();
-      await writing.close();
+      await writer.close();
       reader.close();
     },
     apply,
@@ -71,7 +72,7 @@ export function createSqliteAdapter(reader: Database, writing: Writer): StorageA
   return adapter;
 }
 
-/** Writes through the same connection, in the same thread. */
+/** A writer over the connection itself, in the same thread. */
 export function writeHere(database: Database): Writer {
   return {
     apply: async (sets, deletes) => database.apply(sets, deletes),

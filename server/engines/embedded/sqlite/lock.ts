@@ -1,27 +1,29 @@
 /**
- * One process for one database: a lock file beside it, held by an open exclusive transaction. The operating system
- * lets go of it when the process ends, however it ends; so a stale lock does not exist.
+ * One process for one database: a lock file beside the database, locked by an open exclusive transaction. The
+ * operating system releases the lock when the process ends, however it ends; so there are no stale locks.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
-/** A restart follows a drain: the one before may take so long to leave. */
+/** At a restart, the process before may need this long to finish its work and end. */
 const WAIT_MS = 10_000;
 const TRY_EVERY_MS = 100;
 
+/** `release` is idempotent. */
 export type Lock = { release(): void };
 
 /**
- * Takes the lock of a database file whose folder is there; waits up to 10 s for another process to let go.
- * Fails with a sentence that names the file.
+ * Takes the lock of a database file whose folder exists; waits up to 10 s for another process to release it.
+ * Rejects with an error that names the file.
  */
 export async function takeLock(path: string, clock: Clock): Promise<Lock> {
   const file = `${path}.lock`;
-  const untilMs = clock.monotonicMs() + WAIT_MS;
+  const deadlineMs = clock.monotonicMs() + WAIT_MS;
   for (;;) {
     const lock = tryLock(file);
     if (lock) return lock;
-    if (clock.monotonicMs() >= untilMs) {
+    if (clock.monotonicMs() >= deadlineMs) {
       throw new Error(
         `The database ${path} is in use by another process, which holds ${file}. Stop that process, or name another file.`,
       );
@@ -30,7 +32,7 @@ export async function takeLock(path: string, clock: Clock): Promise<Lock> {
   }
 }
 
-/** The lock, or undefined while somebody else has it. */
+/** The lock; undefined while another process has it. */
 function tryLock(file: string): Lock | undefined {
   let sqlite: DatabaseSync | undefined;
   try {
@@ -40,14 +42,14 @@ function tryLock(file: string): Lock | undefined {
     sqlite?.close();
     if (isBusy(error)) return undefined;
     throw new Error(
-      `The lock file ${file} can't be used (${reasonOf(error)}). The folder of the database must allow writing.`,
+      `The lock file ${file} can't be used (${messageOf(error)}). Make the folder of the database writable.`,
       { cause: error },
     );
   }
-  const held = sqlite;
+  const connection = sqlite;
   return {
     release() {
-      if (held.isOpen) held.close();
+      if (connection.isOpen) connection.close();
     },
   };
 }
@@ -56,8 +58,4 @@ const SQLITE_BUSY = 5;
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

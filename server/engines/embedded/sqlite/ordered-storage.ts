@@ -1,25 +1,28 @@
 /**
- * The engine's view of a Keyv: single values are read through Keyv itself; what Keyv can't do (several writes in one
- * transaction, reading a range of ordered keys) through two methods its adapter must have.
+ * The engine's view of a Keyv: single values are read through Keyv itself. What Keyv can't do (several writes
+ * in one transaction, reading a range of ordered keys) goes through two methods that its adapter must have.
  *
- * Promises: values are text and are stored as they are; nothing is ever given an expiry, because Keyv judges that by
- * the wall clock; every failure of a read surfaces as `StoreUnavailable`, never as "absent".
+ * Promises
+ * - Values are text and are stored as they are.
+ * - No value gets an expiry time, because Keyv compares those with the wall clock.
+ * - Every failed read rejects with `StoreUnavailable`; it never reads as "absent".
  */
 import { Keyv, type KeyvStorageAdapter } from 'keyv';
+import { messageOf } from '../../../async/error-message.ts';
 import { StoreUnavailable } from '../../../ports/store.ts';
 import type { Range } from './row-keys.ts';
 
 export type Row = readonly [key: string, value: string];
 
-/** What an adapter needs beside Keyv's own storage interface. */
+/** What an adapter needs in addition to Keyv's own storage interface. */
 export type OrderedAdapter = {
   /** Writes and removes, all or nothing; resolves when durable. */
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
-  /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or from the end. */
+  /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
   scan(from: string, to: string, limit: number, reverse?: boolean): Promise<readonly Row[]>;
 };
 
-/** A Keyv's storage interface without the event emitter it optionally is. */
+/** Keyv's storage interface without its optional event emitter. */
 export type StorageAdapter = OrderedAdapter &
   Pick<
     KeyvStorageAdapter,
@@ -44,7 +47,7 @@ export type OrderedStorage = {
   disconnect(): Promise<void>;
 };
 
-/** Opens a Keyv over the adapter, set up the way the engine needs it. */
+/** Opens a Keyv over the adapter, with the options that the engine needs. */
 export function openKeyv(adapter: StorageAdapter): Keyv<string> {
   return new Keyv<string>({
     store: adapter,
@@ -56,7 +59,7 @@ export function openKeyv(adapter: StorageAdapter): Keyv<string> {
   });
 }
 
-/** Takes a Keyv whose adapter orders its keys; refuses any other with one sentence. */
+/** The engine's storage over a Keyv; throws when the Keyv's adapter lacks `apply` or `scan`. */
 export function orderStorage(keyv: Keyv<string>): OrderedStorage {
   const adapter: unknown = keyv.store;
   if (!isOrdered(adapter)) {
@@ -66,8 +69,8 @@ export function orderStorage(keyv: Keyv<string>): OrderedStorage {
     );
   }
   return {
-    get: (key) => surface(() => keyv.get(key)),
-    scan: ({ from, to }, limit, reverse) => surface(() => adapter.scan(from, to, limit, reverse)),
+    get: (key) => readOrThrow(() => keyv.get(key)),
+    scan: ({ from, to }, limit, reverse) => readOrThrow(() => adapter.scan(from, to, limit, reverse)),
     apply: (sets, deletes) => adapter.apply(sets, deletes),
     disconnect: async () => void (await keyv.disconnect()),
   };
@@ -79,11 +82,10 @@ function isOrdered(adapter: unknown): adapter is OrderedAdapter {
   return typeof apply === 'function' && typeof scan === 'function';
 }
 
-async function surface<T>(read: () => Promise<T>): Promise<T> {
+async function readOrThrow<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`The store could not read: ${reason}`, { cause: error });
+    throw new StoreUnavailable(`The store could not read: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,37 +1,44 @@
 /**
- * The key layout: where each row of the embedded engine lives, and how values are written into it.
+ * The key layout of the embedded engine's rows, and the text of their values.
  *
- *   meta/mark                        how far runs and cursors have come
- *   open/ID                          small state of an open task: a start reads these and the agents, nothing else
+ *   meta/mark                        the high-water mark: how far runs and cursors have come
+ *   open/ID                          the state of an open task; a start reads these and the agents only
  *   task/ID/done, task/ID/input      a settled task's state; what was submitted, written once
- *   agent/ID, key/ID                 records
- *   all/CREATED/ID                   the listings, read backwards for newest first
+ *   agent/ID, key/ID                 agents; idempotency keys
+ *   all/CREATED/ID                   the listings; read in reverse they are newest first
  *   by-session/SESSION/CREATED/ID
- *   by-agent/AGENT/CREATED/ID        each agent the task was ever assigned to
+ *   by-agent/AGENT/CREATED/ID        under each agent that the task was ever assigned to
  *   feed/SESSION/CURSOR              a stored event: its number in the session and the task's id
- *   feed/SESSION/!                   number of the last event trimmed away; sorts before every event
- *   unreported/AGENT/MS/ID           ended without its agent's report
- *   ended/MS/ID                      retention: tasks by their end, with the key of their event
- *   fade/MS/KEY                      retention: rows with an end of their own
+ *   feed/SESSION/!                   the number of the last trimmed event; sorts before every event
+ *   unreported/AGENT/MS/ID           a task that settled without its agent's report
+ * ended/MS/ID                      retention index: tasks by the time they settled, with the key of their
+ * event
+ *   fade/MS/KEY                      expiry index: rows by the time they expire
  *
- * Promise: a part of a key may be any string. It can't collide with another nor leave its range, because what is not
- * a plain character is escaped, the separator included.
+ * Keys, prefixes and the short field names in values (`r` `v` `d` `e`, `run` `ms` `n`) are the stored format:
+ * they must not change, even where the code uses other names.
+ *
+ * Promise: a part of a key may be any string. It can neither collide with another key nor leave its range,
+ * because every character that is not plain is escaped, the separator included.
  */
 import type { Cursor, Revision } from '../../../ports/store.ts';
 
 /** Keys from `from` (included) to `to` (excluded). */
 export type Range = { readonly from: string; readonly to: string };
 
-/** How far an engine over this file has come: runs count openings, cursors never fall below the last one. */
+/**
+ * How far the engines over this file have come: `run` counts openings; `ms` and `n` are the last cursor, and
+ * no later cursor is lower.
+ */
 export type HighWaterMark = { readonly run: number; readonly ms: number; readonly n: number };
 
-/** What is written for a value: its revision, the value, and by kind what the engine must know to use it. */
+/** What is stored for a value: its revision `r`, the value `v`, and a time that depends on the kind. */
 export type Envelope = {
   readonly r: Revision;
   readonly v: unknown;
-  /** Open tasks: not later than when somebody must look at it again. */
+  /** Open tasks: the due time, or earlier; null when there was none. */
   readonly d?: number | null;
-  /** Keys: when it expires; null: never. */
+  /** Idempotency keys: when the key expires; null when it does not. */
   readonly e?: number | null;
 };
 
@@ -50,7 +57,10 @@ const COUNT_DIGITS = 10;
 /** Writes any string as one part of a key. */
 export function escapePart(text: string): string {
   if (!NOT_PLAIN.test(text)) return text;
-  return text.replace(NOT_PLAIN_ALL, (sign) => `%${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(
+    NOT_PLAIN_ALL,
+    (character) => `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Reads what `escapePart()` wrote. */
@@ -64,17 +74,17 @@ export function padMs(ms: number): string {
   return String(Math.max(0, Math.floor(ms))).padStart(MS_DIGITS, '0');
 }
 
-/** All keys below a key: `/` is the separator, `0` the sign after it. */
+/** All keys below a key: `/` is the separator, `0` the character after it. */
 export function rangeOf(key: string): Range {
   return { from: `${key}/`, to: `${key}0` };
 }
 
-/** The smallest key after this one: no key contains a control character. */
+/** A key after this one and before every other: no key contains a control character. */
 export function afterKey(key: string): string {
   return `${key}\u0001`;
 }
 
-/** The last part of a key, read back. */
+/** The last part of a key, unescaped. */
 export function lastPart(key: string): string {
   return unescapePart(key.slice(key.lastIndexOf('/') + 1));
 }
@@ -88,28 +98,29 @@ export const keyKey = (id: string): string => `key/${escapePart(id)}`;
 export const endedKey = (ms: number, id: string): string => `${ENDED_PREFIX}${padMs(ms)}/${escapePart(id)}`;
 export const expiryKey = (ms: number, key: string): string => `${EXPIRY_PREFIX}${padMs(ms)}/${key}`;
 
-/** The row key inside a `fade/` key. */
+/** The row key inside a key of the expiry index. */
 export function expiringKey(key: string): string {
   return key.slice(EXPIRY_PREFIX.length + MS_DIGITS + 1);
 }
 
-/** The listings: all, of a session, of an agent; each holds `CREATED/ID`. */
+/** The listings: of all tasks, of a session, of an agent. Each holds positions. */
 export const LISTING_ALL = 'all';
 export const sessionListing = (session: string): string => `by-session/${escapePart(session)}`;
 export const agentListing = (agent_id: string): string => `by-agent/${escapePart(agent_id)}`;
+/** A task's position in a listing: its time, then its id. */
 export const positionOf = (createdMs: number, id: string): string => `${padMs(createdMs)}/${escapePart(id)}`;
 
 export const unreportedListing = (agent_id: string): string => `unreported/${escapePart(agent_id)}`;
 
 export const feedPath = (session: string): string => `feed/${escapePart(session)}`;
 export const trimmedKey = (session: string): string => `${feedPath(session)}/!`;
-/** All events of a session, the mark of what was trimmed left out. */
+/** All events of a session, without the row of the last trimmed number. */
 export const eventRange = (session: string): Range => ({
   from: `${feedPath(session)}/0`,
   to: `${feedPath(session)}0`,
 });
 
-/** The row of an event; undefined when the cursor is none of ours. */
+/** The key of an event's row; undefined when the text is not a cursor of this engine. */
 export function eventKey(session: string, cursor: Cursor): string | undefined {
   const parts = /^(0|[1-9]\d{0,13})-(0|[1-9]\d{0,9})$/.exec(cursor);
   if (!parts) return undefined;
@@ -119,11 +130,11 @@ export function eventKey(session: string, cursor: Cursor): string | undefined {
 
 /** The cursor of an event's row. */
 export function cursorOf(key: string): Cursor {
-  const place = key.slice(key.lastIndexOf('/') + 1);
-  return `${Number(place.slice(0, MS_DIGITS))}-${Number(place.slice(MS_DIGITS + 1))}`;
+  const padded = key.slice(key.lastIndexOf('/') + 1);
+  return `${Number(padded.slice(0, MS_DIGITS))}-${Number(padded.slice(MS_DIGITS + 1))}`;
 }
 
-/** The session part of an event's or a trim mark's row, still escaped: as `feedPath()` writes it. */
+/** The session's part of the key of a `feed/` row, still escaped: as `feedPath()` writes it. */
 export function feedPathOf(key: string): string {
   return key.slice(0, key.lastIndexOf('/'));
 }
@@ -142,4 +153,13 @@ export function readEvent(text: string): EventRow {
 
 export function readEnvelope(text: string): Envelope {
   return JSON.parse(text) as Envelope;
+}
+
+/** The high-water mark of a storage that has none yet begins at zero. */
+export function readHighWaterMark(text: string | undefined): HighWaterMark {
+  return text === undefined ? { run: 0, ms: 0, n: 0 } : (JSON.parse(text) as HighWaterMark);
+}
+
+export function writeHighWaterMark(highWaterMark: HighWaterMark): string {
+  return JSON.stringify(highWaterMark);
 }

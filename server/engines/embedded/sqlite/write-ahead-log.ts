@@ -1,13 +1,15 @@
 /**
- * SQLite's write-ahead log, looked at before SQLite opens it. SQLite takes the first frame that does not fit its
- * checksum for the end of the log, which is right for the torn end that a power cut leaves, and nothing else.
+ * The check of SQLite's write-ahead log, before SQLite opens it. SQLite treats the first frame whose checksum
+ * is wrong as the end of the log. That is right for the torn end that a power cut leaves, and for nothing
+ * else.
  *
  * Promises
- * - A damaged frame with a later transaction behind it is an error that names the file and the place, because
- *   transactions are synced one by one: what is behind it was acknowledged. Only damage within the last transaction
- *   can't be told from a torn end.
- * - What is left of the log is on disk: its bytes are written again. After an fsync that failed the system shows bytes
- *   that the disk does not have, and says of the next fsync that all is well; new frames must not rest on those.
+ * - A damaged frame before a later transaction is an error that names the file and the byte: transactions are
+ *   synced one by one, so the later one was acknowledged. Only damage within the last transaction can't be
+ *   distinguished from a torn end.
+ * - The intact part of the log is on disk: its bytes are written again. After a failed fsync the operating
+ *   system may return bytes that are not on disk, and report the next fsync as successful; new frames must
+ *   not follow such bytes.
  */
 import {
   closeSync,
@@ -22,31 +24,34 @@ import {
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** The last bit of the magic number says in which order of bytes the checksums count. */
+/** The last bit of the magic number is the byte order in which checksums are computed. */
 const MAGIC_LITTLE = 0x377f0682;
 const MAGIC_BIG = 0x377f0683;
 const FORMAT = 3_007_000;
 const PAGE_BYTES_MIN = 512;
 const PAGE_BYTES_MAX = 65_536;
 
-type Sum = readonly [number, number];
+type WordPair = readonly [number, number];
 type Header = {
   readonly littleEndian: boolean;
   readonly pageBytes: number;
-  readonly salt: Sum;
-  readonly sum: Sum;
+  readonly salt: WordPair;
+  readonly checksum: WordPair;
 };
 
-/** Checks the log of a database that nobody has open and makes it lasting; no log is fine. Fails with one sentence. */
+/**
+ * Checks the log of a database that no process has open, cuts off its torn end and makes the rest durable.
+ * Does nothing when there is no log. Throws an error that says what to do when the log is damaged.
+ */
 export function repairLog(path: string): void {
   const file = `${path}-wal`;
   if (!existsSync(file)) return;
   const descriptor = openSync(file, 'r+');
   try {
-    const log = readWhole(descriptor);
+    const log = readAll(descriptor);
     const end = findEnd(file, log);
-    writeWhole(descriptor, log.subarray(0, end));
-    // Remains of a transaction that failed, or of an earlier use of the log, would look like damage next time.
+    writeAll(descriptor, log.subarray(0, end));
+    // Frames of a failed transaction, or of an earlier use of the log, would look like damage next time.
     ftruncateSync(descriptor, end);
     fsyncSync(descriptor);
   } finally {
@@ -54,40 +59,45 @@ export function repairLog(path: string): void {
   }
 }
 
-/** Where the last whole frame ends. */
+/** The offset at which the last intact frame ends. */
 function findEnd(file: string, log: Buffer): number {
-  // The header is synced before the first frame is written: a shorter file never held one.
+  // The header is synced before the first frame is written, so a shorter file has never held a frame.
   if (log.length <= HEADER_BYTES) return 0;
   const header = readHeader(log);
   if (!header) throw new Error(describeDamage(file, 0));
   const frameBytes = FRAME_HEADER_BYTES + header.pageBytes;
-  let { sum } = header;
-  let at = HEADER_BYTES;
-  for (; at + frameBytes <= log.length; at += frameBytes) {
-    const next = sumOfFrame(log, at, header, sum);
-    if (!isOfThisUse(log, at, header, 'whole') || !isSame(next, readSum(log, at + 16))) break;
-    sum = next;
+  let { checksum } = header;
+  let offset = HEADER_BYTES;
+  for (; offset + frameBytes <= log.length; offset += frameBytes) {
+    const next = computeFrameChecksum(log, offset, header, checksum);
+    if (countMatchingSalts(log, offset, header) < 2 || !isEqual(next, readPair(log, offset + 16))) break;
+    checksum = next;
   }
-  if (hasLaterTransaction(log, at, header)) throw new Error(describeDamage(file, at));
-  return at;
+  if (hasLaterTransaction(log, offset, header)) throw new Error(describeDamage(file, offset));
+  return offset;
 }
 
-/** Whether behind a frame that does not fit there is one of a later transaction: behind a frame that ends one. */
+/**
+ * Whether a later transaction follows the damaged one: a frame of this use after a frame that ends a
+ * transaction.
+ */
 function hasLaterTransaction(log: Buffer, from: number, header: Header): boolean {
   const frameBytes = FRAME_HEADER_BYTES + header.pageBytes;
-  let ended = false;
-  for (let at = from; at + FRAME_HEADER_BYTES <= log.length; at += frameBytes) {
-    if (!isOfThisUse(log, at, header, 'partly')) continue;
-    if (ended) return true;
-    ended = log.readUInt32BE(at + 4) !== 0;
+  let hasEnded = false;
+  for (let offset = from; offset + FRAME_HEADER_BYTES <= log.length; offset += frameBytes) {
+    if (countMatchingSalts(log, offset, header) === 0) continue;
+    if (hasEnded) return true;
+    hasEnded = log.readUInt32BE(offset + 4) !== 0;
   }
   return false;
 }
 
-/** The log is used again and again under new salts; a frame with one salt of two is of this use, and damaged. */
-function isOfThisUse(log: Buffer, at: number, { salt }: Header, how: 'whole' | 'partly'): boolean {
-  const fits = [0, 1].filter((index) => log.readUInt32BE(at + 8 + 4 * index) === salt[index]).length;
-  return how === 'whole' ? fits === 2 : fits > 0;
+/**
+ * SQLite reuses the log and draws two new salts each time. A frame belongs to this use when both match, and
+ * to an earlier use when neither does; when only one matches, the frame belongs to this use and is damaged.
+ */
+function countMatchingSalts(log: Buffer, offset: number, { salt }: Header): number {
+  return [0, 1].filter((index) => log.readUInt32BE(offset + 8 + 4 * index) === salt[index]).length;
 }
 
 function readHeader(log: Buffer): Header | undefined {
@@ -95,45 +105,58 @@ function readHeader(log: Buffer): Header | undefined {
   const littleEndian = magic === MAGIC_LITTLE;
   if ((!littleEndian && magic !== MAGIC_BIG) || log.readUInt32BE(4) !== FORMAT) return undefined;
   const pageBytes = log.readUInt32BE(8);
-  const isPower = (pageBytes & (pageBytes - 1)) === 0;
-  if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX || !isPower) return undefined;
-  const sum = addUp(log, 0, 24, littleEndian, [0, 0]);
-  return isSame(sum, readSum(log, 24)) ? { littleEndian, pageBytes, salt: readSum(log, 16), sum } : undefined;
+  const isPowerOfTwo = (pageBytes & (pageBytes - 1)) === 0;
+  if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX || !isPowerOfTwo) return undefined;
+  const checksum = addToChecksum(log, 0, 24, littleEndian, [0, 0]);
+  if (!isEqual(checksum, readPair(log, 24))) return undefined;
+  return { littleEndian, pageBytes, salt: readPair(log, 16), checksum };
 }
 
-/** Each frame's checksum counts on from the one before, over its page number, its size and its page. */
-function sumOfFrame(log: Buffer, at: number, { littleEndian, pageBytes }: Header, before: Sum): Sum {
-  const sum = addUp(log, at, 8, littleEndian, before);
-  return addUp(log, at + FRAME_HEADER_BYTES, pageBytes, littleEndian, sum);
+/** A frame's checksum continues the one of the frame before, over page number, database size and page. */
+function computeFrameChecksum(
+  log: Buffer,
+  offset: number,
+  { littleEndian, pageBytes }: Header,
+  before: WordPair,
+): WordPair {
+  const checksum = addToChecksum(log, offset, 8, littleEndian, before);
+  return addToChecksum(log, offset + FRAME_HEADER_BYTES, pageBytes, littleEndian, checksum);
 }
 
-/** SQLite's checksum of a log: two sums that feed each other, over words of 32 bits. */
-function addUp(log: Buffer, from: number, bytes: number, littleEndian: boolean, before: Sum): Sum {
-  const view = new DataView(log.buffer, log.byteOffset + from, bytes);
-  let [one, two] = before;
-  for (let at = 0; at < bytes; at += 8) {
-    one = (one + view.getUint32(at, littleEndian) + two) >>> 0;
-    two = (two + view.getUint32(at + 4, littleEndian) + one) >>> 0;
+/** SQLite's checksum of a log: two sums over words of 32 bits, each of which is added to the other. */
+function addToChecksum(
+  log: Buffer,
+  offset: number,
+  bytes: number,
+  littleEndian: boolean,
+  before: WordPair,
+): WordPair {
+  const view = new DataView(log.buffer, log.byteOffset + offset, bytes);
+  let [first, second] = before;
+  for (let index = 0; index < bytes; index += 8) {
+    first = (first + view.getUint32(index, littleEndian) + second) >>> 0;
+    second = (second + view.getUint32(index + 4, littleEndian) + first) >>> 0;
   }
-  return [one, two];
+  return [first, second];
 }
 
-function readSum(log: Buffer, at: number): Sum {
-  return [log.readUInt32BE(at), log.readUInt32BE(at + 4)];
+function readPair(log: Buffer, offset: number): WordPair {
+  return [log.readUInt32BE(offset), log.readUInt32BE(offset + 4)];
 }
 
-function isSame(a: Sum, b: Sum): boolean {
+function isEqual(a: WordPair, b: WordPair): boolean {
   return a[0] === b[0] && a[1] === b[1];
 }
 
-function describeDamage(file: string, at: number): string {
+function describeDamage(file: string, offset: number): string {
   return (
-    `the log ${file} is damaged at byte ${at}, and what was acknowledged later stands behind that place. Restore the ` +
-    `database and its log from a copy; or, to lose what is behind it, keep a copy of both and run: truncate -s ${at} '${file}'`
+    `the log ${file} is damaged at byte ${offset}, and acknowledged changes follow that byte. Restore the database ` +
+    'and its log from a copy; or, to give up those changes, keep a copy of both and run: ' +
+    `truncate -s ${offset} '${file}'`
   );
 }
 
-function readWhole(descriptor: number): Buffer {
+function readAll(descriptor: number): Buffer {
   const bytes = Buffer.alloc(fstatSync(descriptor).size);
   let done = 0;
   while (done < bytes.length) {
@@ -144,7 +167,7 @@ function readWhole(descriptor: number): Buffer {
   return bytes.subarray(0, done);
 }
 
-function writeWhole(descriptor: number, bytes: Buffer): void {
+function writeAll(descriptor: number, bytes: Buffer): void {
   let done = 0;
   while (done < bytes.length) done += writeSync(descriptor, bytes, done, bytes.length - done, done);
 }

@@ -1,35 +1,33 @@
 /**
- * The thread that owns the database file: it opens it, writes one group after the other, closes it. A disk that is
- * stuck stops this thread alone.
+ * The thread that owns the database file: it opens the file, writes one group after the other, and closes the
+ * file. A stuck disk blocks only this thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../../async/error-message.ts';
 import { openDatabase } from './database.ts';
-import type { FromWriter, ToWriter } from './writer.ts';
+import type { WriterReply, WriterRequest } from './writer.ts';
 
-if (!parentPort) throw new Error('The writer runs as a thread of the gateway only.');
+if (!parentPort) throw new Error('The writer runs only as a thread of the gateway.');
 const port = parentPort;
-const answer = (message: FromWriter): void => port.postMessage(message);
-const tell = (error: unknown): FromWriter => ({
-  ok: false,
-  reason: error instanceof Error ? error.message : String(error),
-});
+const reply = (message: WriterReply): void => port.postMessage(message);
+const replyFailure = (error: unknown): void => reply({ ok: false, reason: messageOf(error) });
 
 try {
   const database = openDatabase(String(workerData));
-  port.on('message', (job: ToWriter) => {
-    if (job === 'close') {
+  port.on('message', (request: WriterRequest) => {
+    if (request === 'close') {
       database.close();
       port.close();
       return;
     }
     try {
-      database.apply(job.sets, job.deletes);
-      answer({ ok: true });
+      database.apply(request.sets, request.deletes);
+      reply({ ok: true });
     } catch (error) {
-      answer(tell(error));
+      replyFailure(error);
     }
   });
-  answer({ ok: true });
+  reply({ ok: true });
 } catch (error) {
-  answer(tell(error));
+  replyFailure(error);
 }

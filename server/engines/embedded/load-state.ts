@@ -1,0 +1,86 @@
+/**
+ * Loads the memory state from an opened storage: the open tasks, the agents and the high-water mark, nothing
+ * else.
+ */
+import { isSettled, type TaskState } from '../../domain/task.ts';
+import { StoreUnavailable } from '../../ports/store.ts';
+import { createMemoryState, type MemoryState } from './memory/state.ts';
+import type { OrderedStorage, Row } from './sqlite/ordered-storage.ts';
+import {
+  AGENT_RANGE,
+  afterKey,
+  HIGH_WATER_MARK_KEY,
+  lastPart,
+  OPEN_RANGE,
+  type Range,
+  readEnvelope,
+  readHighWaterMark,
+  TASK_RANGE,
+} from './sqlite/row-keys.ts';
+
+const ROWS_PER_SLICE = 1_000;
+
+/** A running task that was loaded, whose slot must be granted again. */
+type RunningTask = { readonly request_id: string; readonly agent_id: string; readonly assignedMs: number };
+
+/**
+ * Loads the state. Open tasks are due at the time in their rows; tasks created in the future, and all agents,
+ * are due at once. The run is one higher than any before. Cursors continue after the last stored one: a
+ * cursor that was issued but never stored was never shown either.
+ */
+export async function loadState(storage: OrderedStorage, nowMs: number): Promise<MemoryState> {
+  const { run, ms, n } = readHighWaterMark(await storage.get(HIGH_WATER_MARK_KEY));
+  const state = createMemoryState({ run: run + 1, ms, n }, await readNewestTaskKey(storage));
+  await forEachRow(storage, AGENT_RANGE, ([key, text]) => {
+    const { r, v } = readEnvelope(text);
+    state.agents.put(lastPart(key), v as never, r, 0);
+    state.due.set(`agent:${lastPart(key)}`, nowMs, null);
+  });
+  const running: RunningTask[] = [];
+  await forEachRow(storage, OPEN_RANGE, (row) => {
+    const task = loadOpenTask(state, row, nowMs);
+    if (task) running.push(task);
+  });
+  running.sort((a, b) => a.assignedMs - b.assignedMs || (a.request_id < b.request_id ? -1 : 1));
+  for (const { request_id, agent_id } of running) state.agents.grant(agent_id, request_id, 0);
+  return state;
+}
+
+/** Puts a row's task into the state; returns it when an agent runs it. */
+function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): RunningTask | undefined {
+  const request_id = lastPart(key);
+  const { r, v, d } = readEnvelope(text);
+  const task = v as TaskState;
+  if (isSettled(task)) throw new StoreUnavailable(`The row "${key}" must hold an open task; it is settled.`);
+  state.tasks.set(request_id, { state: task, revision: r, seq: 0, storedDueMs: d ?? null });
+  // A task created in the future was stored before the clock was set back, so none of its times can be relied
+  // on.
+  state.due.set(`task:${request_id}`, task.createdMs > nowMs ? nowMs : (d ?? nowMs), null);
+  if (task.waiting) state.waiting.join(request_id, task.task_tags, task.createdMs);
+  if (task.status !== 'running' || task.agent_id === null) return undefined;
+  return { request_id, agent_id: task.agent_id, assignedMs: task.delivery?.assignedMs ?? 0 };
+}
+
+/**
+ * A damaged last row does not prevent a start: then every task counts as possibly stored, and is read in the
+ * file.
+ */
+async function readNewestTaskKey(storage: OrderedStorage): Promise<string> {
+  try {
+    const [newest] = await storage.scan(TASK_RANGE, 1, true);
+    return newest?.[0] ?? '';
+  } catch {
+    return TASK_RANGE.to;
+  }
+}
+
+async function forEachRow(storage: OrderedStorage, range: Range, use: (row: Row) => void): Promise<void> {
+  let { from } = range;
+  for (;;) {
+    const rows = await storage.scan({ from, to: range.to }, ROWS_PER_SLICE);
+    for (const row of rows) use(row);
+    const last = rows.at(-1);
+    if (rows.length < ROWS_PER_SLICE || !last) return;
+    from = afterKey(last[0]);
+  }
+}

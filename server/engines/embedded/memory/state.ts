@@ -1,0 +1,60 @@
+/**
+ * The memory state of the engine: the open tasks, the agents, what waits, what is due, and how far cursors
+ * have come.
+ *
+ * Invariants
+ * - The state is what the file will hold once every decided commit is durable. Decisions on open tasks and
+ *   agents read nothing else.
+ * - Every entry has the number of the last commit that touched it (`seq`), so that no caller is shown the
+ *   entry before that commit is durable.
+ * - The stored due time of an open task is never later than the true one: to look at a task too early is
+ *   harmless, too late is not.
+ */
+import type { TaskState } from '../../../domain/task.ts';
+import type { Revision } from '../../../ports/store.ts';
+import type { HighWaterMark } from '../sqlite/row-keys.ts';
+import { type Agents, createAgents } from './agents.ts';
+import { createDueQueue, type DueQueue } from './due-queue.ts';
+import { createWaitingTasks, type WaitingTasks } from './waiting-tasks.ts';
+
+/** An open task in memory, without what was submitted for it. */
+export type OpenTask = {
+  readonly state: TaskState;
+  readonly revision: Revision;
+  readonly seq: number;
+  /** The due time in its row; null when its row has none. */
+  readonly storedDueMs: number | null;
+};
+
+/** The end of a session's feed: the number of its last event, and whether any event is stored. */
+export type FeedEnd = { readonly number: number; readonly stored: boolean };
+
+export type MemoryState = {
+  /** The number of this opening of the storage; revisions, leases and change cursors begin with it. */
+  readonly run: number;
+  readonly tasks: Map<string, OpenTask>;
+  readonly agents: Agents;
+  readonly waiting: WaitingTasks;
+  readonly due: DueQueue;
+  /** The last cursor that was issued. */
+  highWaterMark: HighWaterMark;
+  /**
+   * No row of a task that is stored, or is about to be, has a greater key: a task whose keys are greater is
+   * new, and the file need not be read. This is the usual case, because ids rise with time.
+   */
+  newestTaskKey: string;
+};
+
+/** Creates the state of an empty storage whose cursors have come to the mark. */
+export function createMemoryState(highWaterMark: HighWaterMark, newestTaskKey: string): MemoryState {
+  const { run } = highWaterMark;
+  return {
+    run,
+    tasks: new Map(),
+    agents: createAgents(run),
+    waiting: createWaitingTasks(),
+    due: createDueQueue(run),
+    highWaterMark,
+    newestTaskKey,
+  };
+}
