@@ -1,4 +1,4 @@
-/** The kit's README is executed: every program in it is run as it stands and says what it should. */
+/** Runs every program in the SDK's README unchanged, and checks what it prints. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
-import * as kit from '../../sdk/index.ts';
+import * as sdk from '../../sdk/index.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { until } from './kit-clock.ts';
+import { until } from './sdk-clock.ts';
 
 const SDK = join(import.meta.dirname, '../../sdk');
 const README = readFileSync(join(SDK, 'README.md'), 'utf8');
@@ -18,8 +18,8 @@ const programs = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text 
 
 let folder: string;
 let gateway: GatewayProcess;
-let client: kit.TaskGatewayClient;
-/** Stands for the port 9000 of the README. */
+let client: sdk.TaskGatewayClient;
+/** Used instead of the port 9000 of the README. */
 let freePort: number;
 let child: ChildProcess | undefined;
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await once(server, 'listening');
   freePort = (server.address() as AddressInfo).port;
   server.close();
-  client = kit.createClient({ baseUrl: gateway.baseUrl, auth: AUTH });
+  client = sdk.createClient({ baseUrl: gateway.baseUrl, auth: AUTH });
 });
 
 afterEach(async () => {
@@ -48,36 +48,37 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the program that has these words in it, on the gateway of the test. */
+/** Starts the program that contains these words, with the gateway of the test. */
 function start(words: string) {
   const [program, ...others] = programs.filter((one) => one.includes(words));
-  if (program === undefined || others.length > 0) throw new Error(`Not one program has "${words}" in it.`);
-  const here = program
+  if (program === undefined || others.length > 0)
+    throw new Error(`There is not exactly one program that contains "${words}".`);
+  const adapted = program
     .replaceAll('http://127.0.0.1:8080', gateway.baseUrl)
     .replaceAll('9000', String(freePort));
-  writeFileSync(join(folder, 'program.ts'), here);
+  writeFileSync(join(folder, 'program.ts'), adapted);
   const env = { TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: AUTH };
   const options = ['--conditions=task-gateway-source', 'program.ts'];
   const started = spawn(process.execPath, options, { cwd: folder, env });
   child = started;
-  const said = { out: '', error: '' };
+  const printed = { out: '', error: '' };
   started.stdout.on('data', (text) => {
-    said.out += text;
+    printed.out += text;
   });
   started.stderr.on('data', (text) => {
-    said.error += text;
+    printed.error += text;
   });
-  return { said, started, closed: once(started, 'close') };
+  return { printed, started, closed: once(started, 'close') };
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it exits. */
 async function run(words: string) {
-  const { said, closed } = start(words);
+  const { printed, closed } = start(words);
   const [code] = await closed;
-  return { ...said, code };
+  return { ...printed, code };
 }
 
-/** Someone who does the reports of the README; `failing` does not manage. */
+/** Runs `work` while an agent does the tasks of the README's programs; with `failing` they all fail. */
 async function withReporter(failing: boolean, work: () => Promise<void>): Promise<void> {
   const handler = () => {
     if (failing) throw new Error('no data for this week');
@@ -102,14 +103,14 @@ async function withReporter(failing: boolean, work: () => Promise<void>): Promis
 const submission = { task_type: 't', payload: { text: '你好' }, queue_timeout: 10 };
 
 describe('each program of the README runs', () => {
-  test('the ten lines', async () => {
+  test('the first program', async () => {
     expect(await run('greeter-1')).toEqual({ code: 0, error: '', out: 'Hello, 世界\n' });
   });
 
-  test('a task that is run to its end, well or not', async () => {
+  test('a task that succeeds, and one that fails', async () => {
     await withReporter(false, async () => {
-      const told = await run('onProgress');
-      expect(told).toMatchObject({
+      const printed = await run('onProgress');
+      expect(printed).toMatchObject({
         code: 0,
         error: '',
         out: expect.stringMatching(/^pending 0\n(.*\n)*all is well\n$/),
@@ -123,7 +124,7 @@ describe('each program of the README runs', () => {
     });
   });
 
-  test('a stream', async () => {
+  test('an event stream', async () => {
     await withReporter(false, async () => {
       expect(await run("subscribeEvents('my-session')")).toEqual({
         code: 0,
@@ -144,29 +145,29 @@ describe('each program of the README runs', () => {
   });
 
   test('the agent that is a process', async () => {
-    const { said, started, closed } = start('translator-1');
-    await until(() => said.out.includes('registered'), 'it registers');
+    const { printed, started, closed } = start('translator-1');
+    await until(() => printed.out.includes('registered'), 'the agent registers');
     const { result } = await client.runTask({ ...submission, task_tags: ['zh'] });
     expect(result).toEqual({ reply: 'On it.', output: 'translated: 你好', pages: 1 });
     started.kill('SIGTERM');
     expect((await closed)[0]).toBe(0);
-    expect(said).toMatchObject({ error: '', out: expect.stringContaining('reported') });
+    expect(printed).toMatchObject({ error: '', out: expect.stringContaining('reported') });
   });
 
   test('the agent on a server of its own', async () => {
     const run = client.runTask({ ...submission, task_tags: ['count'] });
-    const { started, closed, said } = start('counter-1');
+    const { started, closed, printed } = start('counter-1');
     expect((await run).result).toEqual({ output: '2 characters' });
     started.kill('SIGTERM');
     expect((await closed)[0]).toBe(0);
-    expect(said.error).toBe('');
+    expect(printed.error).toBe('');
   });
 
-  test('the tests', async () => {
+  test('the test with a fake gateway', async () => {
     expect(await run('createFakeGateway')).toEqual({ code: 0, error: '', out: '' });
   });
 
-  test('and there are no others', () => {
+  test('there are no other programs', () => {
     expect(programs).toHaveLength(7);
   });
 });
@@ -174,7 +175,7 @@ describe('each program of the README runs', () => {
 describe('the README names', () => {
   test('every class of error the client may throw, and no other', () => {
     const named = [...README.matchAll(/^\| [├└]? ?`(\w+Error)`/gm)].map(([, name]) => name);
-    const exported = Object.keys(kit).filter((name) => name.endsWith('Error') && name !== 'TaskGatewayError');
+    const exported = Object.keys(sdk).filter((name) => name.endsWith('Error') && name !== 'TaskGatewayError');
     expect(named.sort()).toEqual(exported.sort());
   });
 
