@@ -5,9 +5,9 @@
  *
  * Why not the package eventsource-parser: it reads text, not bytes, and version 3.1.1 fails 4 of the 25 wire
  * cases in test/sdk/frames.test.ts. It holds back a CR that ends a chunk until the next chunk arrives ("lines
- * end with CR", "LF then CR is two line ends"), removes characters that only resemble a byte-order mark ("a
- * text that looks like one is none"), and drops an id that comes without data ("an id comes without an
- * event"), from which a stream must resume.
+ * end with CR", "LF then CR is two line ends"), removes characters that only resemble a byte-order mark
+ * ("characters that resemble a byte-order mark are kept"), and drops an id without data, behind which a later
+ * connection must resume ("an id comes without data").
  */
 import { ConnectionError } from '../errors.ts';
 

@@ -1,4 +1,4 @@
-/** An agent of the kit over a gateway in memory and a fake clock, as the suites of the agent use it. */
+/** An agent with a gateway in memory and a fake clock, for the tests of the agent. */
 import { afterEach } from 'vitest';
 import {
   type Agent,
@@ -7,29 +7,29 @@ import {
   createAgent,
   type HandlerAnswer,
 } from '../../sdk/agent/index.ts';
-import { createKitClock, elapse, type KitClock } from './kit-clock.ts';
 import { someTask } from './scripted-fetch.ts';
 import { createScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts';
+import { createSdkClock, elapse, type SdkClock } from './sdk-clock.ts';
 
 /** The agent of the test; stopped at its end. */
 export let agent: Agent | undefined;
 export let gateway: ScriptedGateway;
-export let clock: KitClock;
-export let notices: AgentNotice[];
+export let clock: SdkClock;
+export let events: AgentNotice[];
 
 afterEach(async () => {
   if (agent) await elapse(clock, agent.stop({ drainMs: 0 }), 1_000);
   agent = undefined;
 });
 
-/** Creates an agent that pulls, unless told to listen; not started. */
+/** Creates an agent, which pulls by default; not started. */
 export function create(options: Partial<AgentOptions> = {}): Agent {
   gateway = createScriptedGateway();
-  clock = createKitClock();
-  notices = [];
+  clock = createSdkClock();
+  events = [];
   agent = createAgent({
     ...{ baseUrl: 'http://gateway.test', auth: 'a-good-secret', agentId: '译者 1', tags: ['zh'] },
-    ...{ fetch: gateway.fetch, clock, onNotice: (notice) => notices.push(notice) },
+    ...{ fetch: gateway.fetch, clock, onNotice: (event) => events.push(event) },
     handler: () => ({ output: 'done' }),
     ...options,
   });
@@ -45,7 +45,7 @@ export async function startPulling(options: Partial<AgentOptions> = {}): Promise
 }
 
 /** Lets the agent claim tasks. */
-export function hand(...ids: readonly string[]): Promise<void> {
+export function offer(...ids: readonly string[]): Promise<void> {
   gateway.claimable.push(...ids.map((request_id) => assigned(request_id)));
   gateway.wake();
   return clock.advance(0);
@@ -56,12 +56,12 @@ export function assigned(request_id: string, fields: Record<string, unknown> = {
   return someTask({ request_id, status: 'running', agent_id: '译者 1', ...fields });
 }
 
-/** A handler whose tasks the test ends. */
+/** Creates a handler whose outcomes the test decides. */
 export function createManualHandler() {
   const tasks = new Map<
     string,
     {
-      end(answer: HandlerAnswer): void;
+      end(returned: HandlerAnswer): void;
       fail(error: unknown): void;
       signal: AbortSignal;
       progress(percent: number): void;
@@ -74,11 +74,11 @@ export function createManualHandler() {
     });
   const get = (request_id: string) => {
     const task = tasks.get(request_id);
-    if (!task) throw new Error(`${request_id} was not begun`);
+    if (!task) throw new Error(`${request_id} was not started`);
     return task;
   };
-  return { handler, get, begun: () => [...tasks.keys()] };
+  return { handler, get, started: () => [...tasks.keys()] };
 }
 
-/** What the agent was about when calls failed. */
-export const failures = () => notices.flatMap((notice) => (notice.kind === 'failure' ? [notice.during] : []));
+/** Returns what the agent was doing when calls failed. */
+export const failures = () => events.flatMap((event) => (event.kind === 'failure' ? [event.during] : []));

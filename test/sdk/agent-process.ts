@@ -1,4 +1,4 @@
-/** An agent that is a process of its own; its payload says what a task does: block the thread, or last. */
+/** An agent as a separate process. The payload of a task says whether it blocks the thread or waits. */
 import { runAgent } from '../../sdk/agent/index.ts';
 
 await runAgent(

@@ -1,4 +1,4 @@
-/** An agent’s life: it registers, beats, drains and leaves. */
+/** The life cycle of an agent: it registers, sends heartbeats, drains and stops. */
 import { describe, expect, test } from 'vitest';
 import type { AgentOptions } from '../../sdk/agent/index.ts';
 import {
@@ -8,15 +8,15 @@ import {
   createManualHandler,
   failures,
   gateway,
-  hand,
+  offer,
   startPulling,
 } from './agent-fixture.ts';
-import { elapse, pass } from './kit-clock.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
+import { elapse, pass } from './sdk-clock.ts';
 
-describe('an agent registers', () => {
-  test('with its tags, capacity and endpoint, and the time after which it is lost', async () => {
+describe('an agent that starts', () => {
+  test('registers with its tags, slots and endpoint, and the time after which it is lost', async () => {
     await startPulling({ maxConcurrent: 3 });
     expect(gateway.registration).toEqual({
       ...{
@@ -31,12 +31,12 @@ describe('an agent registers', () => {
     expect(agent?.state).toBe('working');
   });
 
-  test('without that time if it wants none', async () => {
+  test('registers without that time if `lostAfterSeconds` is null', async () => {
     await startPulling({ lostAfterSeconds: null });
     expect(gateway.registration).not.toHaveProperty('lost_after');
   });
 
-  test('as soon as the gateway is there', async () => {
+  test('registers as soon as the gateway can be reached', async () => {
     const created = create();
     gateway.outage = json(problem(503, 'store_unavailable'), 503);
     const started = created.start();
@@ -47,14 +47,14 @@ describe('an agent registers', () => {
     expect(failures()).toContain('register');
   });
 
-  test('not at all with a wrong secret: start throws, nothing stays open', async () => {
+  test('does not register with a wrong secret: `start` throws, nothing stays open', async () => {
     const created = create({ auth: 'a-bad-secret', listen: {} });
     await expect(created.start()).rejects.toMatchObject({ name: 'AuthenticationError' });
     expect(created.state).toBe('stopped');
     expect(clock.sleeping()).toBe(0);
   });
 
-  test('again when the gateway has forgotten it', async () => {
+  test('registers again when the gateway no longer knows it', async () => {
     await startPulling();
     gateway.registration = undefined;
     await pass(clock, 17_000, 1_000);
@@ -62,18 +62,18 @@ describe('an agent registers', () => {
   });
 });
 
-describe('an agent beats', () => {
-  test('as often as the gateway asks, naming what it has in hand', async () => {
+describe('an agent that works', () => {
+  test('sends heartbeats as often as the gateway asks, with the ids of its tasks', async () => {
     const { handler } = createManualHandler();
     await startPulling({ handler, maxConcurrent: 2 });
-    await hand('t1');
+    await offer('t1');
     await pass(clock, 45_000, 1_000);
-    const beats = gateway.bodies('heartbeat');
-    expect(beats).toHaveLength(3);
-    expect(beats[0]).toEqual({ auth: 'a-good-secret', agent_id: '译者 1', request_ids: ['t1'] });
+    const heartbeats = gateway.bodies('heartbeat');
+    expect(heartbeats).toHaveLength(3);
+    expect(heartbeats[0]).toEqual({ auth: 'a-good-secret', agent_id: '译者 1', request_ids: ['t1'] });
   });
 
-  test('on through failures', async () => {
+  test('keeps sending heartbeats after failures', async () => {
     await startPulling();
     gateway.outage = json({}, 500);
     await pass(clock, 60_000, 1_000);
@@ -85,11 +85,11 @@ describe('an agent beats', () => {
   });
 });
 
-describe('an agent stops', () => {
-  test('by draining: it says so, finishes what it has, unregisters', async () => {
+describe('an agent that stops', () => {
+  test('drains: it announces it, finishes its tasks and unregisters', async () => {
     const { handler, get } = createManualHandler();
     const created = await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     const stopped = created.stop();
     await clock.advance(0);
     expect(created.state).toBe('draining');
@@ -104,10 +104,10 @@ describe('an agent stops', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test('what takes too long is stopped and reported as failed', async () => {
+  test('stops a task that takes too long and reports it as failed', async () => {
     const { handler, get } = createManualHandler();
     const created = await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     await elapse(clock, created.stop({ drainMs: 3_000 }));
     expect(get('t1').signal.aborted).toBe(true);
     expect(gateway.outcomes.get('t1')).toMatchObject({
@@ -116,13 +116,13 @@ describe('an agent stops', () => {
     });
   });
 
-  test('what is done but could not be told yet is told as what it is', async () => {
+  test('reports a task that is done, but could not be reported yet, with its real outcome', async () => {
     const created = await startPulling({ handler: () => 'done in time' });
-    gateway.reportAnswer = () => json(problem(503, 'store_unavailable'), 503, { 'retry-after': '3600' });
-    await hand('t1');
+    gateway.respondToReport = () => json(problem(503, 'store_unavailable'), 503, { 'retry-after': '3600' });
+    await offer('t1');
     const stopped = created.stop({ drainMs: 500 });
     await pass(clock, 400);
-    gateway.reportAnswer = undefined;
+    gateway.respondToReport = undefined;
     await elapse(clock, stopped);
     expect(gateway.outcomes.get('t1')).toMatchObject({
       status: 'success',
@@ -130,10 +130,10 @@ describe('an agent stops', () => {
     });
   });
 
-  test('in two stages: what a handler still says after its signal is told', async () => {
+  test('stops in two stages: a handler’s outcome after its signal is still reported', async () => {
     const { handler, get } = createManualHandler();
     const created = await startPulling({ handler, maxConcurrent: 3 });
-    await hand('t1', 't2', 't3');
+    await offer('t1', 't2', 't3');
     const stopped = created.stop({ drainMs: 3_000, graceMs: 1_000 });
     await pass(clock, 2_900);
     expect(get('t1').signal.aborted).toBe(false);
@@ -152,10 +152,10 @@ describe('an agent stops', () => {
     expect(gateway.fetch.sent.at(-1)?.url.pathname).toBe('/api/agent/unregister');
   });
 
-  test('sooner when it is told to hurry', async () => {
+  test('stops sooner when a second call shortens the stages', async () => {
     const { handler, get } = createManualHandler();
     const created = await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     const stopped = created.stop();
     await pass(clock, 1_000);
     expect(get('t1').signal.aborted).toBe(false);
@@ -166,10 +166,10 @@ describe('an agent stops', () => {
     expect(clock.nowMs()).toBeLessThan(3_000);
   });
 
-  test('and says that it drains again where it had to register meanwhile', async () => {
+  test('announces its draining again after it had to register again', async () => {
     const { handler, get } = createManualHandler();
     const created = await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     const stopped = created.stop();
     await clock.advance(0);
     gateway.registration = undefined;
@@ -183,10 +183,10 @@ describe('an agent stops', () => {
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
   });
 
-  test('also when the gateway is gone', async () => {
+  test('stops even if the gateway can’t be reached', async () => {
     const { handler } = createManualHandler();
     const created = await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     gateway.outage = json({}, 500);
     await elapse(clock, created.stop({ drainMs: 1_000 }), 500);
     expect(created.state).toBe('stopped');
@@ -194,7 +194,7 @@ describe('an agent stops', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test('before it has registered', async () => {
+  test('stops before it has registered', async () => {
     const created = create();
     gateway.outage = json({}, 500);
     const started = created.start();
@@ -205,7 +205,7 @@ describe('an agent stops', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test('twice, and never starts again', async () => {
+  test('unregisters once for two calls, and can’t be started again', async () => {
     const created = await startPulling();
     await elapse(clock, Promise.all([created.stop(), created.stop()]));
     expect(gateway.bodies('unregister')).toHaveLength(1);
@@ -213,10 +213,10 @@ describe('an agent stops', () => {
   });
 });
 
-describe('createAgent refuses what can’t work', () => {
+describe('createAgent rejects options that can’t work', () => {
   test.each<[string, Partial<AgentOptions>]>([
-    ['no capacity', { maxConcurrent: 0 }],
-    ['half a task', { maxConcurrent: 1.5 }],
+    ['no slot', { maxConcurrent: 0 }],
+    ['half a slot', { maxConcurrent: 1.5 }],
     ['a port for an agent that pulls', { endpoint: 'pull', listen: {} }],
     ['all addresses without an endpoint', { listen: { host: '0.0.0.0' } }],
     ['a path without a slash', { listen: { path: 'tasks' } }],

@@ -1,4 +1,4 @@
-/** The client's calls: what each sends, where the secret goes, and what createClient refuses. */
+/** The client’s calls: what each sends, where its secret is, and which options createClient rejects. */
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient, TaskGatewayError } from '../../sdk/index.ts';
 import { ADMIN, AUTH, connect, submission } from './calls-fixture.ts';
@@ -88,9 +88,9 @@ describe('each operation is sent as the contract says', () => {
   ];
 
   test.each(rows)('$name', async ({ call, request, body, secretIn }) => {
-    const answer = { ok: true };
-    const { client, sent } = connect([json(answer)]);
-    expect(await call(client)).toEqual(answer);
+    const received = { ok: true };
+    const { client, sent } = connect([json(received)]);
+    expect(await call(client)).toEqual(received);
     const [one] = sent;
     expect(`${one?.method} ${one?.url.pathname}${one?.url.search}`).toBe(request);
     expect(one?.body).toEqual(body);
@@ -104,7 +104,7 @@ describe('each operation is sent as the contract says', () => {
     expect(await client.claimTask({ agent_id: 'a' })).toBeNull();
   });
 
-  test('headers of the client and of the call go along, and never take the secret’s place', async () => {
+  test('headers of the client and of the call are sent, and never replace the secret', async () => {
     const { client, sent } = connect([json(someTask())], { headers: { 'x-tenant': 'a', 'x-trace': '1' } });
     await client.getTask('t', { headers: { 'x-trace': '2', authorization: 'Basic x' } });
     expect(sent[0]?.headers.get('x-tenant')).toBe('a');
@@ -112,14 +112,14 @@ describe('each operation is sent as the contract says', () => {
     expect(sent[0]?.headers.get('authorization')).toBe(`Bearer ${AUTH}`);
   });
 
-  test('a path in the address stays in front', async () => {
+  test('a path in the address is kept in front of the operation’s path', async () => {
     const { client, sent } = connect([json(someTask())], { baseUrl: 'http://gateway.test/tasks/{v1}/' });
     await client.getTask('t');
     expect(sent[0]?.url.pathname).toBe('/tasks/%7Bv1%7D/api/cli/tasks/t');
   });
 });
 
-describe('createClient refuses what can’t work', () => {
+describe('createClient rejects options that can’t work', () => {
   test.each([
     ['no address', { baseUrl: 'gateway' }],
     ['another protocol', { baseUrl: 'ftp://gateway.test' }],
@@ -135,7 +135,7 @@ describe('createClient refuses what can’t work', () => {
     expect(create).not.toThrow(/canary/);
   });
 
-  test('listings without the administrator’s secret', async () => {
+  test('lists are rejected without the administrator’s secret', async () => {
     const { client, sent } = connect([json({})], { adminAuth: undefined });
     await expect(client.listAgents()).rejects.toBeInstanceOf(TaskGatewayError);
     expect(sent).toHaveLength(0);

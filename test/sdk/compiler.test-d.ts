@@ -1,6 +1,6 @@
 /**
- * What the compiler says to users of the kit. Nothing here runs: the type check is the test. Each `@ts-expect-error`
- * stands above code that must not compile, and fails the check if it does.
+ * Which programs compile against the SDK. Nothing here runs: the type check is the test. Each
+ * `@ts-expect-error` stands above code that must not compile, and fails the check if it does.
  */
 import {
   type AgentOptions,
@@ -20,7 +20,7 @@ import {
   ValidationError,
 } from '../../sdk/index.ts';
 
-/** True only for the same type, not for one that merely fits. */
+/** True only for identical types, not for types that are merely assignable. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const isTrue = <T extends true>(): T | undefined => undefined;
 
@@ -53,7 +53,7 @@ export async function answersAreTyped(): Promise<void> {
 }
 
 export async function wrongCallsDoNotCompile(): Promise<void> {
-  // @ts-expect-error The secret is the client's, not the call's.
+  // @ts-expect-error The secret is an option of the client, not of the call.
   await client.submitTask({ ...submission, auth: 'x' } satisfies Parameters<typeof client.submitTask>[0]);
   // @ts-expect-error A type is needed.
   await client.submitTask({ task_tags: [], payload: {} });
@@ -69,7 +69,7 @@ export async function wrongCallsDoNotCompile(): Promise<void> {
   await client.getTask('t', { waitSeconds: 3 });
   // @ts-expect-error A session is needed.
   client.subscribeEvents();
-  // @ts-expect-error A secret is a text, or a function that answers one.
+  // @ts-expect-error A secret is a string, or a function that returns one.
   createClient({ auth: 7 });
   // @ts-expect-error There is no such level.
   createClient({ logLevel: 'loud' });
@@ -86,11 +86,11 @@ export async function idsAreTyped(): Promise<void> {
   client.subscribeEvents(task.request_id);
   // @ts-expect-error A task is not an agent.
   await client.unregisterAgent({ agent_id: task.request_id });
-  // @ts-expect-error A task is not a place in a stream.
+  // @ts-expect-error A task is not a position in a stream.
   client.subscribeEvents('s', { lastEventId: task.request_id });
 }
 
-/** The status of a task says what else it holds. */
+/** The status of a task determines its other fields. */
 export function statesAreTyped(): string | null | undefined {
   switch (task.status) {
     case 'pending':
@@ -115,7 +115,7 @@ export function errorsAreTyped(error: unknown): string {
   // @ts-expect-error Only a validation error lists fields.
   if (error instanceof ApiError) return error.errors;
   if (error instanceof TaskFailedError) return error.task.error_info ?? error.code;
-  // @ts-expect-error Nothing is known of any other.
+  // @ts-expect-error Other errors have unknown fields.
   return error.code;
 }
 
@@ -125,12 +125,12 @@ export const handler: Handler = async ({ payload }, { signal, progress, reply })
   signal.throwIfAborted();
   // @ts-expect-error Progress is a number.
   progress('50');
-  // @ts-expect-error What a payload holds is not known.
+  // @ts-expect-error The content of a payload is unknown.
   payload.text.length;
   return { output: 'ok', extra: { pages: 3 } };
 };
 
-// @ts-expect-error A number is no result.
+// @ts-expect-error A number is not a result.
 export const wrongHandler: Handler = () => 7;
 
 const agent = { baseUrl: 'http://127.0.0.1:8080', auth: 'x', agentId: 'a', tags: ['x'] };
@@ -142,12 +142,12 @@ createAgent({ ...agent, handler, endpoint: 'https://agent.test/tasks' });
 createAgent(agent);
 // @ts-expect-error An agent without tags gets nothing.
 createAgent({ handler });
-// @ts-expect-error An agent lists nothing.
+// @ts-expect-error An agent has no administrator's secret.
 createAgent({ ...agent, handler, adminAuth: 'x' });
 
 export const stopReason = (error: WorkStoppedError): string => {
   isTrue<Same<typeof error.code, 'task_cancelled' | 'task_timeout' | 'agent_stopped'>>();
   return error.code;
 };
-// @ts-expect-error A handler is given the task it works on, which has no result yet.
+// @ts-expect-error A handler gets a running task, which has no result yet.
 export const early: Handler = ({ result }) => result.output;

@@ -1,4 +1,4 @@
-/** The examples of the kit are run: each does what it says, over the real gateway, the page in a real browser. */
+/** Runs the examples of the SDK with the real gateway, the page in a real browser. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { bundle } from '../package/bundle.ts';
-import { until } from './kit-clock.ts';
+import { until } from './sdk-clock.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../sdk/examples');
 const PUSH_SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1wdXNoZXM=';
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  for (const child of children.splice(0)) await end(child);
+  for (const child of children.splice(0)) await stop(child);
 });
 
 afterAll(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
   pages?.close();
 });
 
-/** Starts an example as its first lines say. */
+/** Starts an example as its first comment describes. */
 function start(file: string, ...args: readonly string[]) {
   const env = {
     PATH: process.env.PATH,
@@ -55,19 +55,19 @@ function start(file: string, ...args: readonly string[]) {
   };
   const options = ['--conditions=task-gateway-source', join(EXAMPLES, file), ...args];
   const child = spawn(process.execPath, options, { env });
-  const said = { out: '', error: '' };
+  const output = { out: '', error: '' };
   child.stdout.on('data', (text) => {
-    said.out += text;
+    output.out += text;
   });
   child.stderr.on('data', (text) => {
-    said.error += text;
+    output.error += text;
   });
   children.push(child);
-  return { child, said };
+  return { child, output };
 }
 
-/** Ends it with SIGTERM, as those who run services do; answers its exit code. */
-async function end(child: ChildProcess): Promise<number | null> {
+/** Stops a process with SIGTERM and returns its exit code. */
+async function stop(child: ChildProcess): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
@@ -77,63 +77,63 @@ async function end(child: ChildProcess): Promise<number | null> {
 
 async function startAgent(file: string, ...args: readonly string[]) {
   const agent = start(file, ...args);
-  await until(() => agent.said.out.includes('registered'), `${file} registers: ${agent.said.error}`);
+  await until(() => agent.output.out.includes('registered'), `${file} registers: ${agent.output.error}`);
   return agent;
 }
 
-/** Runs the client's example to its end. */
+/** Runs the client's example until it exits. */
 async function runClient(...args: readonly string[]) {
-  const { child, said } = start('client.js', ...args);
+  const { child, output } = start('client.js', ...args);
   const [code] = await once(child, 'close');
-  return { code, ...said };
+  return { code, ...output };
 }
 
-test('The client runs a task on the pull agent, tells its progress, and prints the result; both end well.', async () => {
+test('The client example runs a task on the pull agent, prints its progress and result, and both exit with 0.', async () => {
   const { child } = await startAgent('pull-agent.js');
-  const told = await runClient('shout', 'grüße');
-  expect(told).toMatchObject({ code: 0, out: 'GRÜSSE!\n' });
-  expect(told.error).toMatch(/^pending 0 %\n/);
-  expect(told.error).toMatch(/success 100 %\n$/);
-  expect(await end(child)).toBe(0);
+  const printed = await runClient('shout', 'grüße');
+  expect(printed).toMatchObject({ code: 0, out: 'GRÜSSE!\n' });
+  expect(printed.error).toMatch(/^pending 0 %\n/);
+  expect(printed.error).toMatch(/success 100 %\n$/);
+  expect(await stop(child)).toBe(0);
   expect((await client.listAgents()).agents).toEqual([]);
 });
 
-test('The client says why a task failed.', async () => {
+test('The client example prints why a task failed.', async () => {
   const agent = await startAgent('shell-agent.js', 'fail', 'sh', '-c', 'echo broken >&2; exit 3');
   expect(await runClient('fail')).toMatchObject({
     code: 1,
     error: expect.stringContaining('task_failed: broken'),
   });
-  expect(await end(agent.child)).toBe(0);
+  expect(await stop(agent.child)).toBe(0);
 });
 
-test('The push agent takes signed pushes beside what else its server serves.', async () => {
-  const { child, said } = await startAgent('push-agent.js');
+test('The push agent example takes signed pushes on a server that also serves other paths.', async () => {
+  const { child, output } = await startAgent('push-agent.js');
   const { agents } = await client.listAgents();
   expect(agents[0]?.endpoint).toMatch(/\/tasks$/);
   expect(await (await fetch(new URL('/', agents[0]?.endpoint))).text()).toContain(
     'This server runs an agent',
   );
   expect(await runClient('count', '你好')).toMatchObject({ code: 0, out: '2 characters\n' });
-  expect(said.out).toContain('taken');
-  expect(await end(child)).toBe(0);
+  expect(output.out).toContain('taken');
+  expect(await stop(child)).toBe(0);
 });
 
-test('The shell agent gives a command the payload, and kills it when the task is cancelled.', async () => {
+test('The shell agent example passes the payload to a command, and kills it when the task is cancelled.', async () => {
   const counting = await startAgent('shell-agent.js', 'count-bytes', 'wc', '-c');
   expect(await runClient('count-bytes', 'abc')).toMatchObject({ code: 0, out: '14\n' });
-  expect(await end(counting.child)).toBe(0);
+  expect(await stop(counting.child)).toBe(0);
   const lasting = await startAgent('shell-agent.js', 'last', 'sleep', '600');
   const asking = start('client.js', 'last');
-  await until(() => asking.said.error.includes('running'), 'the task runs');
+  await until(() => asking.output.error.includes('running'), 'the task runs');
   asking.child.kill('SIGINT');
   await once(asking.child, 'close');
-  expect(asking.said.error).toContain('AbortError');
-  // The agent hears of it when it leaves at the latest: it waits for nothing.
-  expect(await end(lasting.child)).toBe(0);
+  expect(asking.output.error).toContain('AbortError');
+  // The agent learns of the cancellation at the latest when it stops: it does not wait for the command.
+  expect(await stop(lasting.child)).toBe(0);
 });
 
-test('The page runs a task in a browser and says what went wrong.', async () => {
+test('The browser example runs a task and shows what went wrong.', async () => {
   if (!existsSync(CHROMIUM))
     throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
   await startAgent('pull-agent.js');
@@ -158,7 +158,7 @@ test('The page runs a task in a browser and says what went wrong.', async () => 
   }
 }, 60_000);
 
-test('Every example is run here.', () => {
+test('Every example has a test here.', () => {
   const files = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
   const names = files.map(({ name }) => name).sort();
   expect(names).toEqual([

@@ -1,15 +1,15 @@
-/** `followFeed` by itself: what it leaves behind when its reader goes, and what it makes of a clock and a cursor. */
+/** `followFeed` alone: what it closes when its reader stops, and how it uses the clock and the cursor. */
 import { expect, test } from 'vitest';
 import { ApiError, ConnectionError } from '../../sdk/errors.ts';
 import { type Cursor, type FeedItem, followFeed } from '../../sdk/stream/follow.ts';
-import { createKitClock, pass } from './kit-clock.ts';
 import { doneFrame } from './scripted-server.ts';
+import { createSdkClock, pass } from './sdk-clock.ts';
 
 const encoder = new TextEncoder();
 
-/** A feed over streams in memory; `open` says what becomes of each attempt. */
+/** Creates a feed of streams in memory. `open` returns the frames or the error of each attempt. */
 function follow(open: (attempt: number) => readonly string[] | Error, lastEventId?: string) {
-  const clock = createKitClock();
+  const clock = createSdkClock();
   const controller = new AbortController();
   const cursor: Cursor = { lastEventId };
   const connections: {
@@ -38,7 +38,7 @@ function follow(open: (attempt: number) => readonly string[] | Error, lastEventI
   return { feed, clock, controller, connections, cursor };
 }
 
-test('A reader that leaves the loop closes the connection, its timers with it.', async () => {
+test('Leaving the loop closes the connection and stops its timers.', async () => {
   const { feed, clock, connections } = follow(() => [doneFrame('1')]);
   for await (const item of feed) if (item.kind === 'event') break;
   await clock.advance(0);
@@ -47,7 +47,7 @@ test('A reader that leaves the loop closes the connection, its timers with it.',
   expect(clock.sleeping()).toBe(0);
 });
 
-test('A signal that fires while nothing comes ends the loop quietly.', async () => {
+test('A signal that fires while the loop waits ends the loop without an error.', async () => {
   const { feed, clock, controller, connections } = follow(() => []);
   const items: FeedItem[] = [];
   const reading = (async () => {
@@ -61,7 +61,7 @@ test('A signal that fires while nothing comes ends the loop quietly.', async () 
   expect(clock.sleeping()).toBe(0);
 });
 
-test('The cursor moves with the events and is where each connection begins.', async () => {
+test('The cursor moves with the events, and each connection starts behind it.', async () => {
   const cut = new ConnectionError('connection_failed', 'cut');
   const { feed, clock, connections, cursor } = follow(
     (attempt) => (attempt === 2 ? cut : [doneFrame(`${attempt}-0`), 'data: {}\nid: late\n\n']),
@@ -79,9 +79,9 @@ test('The cursor moves with the events and is where each connection begins.', as
   expect(cursor.lastEventId).toBe('3-0');
 });
 
-test('An error that another attempt cannot mend is thrown.', async () => {
-  const gone = new ApiError({ status: 410, attempts: 1 });
-  const { feed, connections } = follow(() => gone);
-  await expect(feed.next()).rejects.toBe(gone);
+test('An error that a retry cannot solve is thrown.', async () => {
+  const final = new ApiError({ status: 410, attempts: 1 });
+  const { feed, connections } = follow(() => final);
+  await expect(feed.next()).rejects.toBe(final);
   expect(connections).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-/** The wire format of an event stream, case by case as the HTML standard has it, however the bytes are cut. */
+/** The wire format of an event stream: the cases of the HTML standard, however the bytes are split. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConnectionError } from '../../sdk/errors.ts';
@@ -29,8 +29,12 @@ const CASES: readonly {
   { title: 'line ends are mixed', wire: 'data: a\r\ndata: b\rdata: c\n\r\n', frames: [event('a\nb\nc')] },
   { title: 'LF then CR is two line ends', wire: 'data: a\n\rdata: b\n\r', frames: [event('a'), event('b')] },
   { title: 'a byte-order mark opens the stream', wire: '\uFEFFdata: a\n\n', frames: [event('a')] },
-  { title: 'only the first byte-order mark is one', wire: '\uFEFF\uFEFFdata: a\n\n', frames: [] },
-  { title: 'a text that looks like one is none', wire: 'ï»¿: x\ndata: a\n\n', frames: [event('a')] },
+  { title: 'only the first byte-order mark is removed', wire: '\uFEFF\uFEFFdata: a\n\n', frames: [] },
+  {
+    title: 'characters that resemble a byte-order mark are kept',
+    wire: 'ï»¿: x\ndata: a\n\n',
+    frames: [event('a')],
+  },
   {
     title: 'characters are outside ASCII',
     wire: 'data: 无可用 Agent 🚀\n\n',
@@ -38,7 +42,7 @@ const CASES: readonly {
   },
   { title: 'data comes in several lines', wire: 'data: a\ndata\ndata: b\n\n', frames: [event('a\n\nb')] },
   {
-    title: 'one space after the colon is taken',
+    title: 'one space after the colon is removed',
     wire: 'data:  a\n\ndata:b\n\n',
     frames: [event(' a'), event('b')],
   },
@@ -49,12 +53,12 @@ const CASES: readonly {
     wire: 'event: task_done\ndata: a\n\ndata: b\n\n',
     frames: [event('a', undefined, 'task_done'), event('b')],
   },
-  { title: 'a type without data is nothing', wire: 'event: x\n\ndata: a\n\n', frames: [event('a')] },
+  { title: 'a type comes without data', wire: 'event: x\n\ndata: a\n\n', frames: [event('a')] },
   { title: 'an id without a value is empty', wire: 'id\ndata: a\n\n', frames: [event('a', '')] },
   { title: 'an id with NUL is ignored', wire: 'id: a\0b\ndata: a\n\n', frames: [event('a')] },
   { title: 'the last id of an event counts', wire: 'id: 1\nid: 2\ndata: a\n\n', frames: [event('a', '2')] },
   {
-    title: 'an id comes without an event',
+    title: 'an id comes without data',
     wire: 'id: 7\n\nid\nevent: x\n\ndata: a\n\n',
     frames: [
       { kind: 'id', id: '7' },
@@ -74,7 +78,7 @@ const CASES: readonly {
     frames: [retry(2000), event('a')],
   },
   {
-    title: 'a retry that is no number is ignored',
+    title: 'a retry that is not a number is ignored',
     wire: 'retry: 2s\nretry: -1\nretry\ndata: a\n\n',
     frames: [event('a')],
   },
@@ -84,25 +88,25 @@ const CASES: readonly {
     frames: [event('a')],
   },
   {
-    title: 'an event without its empty line is never told',
+    title: 'an event is not completed by an empty line',
     wire: 'data: a\n\ndata: b\n',
     frames: [event('a')],
   },
 ];
 
-describe('an event stream is read right when', () => {
+describe('an event stream is parsed correctly when', () => {
   for (const { title, wire, frames } of CASES) {
-    test(`${title}, cut at every byte`, () => {
+    test(`${title}, split at every byte`, () => {
       const bytes = encoder.encode(wire);
       expect(readAll([bytes])).toEqual(frames);
       for (let at = 1; at < bytes.length; at += 1) {
-        expect(readAll([bytes.subarray(0, at), bytes.subarray(at)]), `cut at ${at}`).toEqual(frames);
+        expect(readAll([bytes.subarray(0, at), bytes.subarray(at)]), `split at ${at}`).toEqual(frames);
       }
       expect(readAll(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(frames);
     });
   }
 
-  test('it is cut anywhere, any number of times', () => {
+  test('it is split anywhere, any number of times', () => {
     const piece = fc.constantFrom(
       'data: ',
       'data',
@@ -132,14 +136,14 @@ describe('an event stream is read right when', () => {
   });
 });
 
-test('A frame is told as soon as its last byte is there, a CR included.', () => {
+test('A frame is returned as soon as its last byte has arrived, even if that is a CR.', () => {
   const read = createFrameReader();
   expect(read(encoder.encode('data: a\r'))).toEqual([]);
   expect(read(encoder.encode('\r'))).toEqual([event('a')]);
   expect(read(encoder.encode('\ndata: b\n\n'))).toEqual([event('b')]);
 });
 
-test('An event larger than the limit is an error, not a growing memory.', () => {
+test('An event larger than the limit is an error.', () => {
   const read = createFrameReader(1_000);
   expect(() => {
     for (let sent = 0; sent < 100; sent += 1) read(encoder.encode('data: 0123456789\n'));

@@ -1,11 +1,11 @@
-/** How an agent that listens answers pushes, over a real socket. */
+/** How an agent responds to pushes, on its own server and on one of the caller’s. */
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type AgentOptions, isAuthentic } from '../../sdk/agent/index.ts';
 import { agent, assigned, clock, create, createManualHandler, gateway } from './agent-fixture.ts';
-import { elapse, pass, until } from './kit-clock.ts';
+import { elapse, pass, until } from './sdk-clock.ts';
 
 describe('an agent that listens', () => {
   const SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1wdXNoZXM=';
@@ -16,8 +16,8 @@ describe('an agent that listens', () => {
     const endpoint = String(gateway.registration?.endpoint);
     const push = async (body: unknown, init: RequestInit = {}) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
-      const answer = await fetch(endpoint, { method: 'POST', body: text, ...init });
-      return answer.status;
+      const response = await fetch(endpoint, { method: 'POST', body: text, ...init });
+      return response.status;
     };
     return { created, endpoint, push };
   }
@@ -40,12 +40,12 @@ describe('an agent that listens', () => {
     expect(gateway.bodies('claim')).toEqual([]);
   });
 
-  test('registers the endpoint it is told', async () => {
+  test('registers the endpoint it is given', async () => {
     const { endpoint } = await listen({ endpoint: 'https://agents.test/1' });
     expect(endpoint).toBe('https://agents.test/1');
   });
 
-  test('answers a push at once, works, and reports', async () => {
+  test('responds to a push at once, then works on the task and reports it', async () => {
     const { handler, get } = createManualHandler();
     const { push } = await listen({ handler });
     expect(await push(assigned('t1'))).toBe(202);
@@ -53,7 +53,7 @@ describe('an agent that listens', () => {
     await until(() => gateway.outcomes.has('t1'), 'the outcome is reported');
   });
 
-  test('says that it has a task, and that it is busy', async () => {
+  test('responds with 409 for a task it has, and 503 when it has no free slot', async () => {
     const { handler } = createManualHandler();
     const { push } = await listen({ handler });
     expect(await push(assigned('t1'))).toBe(202);
@@ -61,7 +61,7 @@ describe('an agent that listens', () => {
     expect(await push(assigned('t2'))).toBe(503);
   });
 
-  test('says that it has done a task already', async () => {
+  test('responds with 409 for a task it has done', async () => {
     const { push } = await listen();
     expect(await push(assigned('t1'))).toBe(202);
     await until(() => gateway.outcomes.has('t1'), 'the outcome is reported');
@@ -69,7 +69,7 @@ describe('an agent that listens', () => {
     expect(await push(assigned('t1'))).toBe(409);
   });
 
-  test('takes a task again whose work it had dropped, once that has ended', async () => {
+  test('takes a dropped task again once its first handler has ended', async () => {
     const { handler, get } = createManualHandler();
     const { push } = await listen({ handler, maxConcurrent: 2 });
     await push(assigned('t1'));
@@ -82,7 +82,7 @@ describe('an agent that listens', () => {
     expect(gateway.outcomes.size).toBe(0);
   });
 
-  test('goes by the time the gateway says is left', async () => {
+  test('stops a task after the time left that the gateway states', async () => {
     const { handler, get } = createManualHandler();
     const { push } = await listen({ handler });
     await push(assigned('t1'), { headers: { 'task-remaining': '1.5' } });
@@ -92,7 +92,7 @@ describe('an agent that listens', () => {
     expect(get('t1').signal.aborted).toBe(true);
   });
 
-  test('refuses what is no task of its own', async () => {
+  test('rejects what is not a task, or is another agent’s', async () => {
     const { push, endpoint } = await listen();
     expect(await push('no json')).toBe(422);
     expect(await push('null')).toBe(422);
@@ -104,12 +104,12 @@ describe('an agent that listens', () => {
     expect(gateway.bodies('result')).toEqual([]);
   });
 
-  test('refuses a body that is too large', async () => {
+  test('rejects a body that is too large', async () => {
     const { push } = await listen();
     expect(await push('x'.repeat(8_388_609))).toBe(413);
   });
 
-  test('takes only what is signed by the gateway, and now', async () => {
+  test('takes only pushes with a current signature of the gateway', async () => {
     const { push } = await listen({ pushSecret: ['another secret', SECRET] });
     const body = JSON.stringify(assigned('t1'));
     expect(await push(body)).toBe(401);
@@ -119,7 +119,7 @@ describe('an agent that listens', () => {
     expect(await push(body, sign(body, 300))).toBe(202);
   });
 
-  test('judges the vector that is published with the rules', () => {
+  test('verifies the example published with Standard Webhooks', () => {
     const push = {
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       timestamp: '1614265330',
@@ -136,13 +136,13 @@ describe('an agent that listens', () => {
     );
   });
 
-  test('takes a signature of a secret that is plain text', async () => {
+  test('accepts a signature made with a plain-text secret', async () => {
     const { push } = await listen({ pushSecret: 'plain' });
     const body = JSON.stringify(assigned('t1'));
     expect(await push(body, sign(body, 0, Buffer.from('plain')))).toBe(202);
   });
 
-  test('takes nothing more while it drains, and stops listening at the end', async () => {
+  test('takes no task while it drains, and stops listening at the end', async () => {
     const { handler, get } = createManualHandler();
     const { created, push } = await listen({ handler, maxConcurrent: 2 });
     await push(assigned('t1'));
@@ -183,17 +183,17 @@ describe('an agent whose pushes come to a server of the caller’s', () => {
   }
 
   async function mount() {
-    const { handler, get, begun } = createManualHandler();
+    const { handler, get, started } = createManualHandler();
     const created = create({ endpoint: 'https://agents.test/tasks', pushSecret: SECRET, handler });
     await created.start();
-    return { created, get, begun };
+    return { created, get, started };
   }
 
-  test('registers the endpoint, claims nothing, and takes what its fetch handler is given', async () => {
+  test('registers the endpoint, claims nothing, and takes pushes through `fetch`', async () => {
     const { created, get } = await mount();
     expect(gateway.registration).toMatchObject({ endpoint: 'https://agents.test/tasks' });
-    const answer = await created.fetch(push(JSON.stringify(assigned('t1'))));
-    expect(answer.status).toBe(202);
+    const response = await created.fetch(push(JSON.stringify(assigned('t1'))));
+    expect(response.status).toBe(202);
     await pass(clock, 900);
     expect(get('t1').signal.aborted).toBe(false);
     await pass(clock, 100);
@@ -205,32 +205,32 @@ describe('an agent whose pushes come to a server of the caller’s', () => {
     ['a wrong signature', 401, () => push(JSON.stringify(assigned('t1')), { secret: 'another' })],
     ['an old signature', 401, () => push(JSON.stringify(assigned('t1')), { atSeconds: -301 })],
     ['another method', 405, () => push('', { method: 'GET' })],
-    ['a body that is no task', 422, () => push('{"task":"t1"}')],
+    ['a body that is not a task', 422, () => push('{"task":"t1"}')],
     ['no body', 422, () => push('')],
     ['another agent’s task', 404, () => push(JSON.stringify(assigned('t1', { agent_id: 'another' })))],
     ['too large a body', 413, () => push('x'.repeat(8_388_609))],
-  ])('and lets nothing else reach the handler: %s', async (_title, status, request) => {
-    const { created, begun } = await mount();
-    const answer = await created.fetch(request());
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
+  ])('passes nothing else to the handler: %s', async (_title, status, request) => {
+    const { created, started } = await mount();
+    const response = await created.fetch(request());
+    expect(response.status).toBe(status);
+    expect(response.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
     await pass(clock, 1_000);
-    expect(begun()).toEqual([]);
+    expect(started()).toEqual([]);
     expect(gateway.bodies('result')).toEqual([]);
   });
 
-  test('and says when to come again if it is full', async () => {
-    const { created, begun } = await mount();
+  test('says when to retry if it has no free slot', async () => {
+    const { created, started } = await mount();
     await created.fetch(push(JSON.stringify(assigned('t1'))));
-    const answer = await created.fetch(push(JSON.stringify(assigned('t2'))));
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe('1');
+    const response = await created.fetch(push(JSON.stringify(assigned('t2'))));
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
     await clock.advance(0);
-    expect(begun()).toEqual(['t1']);
+    expect(started()).toEqual(['t1']);
   });
 
-  test('and takes what its listener is given, on any path', async () => {
-    const { created, begun } = await mount();
+  test('takes pushes through `listener`, on any path', async () => {
+    const { created, started } = await mount();
     const server = createServer(created.listener);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -242,7 +242,7 @@ describe('an agent whose pushes come to a server of the caller’s', () => {
     expect(await send(push('', { method: 'GET' }))).toBe(405);
     expect(await send(push('{}', { secret: 'another' }))).toBe(401);
     expect(await send(push(JSON.stringify(assigned('t1'))))).toBe(202);
-    expect(begun()).toEqual(['t1']);
+    expect(started()).toEqual(['t1']);
     await new Promise((resolve) => server.close(resolve));
   });
 });

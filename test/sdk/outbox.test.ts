@@ -1,13 +1,13 @@
-/** The file that keeps outcomes for an agent’s next life. */
+/** The outbox: the file that keeps an agent’s undelivered outcomes for its next start. */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createOutbox, type KeptReport } from '../../sdk/agent/outbox.ts';
-import { agent, clock, create, gateway, hand, notices, startPulling } from './agent-fixture.ts';
-import { elapse, until } from './kit-clock.ts';
+import { agent, clock, create, events, gateway, offer, startPulling } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
+import { elapse, until } from './sdk-clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-outbox-'));
 let files = 0;
@@ -23,7 +23,7 @@ const report = (request_id: string): KeptReport => ({
 });
 
 describe('an outbox', () => {
-  test('holds in its next life what was kept and not forgotten', async () => {
+  test('holds after a restart what was kept and not removed', async () => {
     const file = nextFile();
     const errors: unknown[] = [];
     const first = createOutbox(file, (error) => errors.push(error));
@@ -42,7 +42,7 @@ describe('an outbox', () => {
     expect(errors).toEqual([]);
   });
 
-  test('passes over a last line that a crash tore, wherever it was torn, and tells of any other', async () => {
+  test('ignores a last line that a crash left incomplete at any byte, and reports any other broken line', async () => {
     const line = `${JSON.stringify({ keep: report('t2') })}\n`;
     const bytes = Buffer.from(line);
     const whole = `${JSON.stringify({ keep: report('t1') })}\n`;
@@ -69,7 +69,7 @@ describe('an outbox', () => {
     await outbox.close();
   });
 
-  test('stays small however many outcomes go through it, and loses none of those that stay', async () => {
+  test('stays small however many outcomes pass through it, and keeps those that are not delivered', async () => {
     const file = nextFile();
     const errors: unknown[] = [];
     const outbox = createOutbox(file, (error) => errors.push(error));
@@ -87,7 +87,7 @@ describe('an outbox', () => {
     expect(errors).toEqual([]);
   });
 
-  test('without a file keeps nothing and stands in nobody’s way', async () => {
+  test('without a file keeps nothing and does not fail', async () => {
     const outbox = createOutbox(undefined, () => undefined);
     expect(await outbox.open()).toEqual([]);
     await outbox.keep(report('t1'));
@@ -97,11 +97,11 @@ describe('an outbox', () => {
 });
 
 describe('an agent with an outbox', () => {
-  test('tells in its next life what it could not tell in this one, and is not given that task again', async () => {
+  test('reports after a restart what it could not report before, and does not take that task again', async () => {
     const outbox = nextFile();
     const first = await startPulling({ outbox, handler: () => '完成' });
-    gateway.reportAnswer = () => json(problem(503, 'store_unavailable'), 503);
-    await hand('t1');
+    gateway.respondToReport = () => json(problem(503, 'store_unavailable'), 503);
+    await offer('t1');
     await until(() => readFileSync(outbox, 'utf8') !== '', 'the outcome is in the file');
     await elapse(clock, first.stop({ drainMs: 0, graceMs: 0 }), 500);
     expect(readFileSync(outbox, 'utf8')).not.toBe('');
@@ -109,29 +109,29 @@ describe('an agent with an outbox', () => {
     const second = create({ outbox, handler: () => 'never' });
     await second.start();
     expect(gateway.registration).toMatchObject({ request_ids: ['t1'] });
-    await until(() => gateway.outcomes.has('t1'), 'the outcome is told');
+    await until(() => gateway.outcomes.has('t1'), 'the outcome is reported');
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success', result: { output: '完成' } });
     await until(() => readFileSync(outbox, 'utf8') === '', 'the file is empty');
-    await hand('t1');
-    expect(notices.filter(({ kind }) => kind === 'taken')).toEqual([]);
+    await offer('t1');
+    expect(events.filter(({ kind }) => kind === 'taken')).toEqual([]);
   });
 
-  test('lets go of what the gateway does not want', async () => {
+  test('removes an outcome that the gateway does not want', async () => {
     const outbox = nextFile();
     writeFileSync(outbox, `${JSON.stringify({ keep: { ...report('t1'), agent_id: '译者 1' } })}\n`);
     const created = create({ outbox });
-    gateway.reportAnswer = () => json(problem(404, 'task_not_found'), 404);
+    gateway.respondToReport = () => json(problem(404, 'task_not_found'), 404);
     await created.start();
     await until(() => readFileSync(outbox, 'utf8') === '', 'the file is empty');
-    expect(notices).toContainEqual(expect.objectContaining({ kind: 'dropped', request_id: 't1' }));
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'dropped', request_id: 't1' }));
   });
 
-  test('tells what another agent left there under that one’s name', async () => {
+  test('reports another agent’s outcome under that agent’s id', async () => {
     const outbox = nextFile();
     writeFileSync(outbox, `${JSON.stringify({ keep: report('t1') })}\n`);
     await create({ outbox }).start();
     expect(gateway.registration).toMatchObject({ request_ids: [] });
-    await until(() => gateway.outcomes.has('t1'), 'the outcome is told');
+    await until(() => gateway.outcomes.has('t1'), 'the outcome is reported');
     expect(gateway.outcomes.get('t1')).toMatchObject({ agent_id: 'a' });
   });
 

@@ -1,11 +1,11 @@
-/** An agent as a process: what it does while its thread is blocked, and in which order it leaves. */
+/** An agent as a process: what it does while its thread is blocked, and in which order it stops. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { until } from './kit-clock.ts';
+import { until } from './sdk-clock.ts';
 import { type ServedGateway, serveFakeGateway } from './served-gateway.ts';
 
 let gateway: ServedGateway;
@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the agent, with an outbox; resolves once it has registered. */
+/** Starts the agent with an outbox. Resolves once it has registered. */
 async function startAgent(): Promise<void> {
   printed = '';
   const environment = {
@@ -41,7 +41,7 @@ async function startAgent(): Promise<void> {
   await until(() => printed.includes('registered'), 'the agent registers');
 }
 
-/** SIGKILL: it has no time for anything. */
+/** Kills the agent with SIGKILL, so that it can do nothing more. */
 async function kill(): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
@@ -49,23 +49,23 @@ async function kill(): Promise<void> {
   await ended;
 }
 
-/** Hands the agent a task; resolves once it has it. */
-async function give(payload: Record<string, unknown>): Promise<string> {
+/** Submits a task for the agent. Resolves once the agent has taken it. */
+async function submit(payload: Record<string, unknown>): Promise<string> {
   const taken = printed.split('taken').length;
   const submission = { auth: gateway.options.auth, task_type: 'x', task_tags: ['own'], payload };
-  const answer = await fetch(`${gateway.url}/api/cli/tasks`, {
+  const response = await fetch(`${gateway.url}/api/cli/tasks`, {
     method: 'POST',
     body: JSON.stringify(submission),
   });
-  const { request_id } = (await answer.json()) as { request_id: string };
+  const { request_id } = (await response.json()) as { request_id: string };
   await until(() => printed.split('taken').length > taken, 'the agent takes the task');
   return request_id;
 }
 
 const taskOf = (request_id: string) => gateway.tasks().find((task) => task.request_id === request_id);
 
-test('An agent beats on while its handler blocks the event loop, and names what it has in hand.', async () => {
-  const request_id = await give({ block_ms: 4_500 });
+test('An agent sends heartbeats with the ids of its tasks while its handler blocks the event loop.', async () => {
+  const request_id = await submit({ block_ms: 4_500 });
   const fromMs = gateway.calls.at(-1)?.atMs ?? 0;
   await until(() => taskOf(request_id)?.status === 'success', 'the task is done');
   const resultMs = gateway.calls.findLast(({ operation }) => operation === 'result')?.atMs ?? 0;
@@ -80,41 +80,41 @@ test('An agent beats on while its handler blocks the event loop, and names what 
   expect(Math.max(...gaps)).toBeLessThan(3_000);
 });
 
-test('An agent that is forgotten while its handler blocks registers again at once.', async () => {
-  const request_id = await give({ block_ms: 4_000 });
+test('An agent that the gateway no longer knows registers again at once, even while its handler blocks.', async () => {
+  const request_id = await submit({ block_ms: 4_000 });
   gateway.forgetAgents();
-  await until(() => gateway.agents().length === 1, 'it has registered again');
+  await until(() => gateway.agents().length === 1, 'the agent registers again');
   expect(taskOf(request_id)?.status).toBe('running');
   const again = gateway.calls.findLast(({ operation }) => operation === 'register');
   expect(again?.body).toMatchObject({ agent_tags: ['own'], max_concurrent: 2, request_ids: [request_id] });
   await until(() => taskOf(request_id)?.status === 'success', 'the task is done');
 });
 
-test('On SIGTERM it says that it drains, finishes, reports, unregisters, and ends well; in this order.', async () => {
-  const request_id = await give({ last_ms: 2_500 });
+test('On SIGTERM an agent announces its draining, finishes, reports, unregisters and exits with 0, in this order.', async () => {
+  const request_id = await submit({ last_ms: 2_500 });
   const before = gateway.calls.length;
   child.kill('SIGTERM');
   const [code] = await once(child, 'exit');
   expect(printed).toMatch(/end\n$/);
   expect(code).toBe(0);
   expect(taskOf(request_id)).toMatchObject({ status: 'success', result: { output: 'lasted' } });
-  // A claim may still have been on its way when the signal came.
-  const told = gateway.calls
+  // A claim may have been in progress when the signal came.
+  const calls = gateway.calls
     .slice(before)
     .filter(({ operation }) => operation !== 'claim')
     .map(({ operation, body }) => [operation, body.draining ?? body.status]);
-  expect(told[0]).toEqual(['heartbeat', true]);
-  expect(told.at(-2)).toEqual(['result', 'success']);
-  expect(told.at(-1)).toEqual(['unregister', undefined]);
-  const between = told.slice(1, -2);
+  expect(calls[0]).toEqual(['heartbeat', true]);
+  expect(calls.at(-2)).toEqual(['result', 'success']);
+  expect(calls.at(-1)).toEqual(['unregister', undefined]);
+  const between = calls.slice(1, -2);
   expect(between.length).toBeGreaterThan(0);
   expect(between).toEqual(between.map(() => ['heartbeat', true]));
 });
 
-test('A second SIGTERM stops what is still running: it is told as failed, and the agent leaves.', async () => {
-  const request_id = await give({ last_ms: 60_000 });
+test('A second SIGTERM stops a running task: it is reported as failed, and the agent exits.', async () => {
+  const request_id = await submit({ last_ms: 60_000 });
   child.kill('SIGTERM');
-  await until(() => gateway.calls.some(({ body }) => body.draining === true), 'it drains');
+  await until(() => gateway.calls.some(({ body }) => body.draining === true), 'the agent drains');
   child.kill('SIGTERM');
   const [code] = await once(child, 'exit');
   expect(code).toBe(0);
@@ -125,8 +125,8 @@ test('A second SIGTERM stops what is still running: it is told as failed, and th
   expect(gateway.calls.at(-1)?.operation).toBe('unregister');
 });
 
-test('What it could not tell before it was killed it tells in its next life, without doing the work again.', async () => {
-  const request_id = await give({ last_ms: 500 });
+test('An outcome that an agent could not report before it was killed is reported after a restart, without working again.', async () => {
+  const request_id = await submit({ last_ms: 500 });
   gateway.fail();
   const kept = () => readFileSync(join(folder, 'outbox'), 'utf8');
   await until(() => kept().includes(request_id), 'the outcome is kept');
@@ -134,7 +134,7 @@ test('What it could not tell before it was killed it tells in its next life, wit
   gateway.recover();
   expect(taskOf(request_id)?.status).toBe('running');
   await startAgent();
-  await until(() => taskOf(request_id)?.status === 'success', 'the outcome is told');
+  await until(() => taskOf(request_id)?.status === 'success', 'the outcome is reported');
   expect(taskOf(request_id)?.result).toEqual({ output: 'lasted' });
   expect(printed).not.toContain('taken');
   await until(() => kept() === '', 'the outbox is empty');

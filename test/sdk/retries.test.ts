@@ -1,13 +1,13 @@
-/** When a call is sent again, when it is not, and how it ends in time. */
+/** When a call is retried, when it is not, and how it ends in time. */
 import { describe, expect, test } from 'vitest';
-import { connect, refused, submission } from './calls-fixture.ts';
-import { createKitClock, elapse } from './kit-clock.ts';
+import { connect, connectionRefused, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
+import { createSdkClock, elapse } from './sdk-clock.ts';
 
-describe('a call is repeated', () => {
+describe('a call is retried', () => {
   test.each([
-    ['the connection is refused', refused()],
+    ['the connection is refused', connectionRefused()],
     ['408', json({}, 408)],
     ['429', json(problem(429, 'too_many_streams'), 429)],
     ['500', json(problem(500, 'internal'), 500)],
@@ -20,7 +20,7 @@ describe('a call is repeated', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('after no answer in time, each attempt with its own time', async () => {
+  test('after a timeout; each attempt has its own', async () => {
     const { client, clock, sent } = connect(['never', 'never', json(someTask())], { timeoutMs: 1_000 });
     await elapse(clock, client.getTask('t'));
     expect(sent).toHaveLength(3);
@@ -28,20 +28,20 @@ describe('a call is repeated', () => {
   });
 
   test('with pauses that double up to eight seconds', async () => {
-    const { client, clock } = connect([refused()], { maxRetries: 7 });
-    const began: number[] = [];
-    const call = client.getTask('t', { maxRetries: 7 }).catch(() => began.push(clock.nowMs()));
+    const { client, clock } = connect([connectionRefused()], { maxRetries: 7 });
+    const failedMs: number[] = [];
+    const call = client.getTask('t', { maxRetries: 7 }).catch(() => failedMs.push(clock.nowMs()));
     await elapse(clock, call, 125);
-    // Three quarters of 0.5 + 1 + 2 + 4 + 8 + 8 + 8 seconds, for dice that always fall in the middle.
-    expect(began[0]).toBeGreaterThanOrEqual(23_625);
-    expect(began[0]).toBeLessThan(23_625 + 7 * 125);
+    // Three quarters of 0.5 + 1 + 2 + 4 + 8 + 8 + 8 seconds, because the random number is always 0.5.
+    expect(failedMs[0]).toBeGreaterThanOrEqual(23_625);
+    expect(failedMs[0]).toBeLessThan(23_625 + 7 * 125);
   });
 
   test.each([
     ['seconds', () => '7', 7_000],
     ['a date', (nowMs: number) => new Date(nowMs + 9_000).toUTCString(), 9_000],
-  ])('not before Retry-After is over: %s', async (_title, text, askedMs) => {
-    const clock = createKitClock();
+  ])('not before the time of Retry-After has passed: %s', async (_title, text, askedMs) => {
+    const clock = createSdkClock();
     const busy = json(problem(503, 'busy'), 503, { 'retry-after': text(clock.nowMs()) });
     const { client, sent } = connect([busy, json(someTask())], { clock });
     const call = client.getTask('t');
@@ -53,8 +53,8 @@ describe('a call is repeated', () => {
     await call;
   });
 
-  test('with the same idempotency key and body, which a submission makes for itself', async () => {
-    const { client, clock, sent } = connect([refused(), json({}, 503), json(someTask())]);
+  test('with the same idempotency key, which a submission creates, and the same body', async () => {
+    const { client, clock, sent } = connect([connectionRefused(), json({}, 503), json(someTask())]);
     await elapse(clock, client.submitTask(submission));
     await client.submitTask(submission);
     const keys = sent.map(({ headers }) => headers.get('idempotency-key'));
@@ -65,28 +65,28 @@ describe('a call is repeated', () => {
     expect(new Set(sent.map(({ text }) => text)).size).toBe(1);
   });
 
-  test('with the key it is given', async () => {
+  test('with the idempotency key it is given', async () => {
     const { client, sent } = connect([json(someTask())]);
     await client.submitTask(submission, { idempotencyKey: 'weekly-47' });
     expect(sent[0]?.headers.get('idempotency-key')).toBe('weekly-47');
   });
 });
 
-describe('a call is not repeated', () => {
+describe('a call is not retried', () => {
   test.each([400, 401, 403, 404, 405, 413, 415, 422, 501])('after %i', async (status) => {
     const { client, sent } = connect([json(problem(status, 'no'), status)]);
     await expect(client.getTask('t')).rejects.toMatchObject({ status, code: 'no', attempts: 1 });
     expect(sent).toHaveLength(1);
   });
 
-  test('more often than it may', async () => {
-    const { client, clock, sent } = connect([refused()], { maxRetries: 2 });
+  test('more often than `maxRetries` allows', async () => {
+    const { client, clock, sent } = connect([connectionRefused()], { maxRetries: 2 });
     await expect(elapse(clock, client.getTask('t'))).rejects.toMatchObject({ name: 'ConnectionError' });
     await expect(client.getTask('t', { maxRetries: 0 })).rejects.toMatchObject({ name: 'ConnectionError' });
     expect(sent).toHaveLength(4);
   });
 
-  test('when the gateway asks for more than a minute: the error says how long', async () => {
+  test('when Retry-After asks for more than a minute: the error says how long', async () => {
     const { client, sent } = connect([json(problem(503, 'busy'), 503, { 'retry-after': '61' })]);
     await expect(client.getTask('t')).rejects.toMatchObject({
       name: 'UnavailableError',
@@ -95,7 +95,7 @@ describe('a call is not repeated', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('when the address redirects: nothing is sent to where it points', async () => {
+  test('when the server redirects: nothing is sent to the new address', async () => {
     const { client, sent } = connect([
       new Response(null, { status: 307, headers: { location: 'http://evil.test/' } }),
     ]);
@@ -103,7 +103,7 @@ describe('a call is not repeated', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('when something else answers', async () => {
+  test('when another server responds', async () => {
     const { client, sent } = connect([new Response('<html>hello</html>'), new Response(null)]);
     await expect(client.getTask('t')).rejects.toMatchObject({
       name: 'ConnectionError',
@@ -117,28 +117,28 @@ describe('a call is not repeated', () => {
   });
 });
 
-describe('a repeat that meets the effect of its first attempt succeeds', () => {
+describe('a retry that fails because its first attempt took effect', () => {
   const terminal = json(problem(400, 'task_terminal'), 400);
 
-  test('cancel: the task is found cancelled', async () => {
+  test('succeeds for a cancellation if the task is cancelled', async () => {
     const { client, clock } = connect([
-      refused(),
+      connectionRefused(),
       terminal,
       json(someTask({ status: 'failed', error_info: 'cancelled by user' })),
     ]);
     expect(await elapse(clock, client.cancelTask('t'))).toEqual({ ok: true, request_id: 't' });
   });
 
-  test('but not when the task ended otherwise', async () => {
+  test('fails for a cancellation if the task has another outcome', async () => {
     const { client, clock } = connect([
-      refused(),
+      connectionRefused(),
       terminal,
       json(someTask({ status: 'success', result: {} })),
     ]);
     await expect(elapse(clock, client.cancelTask('t'))).rejects.toMatchObject({ code: 'task_terminal' });
   });
 
-  test('and not when it was no repeat', async () => {
+  test('is not assumed for a first attempt', async () => {
     const { client, sent } = connect([terminal]);
     await expect(client.cancelTask('t')).rejects.toMatchObject({
       name: 'BadRequestError',
@@ -147,8 +147,8 @@ describe('a repeat that meets the effect of its first attempt succeeds', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('unregister: the agent is gone', async () => {
-    const { client, clock } = connect([refused(), json(problem(404, 'agent_not_found'), 404)]);
+  test('succeeds for an unregistration if the agent is unregistered', async () => {
+    const { client, clock } = connect([connectionRefused(), json(problem(404, 'agent_not_found'), 404)]);
     expect(await elapse(clock, client.unregisterAgent({ agent_id: 'a' }))).toEqual({
       ok: true,
       agent_id: 'a',
@@ -157,7 +157,7 @@ describe('a repeat that meets the effect of its first attempt succeeds', () => {
 });
 
 describe('a call ends', () => {
-  test('with its time, which a wait adds to', async () => {
+  test('with its timeout, to which `wait` is added', async () => {
     const { client, clock } = connect(['never'], { timeoutMs: 1_000, maxRetries: 0 });
     const call = client.getTask('t', { wait: 20 }).catch((error: unknown) => error);
     await clock.advance(0);
@@ -167,7 +167,7 @@ describe('a call ends', () => {
     expect(await call).toMatchObject({ name: 'TimeoutError', code: 'timeout', timeoutMs: 21_000 });
   });
 
-  test('with its signal, while it waits for the answer', async () => {
+  test('with its signal, while it waits for the response', async () => {
     const { client, clock, sent } = connect(['never']);
     const controller = new AbortController();
     const call = client.getTask('t', { signal: controller.signal });
@@ -178,8 +178,8 @@ describe('a call ends', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test('with its signal, while it waits to be sent again', async () => {
-    const { client, clock, sent } = connect([refused()]);
+  test('with its signal, while it waits for the next attempt', async () => {
+    const { client, clock, sent } = connect([connectionRefused()]);
     const controller = new AbortController();
     const call = client.getTask('t', { signal: controller.signal });
     await clock.advance(10);
@@ -189,7 +189,7 @@ describe('a call ends', () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test('before it began when the signal had fired already', async () => {
+  test('before it is sent if the signal had fired already', async () => {
     const { client, sent } = connect([json(someTask())]);
     await expect(client.getTask('t', { signal: AbortSignal.abort() })).rejects.toMatchObject({
       name: 'AbortError',

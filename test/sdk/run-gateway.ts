@@ -1,10 +1,10 @@
-/** A gateway in memory as `runTask` sees it: one task, and streams that the test writes to and breaks. */
-import * as kit from '../../sdk/index.ts';
-import { createKitClock } from './kit-clock.ts';
+/** A gateway in memory for the tests of `runTask`: one task, and streams that the test writes to and cuts. */
+import * as sdk from '../../sdk/index.ts';
 import { createScriptedFetch, json, type Sent, someTask } from './scripted-fetch.ts';
+import { createSdkClock } from './sdk-clock.ts';
 
-/** What the tests hand in. */
-export const submission: kit.TaskSubmission = {
+/** The submission of the tests. */
+export const submission: sdk.TaskSubmission = {
   task_type: '翻译',
   task_tags: ['zh'],
   payload: { text: '你好' },
@@ -13,14 +13,14 @@ const encoder = new TextEncoder();
 
 /** Creates the gateway and a client of it. */
 export function createGateway() {
-  const clock = createKitClock();
+  const clock = createSdkClock();
   const streams: { readonly sent: Sent; write(text: string): void; end(): void }[] = [];
   const gateway = {
     task: someTask({ status: 'pending' }),
-    /** What is answered instead, while it is set. */
+    /** The response to all requests but those for streams, while it is set. */
     outage: undefined as Response | undefined,
     streamOutage: undefined as Response | undefined,
-    /** Runs after the submission, before its answer is out. */
+    /** Runs after the submission, before the response to it is sent. */
     onSubmit: () => {},
   };
 
@@ -50,7 +50,7 @@ export function createGateway() {
     }
     return json(gateway.task);
   });
-  const client = kit.createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch, clock });
+  const client = sdk.createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch, clock });
   const count = (what: (sent: Sent) => boolean) => fetch.sent.filter(what).length;
   return {
     ...{ clock, client, fetch, streams, state: gateway },

@@ -1,14 +1,17 @@
-/** `runTask`: it ends when the task ends, by stream or by polling, whatever becomes of the stream in between. */
+/**
+ * `runTask`: it ends when the task is settled, by stream or by polling, whatever happens to the stream
+ * meanwhile.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Task } from '../../sdk/index.ts';
-import * as kit from '../../sdk/index.ts';
-import { elapse, pass } from './kit-clock.ts';
+import * as sdk from '../../sdk/index.ts';
 import { createGateway, submission } from './run-gateway.ts';
 import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';
 import { doneFrame, problem } from './scripted-server.ts';
+import { elapse, pass } from './sdk-clock.ts';
 
 describe('runTask', () => {
-  test('subscribes, then submits under the same session, and answers the task when its event comes', async () => {
+  test('subscribes, then submits with the same session, and returns the task when its event comes', async () => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission);
     await gateway.clock.advance(0);
@@ -40,7 +43,7 @@ describe('runTask', () => {
     expect(gateway.submits()[0]?.body).toMatchObject({ cli_session_id: '会话' });
   });
 
-  test('is not surprised by an event that comes before the answer to the submission', async () => {
+  test('accepts an event that comes before the response to the submission', async () => {
     const gateway = createGateway();
     gateway.state.onSubmit = () => {
       gateway.succeed();
@@ -53,11 +56,11 @@ describe('runTask', () => {
   });
 
   test.each([
-    ['cancelled by user', kit.TaskCancelledError],
-    ['timeout', kit.TaskTimeoutError],
-    ['无可用 Agent', kit.NoAgentAvailableError],
-    ['文件损坏', kit.TaskFailedError],
-  ])('throws the task that failed: %s', async (error_info, Class) => {
+    ['cancelled by user', sdk.TaskCancelledError],
+    ['timeout', sdk.TaskTimeoutError],
+    ['无可用 Agent', sdk.NoAgentAvailableError],
+    ['文件损坏', sdk.TaskFailedError],
+  ])('throws the error of a failed task: %s', async (error_info, Class) => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission).catch((error: unknown) => error);
     await gateway.clock.advance(0);
@@ -68,7 +71,7 @@ describe('runTask', () => {
     expect(error).toMatchObject({ task: gateway.state.task });
   });
 
-  test('tells the task as submitted and each change of it', async () => {
+  test('calls onProgress with the task as submitted and with each change', async () => {
     const gateway = createGateway();
     const seen: string[] = [];
     const onProgress = ({ status, progress }: Task) => seen.push(`${status} ${progress}`);
@@ -83,7 +86,7 @@ describe('runTask', () => {
     expect(seen).toEqual(['pending 0', 'running 40', 'running 80', 'success 100']);
   });
 
-  test('shares one stream among all tasks of a client, and closes it after the last', async () => {
+  test('shares one stream among all runs of a client, and closes it after the last one', async () => {
     const gateway = createGateway();
     const runs = [1, 2, 3].map(() => gateway.client.runTask(submission));
     await gateway.clock.advance(0);
@@ -104,7 +107,7 @@ describe('runTask', () => {
   });
 });
 
-test('A task that joins an open stream is submitted at once.', async () => {
+test('A task is submitted at once if the stream is open already.', async () => {
   const gateway = createGateway();
   const runs = [gateway.client.runTask(submission)];
   await gateway.clock.advance(0);
@@ -118,7 +121,7 @@ test('A task that joins an open stream is submitted at once.', async () => {
 });
 
 describe('when the stream fails, runTask', () => {
-  test('polls until the stream is back', async () => {
+  test('polls until the stream is open again', async () => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission);
     await gateway.clock.advance(0);
@@ -135,7 +138,7 @@ describe('when the stream fails, runTask', () => {
     expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
   });
 
-  test('looks once when the stream is back, even if no event comes of it', async () => {
+  test('gets the task once when the stream is open again, even without an event', async () => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission);
     await gateway.clock.advance(0);
@@ -150,7 +153,7 @@ describe('when the stream fails, runTask', () => {
     expect(await run).toMatchObject({ status: 'success' });
   });
 
-  test('learns of the end while it is down', async () => {
+  test('returns a settled task while the stream is down', async () => {
     const gateway = createGateway();
     gateway.state.streamOutage = json(problem(429, 'too_many_streams'), 429, { 'retry-after': '3600' });
     const run = gateway.client.runTask(submission);
@@ -160,7 +163,7 @@ describe('when the stream fails, runTask', () => {
     expect(gateway.clock.nowMs()).toBeLessThan(3_000);
   });
 
-  test('goes on by polling where there is no stream at all', async () => {
+  test('polls if there is no stream at all', async () => {
     const gateway = createGateway();
     gateway.state.streamOutage = json(problem(404, 'route_not_found'), 404);
     const run = gateway.client.runTask(submission);
@@ -171,7 +174,7 @@ describe('when the stream fails, runTask', () => {
     expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
   });
 
-  test('looks once after a gap', async () => {
+  test('gets the task once after a gap', async () => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission);
     await gateway.clock.advance(0);
@@ -180,7 +183,7 @@ describe('when the stream fails, runTask', () => {
     expect(await run).toMatchObject({ status: 'success' });
   });
 
-  test('looks once a minute at a stream that says nothing', async () => {
+  test('gets the task once a minute while the stream is silent', async () => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission);
     await gateway.clock.advance(0);
@@ -199,7 +202,7 @@ describe('when the stream fails, runTask', () => {
       if (sent.url.pathname === '/api/cli/events') return new Promise<Response>(() => {});
       return json(someTask({ status: 'success', result: {} }));
     });
-    const client = kit.createClient({
+    const client = sdk.createClient({
       baseUrl: 'http://gateway.test',
       auth: 'a-good-secret',
       fetch,
@@ -214,7 +217,7 @@ describe('when the stream fails, runTask', () => {
 });
 
 describe('when the gateway fails, runTask', () => {
-  test('waits an outage out', async () => {
+  test('waits until an outage is over', async () => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission);
     await gateway.clock.advance(0);
@@ -240,7 +243,7 @@ describe('when the gateway fails, runTask', () => {
     expect(gateway.clock.nowMs()).toBeLessThan(130_000);
   });
 
-  test('throws what no waiting mends', async () => {
+  test('throws an error that waiting can’t solve', async () => {
     const gateway = createGateway();
     gateway.state.outage = json(problem(401, 'unauthorized'), 401);
     gateway.state.streamOutage = gateway.state.outage;
@@ -250,7 +253,7 @@ describe('when the gateway fails, runTask', () => {
     expect(gateway.clock.sleeping()).toBe(0);
   });
 
-  test('throws when the task is not there any more', async () => {
+  test('throws when the task no longer exists', async () => {
     const gateway = createGateway();
     const run = gateway.client.runTask(submission).catch((error: unknown) => error);
     await gateway.clock.advance(0);
@@ -261,7 +264,7 @@ describe('when the gateway fails, runTask', () => {
 });
 
 describe('when its signal fires, runTask', () => {
-  test('throws and leaves the task alone', async () => {
+  test('throws and does not cancel the task', async () => {
     const gateway = createGateway();
     const controller = new AbortController();
     const run = gateway.client
@@ -274,7 +277,7 @@ describe('when its signal fires, runTask', () => {
     expect(gateway.clock.sleeping()).toBe(0);
   });
 
-  test('cancels the task if it is asked to', async () => {
+  test('cancels the task with `cancelOnAbort`', async () => {
     const gateway = createGateway();
     const controller = new AbortController();
     const run = gateway.client
@@ -286,7 +289,7 @@ describe('when its signal fires, runTask', () => {
     expect(gateway.cancels()).toBe(1);
   });
 
-  test('cancels also a task whose submission is under way', async () => {
+  test('cancels a task whose submission is in progress', async () => {
     const gateway = createGateway();
     const controller = new AbortController();
     gateway.state.onSubmit = () => controller.abort();
@@ -295,7 +298,7 @@ describe('when its signal fires, runTask', () => {
     expect(gateway.cancels()).toBe(1);
   });
 
-  test('throws the abortion even if the cancellation fails', async () => {
+  test('throws the AbortError even if the cancellation fails', async () => {
     const gateway = createGateway();
     const controller = new AbortController();
     const run = gateway.client
@@ -307,7 +310,7 @@ describe('when its signal fires, runTask', () => {
     expect(await elapse(gateway.clock, run)).toMatchObject({ name: 'AbortError' });
   });
 
-  test('submits nothing if it had fired before', async () => {
+  test('submits nothing if the signal had fired already', async () => {
     const gateway = createGateway();
     await expect(gateway.client.runTask(submission, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       name: 'AbortError',

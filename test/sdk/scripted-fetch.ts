@@ -1,7 +1,10 @@
-/** A `fetch` that answers as a test says and remembers what it was asked: no network, so a fake clock owns all time. */
+/**
+ * A `fetch` with scripted responses that records its requests. Without a network, a fake clock controls all
+ * timing.
+ */
 import type { Fetch } from '../../sdk/index.ts';
 
-/** What was sent. */
+/** A request that was sent. */
 export type Sent = {
   readonly method: string;
   readonly url: URL;
@@ -10,12 +13,12 @@ export type Sent = {
   readonly body: Record<string, unknown> | undefined;
 };
 
-/** An answer, a failure to throw, or `never` for silence until the signal fires. */
+/** A response, an error to throw, or `never` for no response until the signal fires. */
 export type Step = Response | Error | 'never' | ((sent: Sent) => Response | Promise<Response>);
 
 export type ScriptedFetch = Fetch & { readonly sent: readonly Sent[] };
 
-/** Creates a fetch that takes the steps one by one; the last one is for all further requests. */
+/** Creates a `fetch` that takes the steps one by one. The last one is used for all further requests. */
 export function createScriptedFetch(...steps: readonly Step[]): ScriptedFetch {
   const sent: Sent[] = [];
   const fetch: Fetch = async (request, init) => {
@@ -41,7 +44,7 @@ export function createScriptedFetch(...steps: readonly Step[]): ScriptedFetch {
   return Object.assign(fetch, { sent });
 }
 
-/** A JSON answer. */
+/** Creates a JSON response. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
@@ -49,7 +52,7 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   });
 }
 
-/** A task as the gateway answers it. */
+/** Creates a task as the gateway returns it. */
 export function someTask(
   fields: Record<string, unknown> = {},
 ): Record<string, unknown> & { request_id: string } {

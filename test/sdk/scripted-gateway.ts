@@ -1,33 +1,36 @@
-/** The gateway as an agent sees it, in memory: it knows who is registered, hands out tasks, and keeps what is reported. */
+/**
+ * A gateway in memory for the tests of the agent: it records the registration and the reports, and has tasks
+ * to claim.
+ */
 import { createScriptedFetch, json, type ScriptedFetch, type Sent } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 
 export type ScriptedGateway = {
   readonly fetch: ScriptedFetch;
-  /** The last registration, or nothing: the agent is unknown. */
+  /** The last registration; undefined while the agent is unknown. */
   registration: Record<string, unknown> | undefined;
-  /** Handed out by the next claims. */
+  /** The tasks that the next claims return. */
   readonly claimable: Record<string, unknown>[];
-  /** Named in every answer that can name them. */
+  /** The cancelled tasks, named in every response that can name them. */
   readonly cancelled: string[];
-  /** Answers reports instead, while it is set. */
-  reportAnswer: ((report: Record<string, unknown>) => Response | undefined) | undefined;
-  /** Answers everything, while it is set. */
+  /** Returns the response to a report, while it is set. */
+  respondToReport: ((report: Record<string, unknown>) => Response | undefined) | undefined;
+  /** The response to all requests, while it is set. */
   outage: Response | undefined;
-  /** Wakes the claims that wait. */
+  /** Wakes the waiting claims. */
   wake(): void;
-  /** Bodies sent to an operation, like `heartbeat`. */
+  /** Returns the bodies sent to an operation, such as `heartbeat`. */
   bodies(operation: string): readonly Record<string, unknown>[];
-  /** Outcomes reported and accepted, by task. */
+  /** The outcomes that were reported and accepted, by task. */
   readonly outcomes: Map<string, Record<string, unknown>>;
 };
 
-/** Creates the gateway; it answers as the contract says. */
+/** Creates the gateway. Its responses follow the contract. */
 export function createScriptedGateway(): ScriptedGateway {
   const waiting = new Set<() => void>();
-  const fetch = createScriptedFetch((sent) => gateway.outage?.clone() ?? answer(sent));
+  const fetch = createScriptedFetch((sent) => gateway.outage?.clone() ?? respond(sent));
 
-  function answer(sent: Sent): Response | Promise<Response> {
+  function respond(sent: Sent): Response | Promise<Response> {
     const operation = sent.url.pathname.replace('/api/agent/', '');
     const body = sent.body ?? {};
     if (body.auth !== 'a-good-secret') return json(problem(401, 'unauthorized'), 401);
@@ -38,7 +41,7 @@ export function createScriptedGateway(): ScriptedGateway {
     if (!gateway.registration) return json(problem(404, 'agent_not_found'), 404);
     if (operation === 'heartbeat') return json(receipt(body));
     if (operation === 'claim') return claim();
-    if (operation === 'result') return gateway.reportAnswer?.(body) ?? report(body);
+    if (operation === 'result') return gateway.respondToReport?.(body) ?? report(body);
     gateway.registration = undefined;
     return json({ ok: true, agent_id: body.agent_id });
   }
@@ -65,7 +68,7 @@ export function createScriptedGateway(): ScriptedGateway {
     registration: undefined,
     claimable: [],
     cancelled: [],
-    reportAnswer: undefined,
+    respondToReport: undefined,
     outage: undefined,
     outcomes: new Map(),
     wake() {

@@ -1,34 +1,34 @@
 /**
- * A server on a real socket that behaves as a test says. A behaviour is named in the first segment of the path, so a
- * client is pointed at one by its `baseUrl`; it is told which visit this is and what came with it.
+ * A server on a real socket with scripted behaviours. The first segment of the path names the behaviour, so
+ * that a client selects one by its `baseUrl`. A behaviour is called with each request and its number.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** One request to a behaviour. */
 export type Visit = {
-  /** 1 for the first. */
+  /** The number of the request; 1 for the first. */
   readonly count: number;
   readonly method: string;
-  /** Path and query behind the behaviour's name. */
+  /** The path and query after the behaviour's name. */
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   readonly response: ServerResponse;
-  /** Answers with JSON, or a problem. */
-  answer(status: number, body?: unknown, headers?: Record<string, string>): void;
-  /** Begins an event stream as the gateway does. */
+  /** Responds with JSON, or with problem details. */
+  respond(status: number, body?: unknown, headers?: Record<string, string>): void;
+  /** Starts or continues an event stream, as the gateway does. */
   stream(...frames: readonly string[]): void;
-  /** Cuts the connection without another byte. */
+  /** Cuts the connection. */
   cut(): void;
 };
 
 export type Behaviour = (visit: Visit) => void;
 
 export type ScriptedServer = {
-  /** Where a behaviour is met. */
+  /** Returns the address of a behaviour. */
   baseUrl(behaviour: string): string;
-  /** All visits to a behaviour so far. */
+  /** Returns all requests to a behaviour so far. */
   visits(behaviour: string): readonly Visit[];
   openConnections(): number;
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export async function startScriptedServer(behaviours: Record<string, Behaviour>)
     visits.set(name, [...earlier, visit]);
     const behave = behaviours[name];
     if (behave) behave(visit);
-    else visit.answer(418);
+    else visit.respond(418);
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -81,7 +81,7 @@ function createVisit(
     headers: request.headers,
     body,
     response,
-    answer(status, content, headers = {}) {
+    respond(status, content, headers = {}) {
       const type = status < 400 ? 'application/json' : 'application/problem+json';
       response.writeHead(status, { 'content-type': type, connection: 'close', ...headers });
       response.end(content === undefined ? undefined : JSON.stringify(content));
@@ -98,12 +98,16 @@ function createVisit(
   };
 }
 
-/** A problem body as the gateway writes it. */
-export function problem(status: number, code: string, detail = 'Said for a test.'): Record<string, unknown> {
+/** Returns problem details as the gateway sends them. */
+export function problem(
+  status: number,
+  code: string,
+  detail = 'A detail for tests.',
+): Record<string, unknown> {
   return { type: `urn:task-gateway:problem:${code}`, title: code, status, detail, code };
 }
 
-/** The frame of a task's end. */
+/** Returns the frame of a `task_done` event. */
 export function doneFrame(id: string, request_id = `task-${id}`): string {
   const event = {
     event: 'task_done',

@@ -1,4 +1,4 @@
-/** The client in a real browser: from another origin, through a gateway that is killed and comes back. */
+/** The client in a real browser, on another origin, with a gateway that is killed and restarted. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,27 +7,27 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
-import type * as Kit from '../../sdk/index.ts';
+import type * as Sdk from '../../sdk/index.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
 import { bundle } from '../package/bundle.ts';
-import { until } from './kit-clock.ts';
+import { until } from './sdk-clock.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 const TASKS = 20;
 
 declare global {
-  /** The kit, as the page has loaded it, and what the page has seen. */
-  var kit: typeof Kit;
+  /** The SDK as the page has loaded it, and what the page has received. */
+  var sdk: typeof Sdk;
   var seen: string[];
   var opens: number;
 }
 
-/** Runs in the page: runs tasks, and reads the session's events beside them. */
+/** Runs in the page: runs tasks and reads the session's events at the same time. */
 async function runInPage([baseUrl, auth, count]: readonly [string, string, number]) {
-  const { createClient, TaskFailedError } = globalThis.kit;
+  const { createClient, TaskFailedError } = globalThis.sdk;
   const client = createClient({ baseUrl, auth, maxRetries: 10 });
   Object.assign(globalThis, { seen: [], opens: 0 });
-  const onNotice = ({ kind }: Kit.FeedNotice) => {
+  const onNotice = ({ kind }: Sdk.FeedNotice) => {
     if (kind === 'open') globalThis.opens += 1;
   };
   const events = client.subscribeEvents('page', { onNotice });
@@ -49,16 +49,16 @@ async function runInPage([baseUrl, auth, count]: readonly [string, string, numbe
   };
 }
 
-test('A page loses no result when the gateway is killed, and goes on behind the last event.', async () => {
+test('A page loses no result when the gateway is killed, and resumes behind the last event.', async () => {
   if (!existsSync(CHROMIUM))
     throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
-  const script = await bundle(`import * as kit from '@task-gateway/sdk'; globalThis.kit = kit;`);
+  const script = await bundle(`import * as sdk from '@task-gateway/sdk'; globalThis.sdk = sdk;`);
   const pages = createServer(({ url }, response) => {
-    if (url === '/kit.js') response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
+    if (url === '/sdk.js') response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
     else
       response
         .writeHead(200, { 'content-type': 'text/html' })
-        .end('<script type="module" src="/kit.js"></script>');
+        .end('<script type="module" src="/sdk.js"></script>');
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
@@ -66,13 +66,13 @@ test('A page loses no result when the gateway is killed, and goes on behind the 
   const settings = { STORE: `sqlite:${join(folder, 'gateway.db')}`, CORS_ORIGINS: origin };
   let gateway = await startGateway(settings);
   const { baseUrl } = gateway;
-  const begun = new Set<number>();
+  const started = new Set<number>();
   const second = Promise.withResolvers<void>();
   const agent = createAgent({
     ...{ baseUrl, auth: SECRET, agentId: 'page', tags: ['page'], maxConcurrent: TASKS, listen: {} },
     async handler({ payload }) {
       const n = Number(payload.n);
-      begun.add(n);
+      started.add(n);
       if (n >= TASKS / 2) await second.promise;
       return `完成 ${n}`;
     },
@@ -82,18 +82,18 @@ test('A page loses no result when the gateway is killed, and goes on behind the 
   try {
     const page = await browser.newPage();
     await page.goto(origin);
-    await page.waitForFunction(() => globalThis.kit !== undefined);
+    await page.waitForFunction(() => globalThis.sdk !== undefined);
     const running = page.evaluate(runInPage, [baseUrl, SECRET, TASKS] as const);
     await page.waitForFunction((half) => globalThis.seen?.length === half, TASKS / 2);
-    await until(() => begun.size === TASKS, 'all tasks are begun');
+    await until(() => started.size === TASKS, 'all tasks are started');
     await gateway.kill();
     second.resolve();
     gateway = await startGateway({ ...settings, PORT: new URL(baseUrl).port });
-    const told = await running;
-    expect(told.outputs).toEqual(Array.from({ length: TASKS }, (_, n) => `完成 ${n}`));
-    expect(told.distinct).toBe(TASKS);
-    expect(told.opens).toBeGreaterThanOrEqual(2);
-    expect(told.code).toBe('no_agent_available');
+    const summary = await running;
+    expect(summary.outputs).toEqual(Array.from({ length: TASKS }, (_, n) => `完成 ${n}`));
+    expect(summary.distinct).toBe(TASKS);
+    expect(summary.opens).toBeGreaterThanOrEqual(2);
+    expect(summary.code).toBe('no_agent_available');
   } finally {
     await browser.close();
     await agent.stop({ drainMs: 0, graceMs: 0 });

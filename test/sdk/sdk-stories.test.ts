@@ -1,4 +1,4 @@
-/** Stories over the real gateway, a process of its own: what a person builds with the kit, from end to end. */
+/** End-to-end tests of the SDK with the real gateway in a separate process. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, type AgentOptions, createAgent, type HandlerAnswer } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient, type TaskSubmission } from '../../sdk/index.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { until } from './kit-clock.ts';
+import { until } from './sdk-clock.ts';
 
 const AUTH = 'secret-of-the-stories-1';
 const ADMIN = 'secret-of-the-stories-2';
@@ -42,22 +42,22 @@ function submissionFor(tag: string, payload: Record<string, unknown> = {}): Task
   return { task_type: '故事', task_tags: [tag], payload, timeout: 60 };
 }
 
-/** A handler whose tasks wait until the test lets them end. */
-function createGate() {
-  const gate = Promise.withResolvers<HandlerAnswer>();
-  const begun = Promise.withResolvers<AbortSignal>();
+/** Creates a handler whose tasks wait until the test calls `finish`. */
+function createWaitingHandler() {
+  const finished = Promise.withResolvers<HandlerAnswer>();
+  const started = Promise.withResolvers<AbortSignal>();
   const handler: AgentOptions['handler'] = (_task, { signal }) => {
-    begun.resolve(signal);
-    return gate.promise;
+    started.resolve(signal);
+    return finished.promise;
   };
-  return { handler, open: gate.resolve, begun: begun.promise };
+  return { handler, finish: finished.resolve, started: started.promise };
 }
 
 describe('a client and an agent', () => {
   test.each([
-    ['which is pushed its tasks, signed', { listen: {}, pushSecret: PUSH_SECRET }],
-    ['which claims its tasks', {}],
-  ])('%s, do fifty tasks at once', async (title, options) => {
+    ['with signed pushes', { listen: {}, pushSecret: PUSH_SECRET }],
+    ['with claims', {}],
+  ])('%s, complete fifty tasks at once', async (title, options) => {
     const agentId = `worker ${title}`;
     await startAgent(agentId, {
       ...options,
@@ -75,17 +75,17 @@ describe('a client and an agent', () => {
     expect(new Set(tasks.map(({ request_id }) => request_id)).size).toBe(50);
   });
 
-  test('whose signature secret is another get no task: the push is refused', async () => {
-    await startAgent('stranger', { listen: {}, pushSecret: 'another secret', handler: () => 'never' });
-    const task = await client.submitTask(submissionFor('stranger'));
+  test('with different push secrets: the push is rejected', async () => {
+    await startAgent('wrong-secret', { listen: {}, pushSecret: 'another secret', handler: () => 'never' });
+    const task = await client.submitTask(submissionFor('wrong-secret'));
     await until(async () => {
       const { agents: all } = await client.listAgents();
-      return all.find(({ agent_id }) => agent_id === 'stranger')?.push.last_status === 401;
-    }, 'the push was refused');
+      return all.find(({ agent_id }) => agent_id === 'wrong-secret')?.push.last_status === 401;
+    }, 'the push was rejected');
     await client.cancelTask(task.request_id);
   });
 
-  test('which comes later still gets a task that waits for it', async () => {
+  test('that starts later: it gets the pending task', async () => {
     const run = client.runTask({ ...submissionFor('late'), queue_timeout: 30 });
     await startAgent('late', { handler: () => 'here I am' });
     expect((await run).result).toEqual({ output: 'here I am' });
@@ -93,9 +93,9 @@ describe('a client and an agent', () => {
 });
 
 describe('an agent whose task is cancelled', () => {
-  test('is told by its next heartbeat or report, and the client by an error', async () => {
+  test('learns it from its next heartbeat or report, and the client from an error', async () => {
     const stopped = Promise.withResolvers<unknown>();
-    await startAgent('patient', {
+    await startAgent('slow', {
       handler: (_task, { signal, progress }) =>
         new Promise((_resolve, reject) => {
           let percent = 0;
@@ -108,7 +108,7 @@ describe('an agent whose task is cancelled', () => {
         }),
     });
     const controller = new AbortController();
-    const run = client.runTask(submissionFor('patient'), {
+    const run = client.runTask(submissionFor('slow'), {
       signal: controller.signal,
       cancelOnAbort: true,
       onProgress: ({ progress }) => progress > 0 && controller.abort(),
@@ -118,28 +118,28 @@ describe('an agent whose task is cancelled', () => {
   });
 });
 
-describe('a gateway that is killed and comes back', () => {
-  test('loses nothing: the run, the subscription and the agent go on', async () => {
+describe('a gateway that is killed and restarted', () => {
+  test('loses nothing: the run, the subscription and the agent continue', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'task-gateway-story-'));
     const settings = { ...SETTINGS, STORE: `sqlite:${join(folder, 'gateway.db')}` };
-    let mortal = await startGateway(settings);
-    const { baseUrl } = mortal;
+    let restarted = await startGateway(settings);
+    const { baseUrl } = restarted;
     const own = createClient({ baseUrl, auth: AUTH });
-    const gate = createGate();
+    const waiting = createWaitingHandler();
     const events = own.subscribeEvents('生死');
     try {
-      await startAgent('phoenix', { baseUrl, maxConcurrent: 2, handler: gate.handler });
+      await startAgent('survivor', { baseUrl, maxConcurrent: 2, handler: waiting.handler });
       const seen: string[] = [];
       const watching = (async () => {
         for await (const { request_id } of events) if (seen.push(request_id) === 2) return;
       })();
-      const failed = await own.submitTask({ ...submissionFor('nobody'), cli_session_id: '生死' });
+      const failed = await own.submitTask({ ...submissionFor('unassigned'), cli_session_id: '生死' });
       await until(() => seen.length === 1, 'the first event is seen');
-      const run = own.runTask({ ...submissionFor('phoenix'), cli_session_id: '生死' });
-      await gate.begun;
-      await mortal.kill();
-      gate.open('从灰烬中');
-      mortal = await startGateway({ ...settings, PORT: new URL(baseUrl).port });
+      const run = own.runTask({ ...submissionFor('survivor'), cli_session_id: '生死' });
+      await waiting.started;
+      await restarted.kill();
+      waiting.finish('从灰烬中');
+      restarted = await startGateway({ ...settings, PORT: new URL(baseUrl).port });
       const { request_id, result } = await run;
       expect(result).toEqual({ output: '从灰烬中' });
       await watching;
@@ -147,37 +147,37 @@ describe('a gateway that is killed and comes back', () => {
     } finally {
       events.close();
       await Promise.all(agents.splice(0).map((agent) => agent.stop({ drainMs: 0 })));
-      await mortal.stop();
+      await restarted.stop();
       rmSync(folder, { recursive: true, force: true });
     }
   }, 60_000);
 });
 
-describe('what the gateway refuses is a typed error', () => {
+describe('an error response of the gateway is a typed error', () => {
   test('a wrong secret', async () => {
-    const stranger = createClient({
+    const wrongClient = createClient({
       baseUrl: gateway.baseUrl,
       auth: 'wrong-secret',
       adminAuth: 'wrong-admin',
     });
-    const refused = { name: 'AuthenticationError', code: 'unauthorized' };
-    await expect(stranger.submitTask(submissionFor('x'))).rejects.toMatchObject(refused);
-    await expect(stranger.getTask('x')).rejects.toMatchObject(refused);
-    await expect(stranger.listAgents()).rejects.toMatchObject(refused);
-    await expect(stranger.runTask(submissionFor('x'))).rejects.toMatchObject(refused);
+    const expected = { name: 'AuthenticationError', code: 'unauthorized' };
+    await expect(wrongClient.submitTask(submissionFor('x'))).rejects.toMatchObject(expected);
+    await expect(wrongClient.getTask('x')).rejects.toMatchObject(expected);
+    await expect(wrongClient.listAgents()).rejects.toMatchObject(expected);
+    await expect(wrongClient.runTask(submissionFor('x'))).rejects.toMatchObject(expected);
     const first = async () => {
-      for await (const event of stranger.subscribeEvents('s')) return event;
+      for await (const event of wrongClient.subscribeEvents('s')) return event;
       return undefined;
     };
-    await expect(first()).rejects.toMatchObject(refused);
+    await expect(first()).rejects.toMatchObject(expected);
   });
 
-  test('what does not exist', async () => {
-    const refused = { name: 'NotFoundError' };
-    await expect(client.getTask('不存在/?')).rejects.toMatchObject({ ...refused, code: 'task_not_found' });
-    await expect(client.cancelTask('nothing')).rejects.toMatchObject({ ...refused, code: 'task_not_found' });
-    await expect(client.heartbeatAgent({ agent_id: 'nobody' })).rejects.toMatchObject({
-      ...refused,
+  test('an id that does not exist', async () => {
+    const expected = { name: 'NotFoundError' };
+    await expect(client.getTask('不存在/?')).rejects.toMatchObject({ ...expected, code: 'task_not_found' });
+    await expect(client.cancelTask('nothing')).rejects.toMatchObject({ ...expected, code: 'task_not_found' });
+    await expect(client.heartbeatAgent({ agent_id: 'unassigned' })).rejects.toMatchObject({
+      ...expected,
       code: 'agent_not_found',
     });
   });
@@ -193,19 +193,19 @@ describe('what the gateway refuses is a typed error', () => {
     });
   });
 
-  test('a task that has ended, when it is cancelled', async () => {
-    const { task } = await client.runTask(submissionFor('nobody')).catch((error) => error);
+  test('the cancellation of a task in a terminal state', async () => {
+    const { task } = await client.runTask(submissionFor('unassigned')).catch((error) => error);
     await expect(client.cancelTask(task.request_id)).rejects.toMatchObject({
       name: 'BadRequestError',
       code: 'task_terminal',
     });
   });
 
-  test('an idempotency key with another content; the same content finds the same task', async () => {
+  test('an idempotency key with other content; the same content finds the same task', async () => {
     const options = { idempotencyKey: 'story-1' };
-    const first = await client.submitTask(submissionFor('nobody', { n: 1 }), options);
-    expect(await client.submitTask(submissionFor('nobody', { n: 1 }), options)).toEqual(first);
-    await expect(client.submitTask(submissionFor('nobody', { n: 2 }), options)).rejects.toMatchObject({
+    const first = await client.submitTask(submissionFor('unassigned', { n: 1 }), options);
+    expect(await client.submitTask(submissionFor('unassigned', { n: 1 }), options)).toEqual(first);
+    await expect(client.submitTask(submissionFor('unassigned', { n: 2 }), options)).rejects.toMatchObject({
       name: 'ValidationError',
       code: 'idempotency_conflict',
     });

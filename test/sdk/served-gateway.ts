@@ -1,9 +1,9 @@
-/** The fake gateway on a real port, for agents that are processes of their own; it remembers what it was asked. */
+/** The fake gateway on a real port, for agents in separate processes. It records the calls it receives. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createFakeGateway, type FakeGateway, type FakeGatewayOptions } from '../../sdk/testing/index.ts';
 
-/** One call, and when it came: milliseconds since the gateway was served. */
+/** A call, and when it was received: milliseconds since the server started. */
 export type ServedCall = {
   readonly operation: string;
   readonly body: Record<string, unknown>;
@@ -26,19 +26,19 @@ export async function serveFakeGateway(options?: FakeGatewayOptions): Promise<Se
     for await (const chunk of incoming) chunks.push(chunk);
     const body = Buffer.concat(chunks);
     const operation = (incoming.url ?? '').replace('/api/agent/', '');
-    const said = body.length > 0 ? JSON.parse(body.toString()) : {};
-    calls.push({ operation, body: said, atMs: performance.now() - startMs });
-    const gone = new AbortController();
-    outgoing.on('close', () => gone.abort());
+    const parsed = body.length > 0 ? JSON.parse(body.toString()) : {};
+    calls.push({ operation, body: parsed, atMs: performance.now() - startMs });
+    const disconnected = new AbortController();
+    outgoing.on('close', () => disconnected.abort());
     const { method = 'GET', headers } = incoming;
     const request = new Request(new URL(incoming.url ?? '/', 'http://gateway.test'), {
       ...{ method, headers: headers as Record<string, string> },
       ...(body.length > 0 && { body }),
     });
     try {
-      const answer = await gateway.options.fetch(request, { signal: gone.signal });
-      outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+      const response = await gateway.options.fetch(request, { signal: disconnected.signal });
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      outgoing.end(Buffer.from(await response.arrayBuffer()));
     } catch {
       outgoing.destroy();
     }

@@ -1,15 +1,15 @@
-/** What a client is told, by options and by the environment, and what it tells: to a logger, and of raw answers. */
+/** A client’s settings from options and environment, its log, and the raw responses it passes on. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createClient, type Logger } from '../../sdk/index.ts';
-import { ADMIN, AUTH, connect, refused, submission } from './calls-fixture.ts';
-import { elapse } from './kit-clock.ts';
+import { ADMIN, AUTH, connect, connectionRefused, submission } from './calls-fixture.ts';
 import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
+import { elapse } from './sdk-clock.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
 describe('the environment', () => {
-  test('says what the options leave open', async () => {
+  test('provides what the options do not', async () => {
     vi.stubEnv('TASK_GATEWAY_URL', 'http://elsewhere.test/');
     vi.stubEnv('TASK_GATEWAY_AUTH', 'secret-of-the-environment');
     vi.stubEnv('TASK_GATEWAY_ADMIN_AUTH', 'another-of-the-environment');
@@ -34,14 +34,14 @@ describe('the environment', () => {
     expect(listed?.headers.get('x-admin-auth')).toBe('another-of-the-environment');
   });
 
-  test('sets the time of an attempt', async () => {
+  test('sets the timeout of an attempt', async () => {
     vi.stubEnv('TASK_GATEWAY_TIMEOUT_MS', '1234');
     const { client, clock } = connect(['never'], { maxRetries: 0 });
     const call = client.getTask('t').catch((error: unknown) => error);
     expect(await elapse(clock, call)).toMatchObject({ code: 'timeout', timeoutMs: 1_234 });
   });
 
-  test('gives way to the options', async () => {
+  test('is overridden by the options', async () => {
     vi.stubEnv('TASK_GATEWAY_URL', 'http://elsewhere.test/');
     vi.stubEnv('TASK_GATEWAY_AUTH', 'secret-of-the-environment');
     const { client, sent } = connect([json(someTask())]);
@@ -53,11 +53,11 @@ describe('the environment', () => {
   test.each([
     ['no address', {}, /TASK_GATEWAY_URL/],
     ['no secret', { TASK_GATEWAY_URL: 'http://gateway.test' }, /TASK_GATEWAY_AUTH/],
-    ['a time that is no number', { TASK_GATEWAY_TIMEOUT_MS: 'soon' }, /timeoutMs/],
+    ['a timeout that is not a number', { TASK_GATEWAY_TIMEOUT_MS: 'soon' }, /timeoutMs/],
     ['a number of retries below zero', { TASK_GATEWAY_MAX_RETRIES: '-1' }, /maxRetries/],
     ['a header without a name', { TASK_GATEWAY_HEADERS: 'canary' }, /Name: value/],
-    ['a level nobody knows', { TASK_GATEWAY_LOG: 'loud' }, /logLevel/],
-  ])('that lacks or garbles something is an error that says so: %s', (_title, variables, text) => {
+    ['an unknown level', { TASK_GATEWAY_LOG: 'loud' }, /logLevel/],
+  ])('with a missing or invalid value is an error that names it: %s', (_title, variables, text) => {
     const complete = { baseUrl: 'http://gateway.test', auth: AUTH };
     for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
     const create = () => createClient(/TASK_GATEWAY_(URL|AUTH)/.test(text.source) ? {} : complete);
@@ -69,7 +69,7 @@ describe('the environment', () => {
 });
 
 describe('a secret that is a function', () => {
-  test('is asked for before each call, and once more when what it said was refused', async () => {
+  test('is called before each call, and once more when its secret was rejected', async () => {
     const secrets = ['canary-first-1', 'canary-second-2', 'canary-second-2'];
     const auth = vi.fn(async () => secrets.shift() ?? 'canary-third-3');
     const { client, sent } = connect(
@@ -85,7 +85,7 @@ describe('a secret that is a function', () => {
     ]);
   });
 
-  test('is not asked for ever', async () => {
+  test('is not called endlessly', async () => {
     let asked = 0;
     const auth = () => {
       asked += 1;
@@ -102,14 +102,14 @@ describe('a secret that is a function', () => {
       () => Promise.reject(new Error('the vault is closed')),
       { cause: { message: 'the vault is closed' } },
     ],
-    ['answers what is no secret', () => ' ', {}],
-  ])('is an error when it %s', async (_title, auth, told) => {
+    ['returns something that is not a secret', () => ' ', {}],
+  ])('is an error when it %s', async (_title, auth, expected) => {
     const { client, sent } = connect([json(someTask())], { auth });
-    await expect(client.getTask('t')).rejects.toMatchObject({ code: 'invalid_option', ...told });
+    await expect(client.getTask('t')).rejects.toMatchObject({ code: 'invalid_option', ...expected });
     expect(sent).toHaveLength(0);
   });
 
-  test('is struck out of what is told, also after it has changed', async () => {
+  test('is redacted from errors, also after it has changed', async () => {
     let auth = 'canary-secret-of-before';
     const echo = json(problem(422, 'validation_failed', 'You sent canary-secret-of-before'), 422);
     const { client } = connect([json(someTask()), echo], { auth: () => auth });
@@ -119,19 +119,24 @@ describe('a secret that is a function', () => {
   });
 });
 
-/** A logger that remembers. */
+/** Creates a logger that records its messages. */
 function createLogger() {
   const lines: string[] = [];
-  const say = (level: string) => (message: string, fields: Readonly<Record<string, unknown>>) =>
+  const record = (level: string) => (message: string, fields: Readonly<Record<string, unknown>>) =>
     lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
-  const logger: Logger = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  const logger: Logger = {
+    debug: record('debug'),
+    info: record('info'),
+    warn: record('warn'),
+    error: record('error'),
+  };
   return { logger, lines };
 }
 
 describe('a logger', () => {
-  test('is told of repeats and failures, and at debug of every attempt', async () => {
+  test('receives retries and failures, and at level debug every attempt', async () => {
     const { logger, lines } = createLogger();
-    const { client, clock } = connect([refused(), json(problem(404, 'task_not_found'), 404)], {
+    const { client, clock } = connect([connectionRefused(), json(problem(404, 'task_not_found'), 404)], {
       logger,
       logLevel: 'debug',
     });
@@ -181,7 +186,7 @@ describe('a logger', () => {
     expect(lines.join('\n')).not.toContain(ADMIN);
   });
 
-  test('hears nothing below the level, and nobody hears anything unless told to', async () => {
+  test('receives nothing below its level, and the console nothing by default', async () => {
     const { logger, lines } = createLogger();
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     await connect([json({}, 404)], { logger, logLevel: 'error' })
@@ -201,7 +206,7 @@ describe('a logger', () => {
   });
 });
 
-test('The raw answers can be looked at, those that are repeated too, and read without harm.', async () => {
+test('onResponse gets a copy of each response, including those before a retry.', async () => {
   const { client, clock } = connect([
     json(problem(503, 'busy'), 503, { 'retry-after': '1' }),
     json(someTask(), 200, { 'task-gateway-version': '1.2.3' }),
@@ -213,7 +218,7 @@ test('The raw answers can be looked at, those that are repeated too, and read wi
   expect(await seen[1]?.json()).toEqual(task);
 });
 
-test('An error knows the headers of its answer.', async () => {
+test('An error has the headers of its response.', async () => {
   const { client } = connect([json(problem(404, 'task_not_found'), 404, { 'x-request': '7' })]);
   const error = await client.getTask('t').catch((cause: unknown) => cause);
   expect((error as { headers: Headers }).headers.get('x-request')).toBe('7');

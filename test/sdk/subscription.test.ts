@@ -1,8 +1,10 @@
-/** `subscribeEvents` over real sockets: what it makes of every way a stream can go wrong, and what it leaves behind. */
+/**
+ * `subscribeEvents` on real sockets: how it handles every failure of a stream, and that it closes its
+ * connections.
+ */
 import { setTimeout as realTimeout } from 'node:timers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type EventSubscription, type FeedNotice, type TaskDone } from '../../sdk/index.ts';
-import { createKitClock, type KitClock, until } from './kit-clock.ts';
 import {
   doneFrame,
   problem,
@@ -10,20 +12,21 @@ import {
   startScriptedServer,
   type Visit,
 } from './scripted-server.ts';
+import { createSdkClock, type SdkClock, until } from './sdk-clock.ts';
 
 const HEAD = 'retry: 2000\n: hello\n\n';
-const held: Visit[] = [];
+const visits: Visit[] = [];
 
-/** Answers the nth visit with the nth step; the last step is for all further visits. */
+/** Runs the nth step for the nth request, and the last step for all further requests. */
 function inTurn(...steps: readonly ((visit: Visit) => void)[]): (visit: Visit) => void {
   return (visit) => {
-    held.push(visit);
+    visits.push(visit);
     steps[Math.min(visit.count, steps.length) - 1]?.(visit);
   };
 }
 
 let server: ScriptedServer;
-let clock: KitClock;
+let clock: SdkClock;
 let subscription: EventSubscription | undefined;
 
 beforeAll(async () => {
@@ -47,26 +50,26 @@ beforeAll(async () => {
       },
       (visit) => visit.stream(HEAD, doneFrame('1')),
     ),
-    'knows-no-secret': inTurn((visit) => visit.answer(401, problem(401, 'unauthorized'))),
+    'knows-no-secret': inTurn((visit) => visit.respond(401, problem(401, 'unauthorized'))),
     'wants-a-session': inTurn((visit) =>
-      visit.answer(422, { ...problem(422, 'validation_failed'), errors: [] }),
+      visit.respond(422, { ...problem(422, 'validation_failed'), errors: [] }),
     ),
     'is-busy-for-7-s': inTurn(
-      (visit) => visit.answer(503, problem(503, 'store_unavailable'), { 'retry-after': '7' }),
+      (visit) => visit.respond(503, problem(503, 'store_unavailable'), { 'retry-after': '7' }),
       (visit) => visit.stream(HEAD, doneFrame('1')),
     ),
     'has-too-many-streams': inTurn(
-      (visit) => visit.answer(429, problem(429, 'too_many_streams'), { 'retry-after': '4' }),
+      (visit) => visit.respond(429, problem(429, 'too_many_streams'), { 'retry-after': '4' }),
       (visit) => visit.stream(HEAD, doneFrame('1')),
     ),
     'fails-three-times': inTurn(
       (visit) => visit.cut(),
-      (visit) => visit.answer(500, problem(500, 'internal')),
-      (visit) => visit.answer(502),
+      (visit) => visit.respond(500, problem(500, 'internal')),
+      (visit) => visit.respond(502),
       (visit) => visit.stream(HEAD, doneFrame('1')),
     ),
     'cuts-at-once': inTurn((visit) => visit.cut()),
-    'never-answers': inTurn(
+    'never-responds': inTurn(
       () => undefined,
       (visit) => visit.stream(HEAD, doneFrame('1')),
     ),
@@ -97,34 +100,34 @@ beforeAll(async () => {
       visit.response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
       visit.response.write(bytes.subarray(0, middle), () => visit.response.write(bytes.subarray(middle)));
     }),
-    'answers-a-page': inTurn((visit) => visit.answer(200, '<html>', { 'content-type': 'text/html' })),
-    redirects: inTurn((visit) => visit.answer(302, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
+    'sends-a-page': inTurn((visit) => visit.respond(200, '<html>', { 'content-type': 'text/html' })),
+    redirects: inTurn((visit) => visit.respond(302, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
   });
 });
 
 afterEach(async () => {
   subscription?.close();
   subscription = undefined;
-  for (const visit of held.splice(0)) visit.response.destroy();
+  for (const visit of visits.splice(0)) visit.response.destroy();
   await until(() => server.openConnections() === 0, 'all connections are closed');
 });
 
 afterAll(() => server.close());
 
-/** Subscribes at a behaviour. Each break is told to the test, which then moves the clock over the pause. */
+/** Subscribes to a behaviour. After each break the clock is moved by the delay of the reconnection. */
 function subscribe(behaviour: string, options: { signal?: AbortSignal; lastEventId?: string } = {}) {
-  clock = createKitClock();
-  const notices: FeedNotice[] = [];
+  clock = createSdkClock();
+  const changes: FeedNotice[] = [];
   const client = createClient({ baseUrl: server.baseUrl(behaviour), auth: 'a-good-secret', clock });
   const events = client.subscribeEvents('会话 1', {
     ...options,
-    onNotice(notice) {
-      notices.push(notice);
-      if (notice.kind === 'down') realTimeout(() => void clock.advance(notice.retryInMs), 0);
+    onNotice(change) {
+      changes.push(change);
+      if (change.kind === 'down') realTimeout(() => void clock.advance(change.retryInMs), 0);
     },
   });
   subscription = events;
-  return { events, notices, down: () => notices.flatMap((one) => (one.kind === 'down' ? [one] : [])) };
+  return { events, changes, down: () => changes.flatMap((one) => (one.kind === 'down' ? [one] : [])) };
 }
 
 async function take(events: AsyncIterable<TaskDone>, count: number): Promise<readonly string[]> {
@@ -137,7 +140,7 @@ async function take(events: AsyncIterable<TaskDone>, count: number): Promise<rea
 }
 
 describe('a subscription', () => {
-  test('sends the session and the secret, the latter never in the URL', async () => {
+  test('sends the session in the URL and the secret in a header', async () => {
     const { events } = subscribe('replays-and-follows');
     expect(await take(events, 2)).toEqual(['task-1', 'task-2']);
     const [visit] = server.visits('replays-and-follows');
@@ -146,7 +149,7 @@ describe('a subscription', () => {
     expect(visit?.headers['last-event-id']).toBeUndefined();
   });
 
-  test('answers whole events, typed', async () => {
+  test('yields complete events', async () => {
     const { events } = subscribe('splits-characters');
     for await (const event of events) {
       expect(event).toEqual({
@@ -161,22 +164,22 @@ describe('a subscription', () => {
     expect(events.lastEventId).toBe('1');
   });
 
-  test('passes over kinds of events it does not know', async () => {
+  test('ignores unknown kinds of events', async () => {
     expect(await take(subscribe('speaks-of-more').events, 1)).toEqual(['task-1']);
   });
 
-  test('goes on from an event it is told', async () => {
+  test('continues behind the event it is given', async () => {
     await take(subscribe('replays-and-follows', { lastEventId: '17-0' }).events, 1);
     expect(server.visits('replays-and-follows').at(-1)?.headers['last-event-id']).toBe('17-0');
   });
 
-  test('says when events were trimmed away', async () => {
-    const { events, notices } = subscribe('sends-a-gap');
+  test('calls onNotice when events were deleted before they could be read', async () => {
+    const { events, changes } = subscribe('sends-a-gap');
     await take(events, 1);
-    expect(notices).toEqual([{ kind: 'open' }, { kind: 'gap' }]);
+    expect(changes).toEqual([{ kind: 'open' }, { kind: 'gap' }]);
   });
 
-  test('is read once', async () => {
+  test('can be read once', async () => {
     const { events } = subscribe('replays-and-follows');
     await take(events, 1);
     await expect(take(events, 1)).rejects.toMatchObject({ code: 'invalid_option' });
@@ -184,14 +187,14 @@ describe('a subscription', () => {
 });
 
 describe('a broken stream', () => {
-  test('resumes behind the last whole event when it was cut inside one', async () => {
+  test('resumes behind the last complete event when it was cut inside the next one', async () => {
     const { events, down } = subscribe('cuts-mid-frame');
     expect(await take(events, 2)).toEqual(['task-1', 'task-2']);
     expect(server.visits('cuts-mid-frame')[1]?.headers['last-event-id']).toBe('1');
     expect(down()[0]?.error.code).toBe('connection_failed');
   });
 
-  test('is opened again whenever the server closes it, after the time the server named', async () => {
+  test('is reopened when the server closes it, after the delay the server named', async () => {
     const { events, down } = subscribe('closes-after-each-event');
     expect(await take(events, 3)).toEqual(['task-1', 'task-2', 'task-3']);
     expect(down().map(({ retryInMs }) => retryInMs)).toEqual([2_000, 2_000]);
@@ -202,13 +205,13 @@ describe('a broken stream', () => {
     ]);
   });
 
-  test('waits as the server asks', async () => {
+  test('waits for the delay the server asks for', async () => {
     const { events, down } = subscribe('asks-for-500-ms');
     await take(events, 1);
     expect(down().map(({ retryInMs }) => retryInMs)).toEqual([500]);
   });
 
-  test('waits longer with each attempt in vain', async () => {
+  test('waits longer after each failed attempt', async () => {
     const { events, down } = subscribe('fails-three-times');
     await take(events, 1);
     expect(down().map(({ retryInMs }) => retryInMs)).toEqual([2_000, 4_000, 8_000]);
@@ -217,7 +220,7 @@ describe('a broken stream', () => {
   test.each([
     ['is-busy-for-7-s', 7_000, 'store_unavailable'],
     ['has-too-many-streams', 4_000, 'too_many_streams'],
-  ])('heeds Retry-After: %s', async (behaviour, askedMs, code) => {
+  ])('obeys Retry-After: %s', async (behaviour, askedMs, code) => {
     const { events, down } = subscribe(behaviour);
     await take(events, 1);
     expect(down()).toMatchObject([{ error: { code } }]);
@@ -225,16 +228,16 @@ describe('a broken stream', () => {
     expect(down()[0]?.retryInMs).toBeLessThanOrEqual(askedMs * 1.25);
   });
 
-  test('is given up when no answer comes', async () => {
-    const { events, down } = subscribe('never-answers');
+  test('is retried when no response comes', async () => {
+    const { events, down } = subscribe('never-responds');
     const taken = take(events, 1);
-    await until(() => server.visits('never-answers').length === 1, 'it asks');
+    await until(() => server.visits('never-responds').length === 1, 'it connects');
     await clock.advance(30_000);
     expect(await taken).toEqual(['task-1']);
     expect(down()[0]?.error).toMatchObject({ name: 'TimeoutError', timeoutMs: 30_000 });
   });
 
-  test('counts as lost when nothing was heard for a minute', async () => {
+  test('counts as lost when no byte came for a minute', async () => {
     const { events, down } = subscribe('falls-silent');
     const taken = take(events, 2);
     await until(() => events.lastEventId === '1', 'the first event is read');
@@ -245,7 +248,7 @@ describe('a broken stream', () => {
     expect(down()[0]?.error.message).toContain('silent for 60000 ms');
   });
 
-  test('repeats nothing to its reader', async () => {
+  test('yields no event twice', async () => {
     expect(await take(subscribe('repeats-everything').events, 3)).toEqual(['task-1', 'task-2', 'task-3']);
   });
 });
@@ -254,19 +257,19 @@ describe('a subscription ends', () => {
   test.each([
     ['knows-no-secret', { name: 'AuthenticationError', status: 401 }],
     ['wants-a-session', { name: 'ValidationError', status: 422 }],
-    ['answers-a-page', { name: 'ConnectionError', code: 'not_an_event_stream' }],
+    ['sends-a-page', { name: 'ConnectionError', code: 'not_an_event_stream' }],
     ['redirects', { name: 'ConnectionError', code: 'redirected' }],
-  ])('at once with a typed error where another attempt makes no sense: %s', async (behaviour, error) => {
+  ])('at once with a typed error where a retry makes no sense: %s', async (behaviour, error) => {
     await expect(take(subscribe(behaviour).events, 1)).rejects.toMatchObject(error);
     expect(server.visits(behaviour)).toHaveLength(1);
   });
 
-  test('with its loop: the connection is closed', async () => {
+  test('with its loop, and closes the connection', async () => {
     await take(subscribe('replays-and-follows').events, 1);
     await until(() => server.openConnections() === 0, 'the socket is closed');
   });
 
-  test('with its signal: the loop throws and the connection is closed', async () => {
+  test('with its signal: the loop throws, and the connection is closed', async () => {
     const controller = new AbortController();
     const { events } = subscribe('replays-and-follows', { signal: controller.signal });
     const taken = take(events, 3);
@@ -276,7 +279,7 @@ describe('a subscription ends', () => {
     await until(() => server.openConnections() === 0, 'the socket is closed');
   });
 
-  test('quietly when it is closed while it waits for an event', async () => {
+  test('without an error when it is closed while it waits for an event', async () => {
     const { events } = subscribe('replays-and-follows');
     const taken = take(events, 3);
     await until(() => events.lastEventId === '2', 'all events are read');
@@ -285,15 +288,15 @@ describe('a subscription ends', () => {
     await until(() => server.openConnections() === 0, 'the socket is closed');
   });
 
-  test('when it is closed between two attempts, without another one', async () => {
-    clock = createKitClock();
+  test('when it is closed between two attempts, without another attempt', async () => {
+    clock = createSdkClock();
     const client = createClient({ baseUrl: server.baseUrl('cuts-at-once'), auth: 'a-good-secret', clock });
     const events = client.subscribeEvents('s', { onNotice: () => events.close() });
     expect(await take(events, 1)).toEqual([]);
     expect(server.visits('cuts-at-once')).toHaveLength(1);
   });
 
-  test('before it began when its signal had fired already', async () => {
+  test('before it connects if its signal had fired already', async () => {
     const before = server.visits('replays-and-follows').length;
     const { events } = subscribe('replays-and-follows', { signal: AbortSignal.abort() });
     await expect(take(events, 1)).rejects.toMatchObject({ name: 'AbortError' });

@@ -1,10 +1,10 @@
-/** What the kit gives to those who test: a gateway in memory that keeps to the document, and a handler run alone. */
+/** The entry for tests: the fake gateway, which conforms to the OpenAPI document, and `runHandler`. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Agent, type AgentOptions, createAgent, WorkStoppedError } from '../../sdk/agent/index.ts';
 import { createClient, type Fetch } from '../../sdk/index.ts';
 import { createFakeGateway, type FakeGateway, runHandler } from '../../sdk/testing/index.ts';
 import { createDocumentCheck } from '../contract/document-check.ts';
-import { until } from './kit-clock.ts';
+import { until } from './sdk-clock.ts';
 
 const agents: Agent[] = [];
 afterEach(async () => {
@@ -25,13 +25,13 @@ async function startAgent(gateway: FakeGateway, options: Partial<AgentOptions> =
 const submission = { task_type: 'x', task_tags: ['zh'], payload: { text: '你好' } };
 
 describe('the fake gateway', () => {
-  test.each(['pull', 'http://agent.test/tasks'])('brings client and agent together: %s', async (endpoint) => {
+  test.each(['pull', 'http://agent.test/tasks'])('connects a client and an agent: %s', async (endpoint) => {
     const pushed: number[] = [];
     const gateway: FakeGateway = createFakeGateway({
       push: async (request) => {
-        const answer = (await agents[0]?.fetch(request)) ?? Response.error();
-        pushed.push(answer.status);
-        return answer;
+        const response = (await agents[0]?.fetch(request)) ?? Response.error();
+        pushed.push(response.status);
+        return response;
       },
     });
     await startAgent(gateway, { endpoint, maxConcurrent: 5 });
@@ -44,28 +44,28 @@ describe('the fake gateway', () => {
     expect(gateway.tasks().map(({ status }) => status)).toEqual(runs.map(() => 'success'));
   });
 
-  test('answers what the document allows', async () => {
+  test('sends only responses that the OpenAPI document allows', async () => {
     const faults: string[] = [];
     const seen = new Set<string>();
     const gateway = createFakeGateway();
     const check = createDocumentCheck();
     const fetch: Fetch = async (request, init) => {
-      const answer = await gateway.options.fetch(request, init);
-      const isStream = answer.headers.get('content-type') === 'text/event-stream';
+      const response = await gateway.options.fetch(request, init);
+      const isStream = response.headers.get('content-type') === 'text/event-stream';
       const { pathname: path } = new URL(request.url);
-      seen.add(`${request.method} ${path.replace(/task-\d+/, '{id}')} ${answer.status}`);
-      if (isStream) return answer;
-      const { status, headers } = answer;
+      seen.add(`${request.method} ${path.replace(/task-\d+/, '{id}')} ${response.status}`);
+      if (isStream) return response;
+      const { status, headers } = response;
       faults.push(
         ...check.findFaults({
           method: request.method,
           path,
           status,
           headers,
-          text: await answer.clone().text(),
+          text: await response.clone().text(),
         }),
       );
-      return answer;
+      return response;
     };
     const options = { ...gateway.options, fetch };
     const client = createClient(options);
@@ -74,7 +74,7 @@ describe('the fake gateway', () => {
       .getTask('t')
       .catch(() => undefined);
     await client.getTask('nothing').catch(() => undefined);
-    await client.heartbeatAgent({ agent_id: 'nobody' }).catch(() => undefined);
+    await client.heartbeatAgent({ agent_id: 'unknown' }).catch(() => undefined);
     const agent = await startAgent(gateway, {
       ...options,
       handler: (_task, { reply }) => reply('收到') as undefined,
@@ -94,28 +94,28 @@ describe('the fake gateway', () => {
     );
   });
 
-  test('loses its streams and its agents when a test wants it, and a run ends all the same', async () => {
+  test('cuts its streams and removes its agents for a test, and a run still completes', async () => {
     const gateway = createFakeGateway({ heartbeatSeconds: 1 });
-    const begun = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<string>();
+    const started = Promise.withResolvers<void>();
+    const finished = Promise.withResolvers<string>();
     const handler: AgentOptions['handler'] = () => {
-      begun.resolve();
-      return answer.promise;
+      started.resolve();
+      return finished.promise;
     };
     await startAgent(gateway, { handler });
     const run = createClient(gateway.options).runTask(submission);
-    await begun.promise;
+    await started.promise;
     gateway.cutStreams();
     gateway.forgetAgents();
     gateway.fail();
-    await until(() => gateway.agents().length === 0, 'the agent is forgotten');
+    await until(() => gateway.agents().length === 0, 'the agent is removed');
     gateway.recover();
-    answer.resolve('after all');
+    finished.resolve('after all');
     expect((await run).result).toEqual({ output: 'after all' });
     await until(() => gateway.agents().length === 1, 'the agent has registered again');
   });
 
-  test('cancels, lets time run out, and finds no agent', async () => {
+  test('cancels a task, makes one time out, and finds no agent for one', async () => {
     const gateway = createFakeGateway();
     const client = createClient(gateway.options);
     await expect(client.runTask(submission)).rejects.toMatchObject({ code: 'no_agent_available' });
@@ -133,7 +133,7 @@ describe('the fake gateway', () => {
     ]);
   });
 
-  test('finds the task of a submission that is repeated', async () => {
+  test('finds the task of a repeated submission', async () => {
     const gateway = createFakeGateway();
     const client = createClient(gateway.options);
     const first = await client.submitTask(submission, { idempotencyKey: 'k' });
@@ -142,8 +142,8 @@ describe('the fake gateway', () => {
   });
 });
 
-describe('a handler alone', () => {
-  test('gets a task and a context, and its outcome is told', async () => {
+describe('a handler run by runHandler', () => {
+  test('gets a task and a context, and its outcome is returned', async () => {
     const outcome = await runHandler(
       async ({ payload }, { progress, reply }) => {
         progress(10);
@@ -160,13 +160,13 @@ describe('a handler alone', () => {
     });
   });
 
-  test('fails with its text', async () => {
+  test('fails with the text of its error', async () => {
     const error = new Error('文件损坏');
     const outcome = await runHandler(() => Promise.reject(error));
     expect(outcome).toMatchObject({ status: 'failed', result: null, error_info: '文件损坏', error });
   });
 
-  test('heeds its signal', async () => {
+  test('gets its signal', async () => {
     const signal = AbortSignal.abort(new WorkStoppedError('task_timeout', 'timeout'));
     const outcome = await runHandler(async (_task, context) => context.signal.throwIfAborted() as undefined, {
       signal,
@@ -174,7 +174,7 @@ describe('a handler alone', () => {
     expect(outcome).toMatchObject({ status: 'failed', error_info: 'timeout' });
   });
 
-  test('may not answer what is no result', async () => {
+  test('must not return a value that is not a result', async () => {
     const outcome = await runHandler(() => 7 as never);
     expect(outcome).toMatchObject({
       status: 'failed',

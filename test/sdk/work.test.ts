@@ -1,4 +1,4 @@
-/** What an agent does with its tasks, and what it tells of them. */
+/** What an agent does with its tasks, and how it reports their outcomes. */
 import { describe, expect, test } from 'vitest';
 import {
   type AgentOptions,
@@ -11,23 +11,23 @@ import {
   assigned,
   clock,
   createManualHandler,
+  events,
   gateway,
-  hand,
-  notices,
+  offer,
   startPulling,
 } from './agent-fixture.ts';
-import { pass } from './kit-clock.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
+import { pass } from './sdk-clock.ts';
 
-describe('an agent works', () => {
+describe('an agent that works', () => {
   test.each<[string, HandlerAnswer, unknown]>([
     ['an object', { output: '完成', pages: 3 }, { output: '完成', pages: 3 }],
     ['a text, its output', '完成', { output: '完成' }],
     ['nothing', undefined, {}],
-  ])('and reports what the handler answers: %s', async (_title, answer, result) => {
+  ])('reports what the handler returns: %s', async (_title, answer, result) => {
     await startPulling({ handler: async () => answer });
-    await hand('t1');
+    await offer('t1');
     expect(gateway.outcomes.get('t1')).toEqual({
       auth: 'a-good-secret',
       agent_id: '译者 1',
@@ -53,37 +53,37 @@ describe('an agent works', () => {
       'RangeError: too far',
     ],
     [
-      'no error at all',
+      'a value that is not an error',
       () => {
         throw '停';
       },
       '停',
     ],
-    ['what no result can be', () => [1] as unknown as HandlerAnswer, /must return an object/],
-    ['what no JSON can be', () => ({ big: 1n }), /BigInt/],
-  ])('and reports as failed what the handler throws: %s', async (_title, handler, error_info) => {
+    ['what can’t be a result', () => [1] as unknown as HandlerAnswer, /must return an object/],
+    ['what can’t be written as JSON', () => ({ big: 1n }), /BigInt/],
+  ])('reports as failed what the handler throws: %s', async (_title, handler, error_info) => {
     await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     const outcome = gateway.outcomes.get('t1');
     expect(outcome).toMatchObject({ status: 'failed' });
     expect(outcome?.error_info).toMatch(error_info);
   });
 
-  test('on as many tasks as it may and no more', async () => {
-    const { handler, begun, get } = createManualHandler();
+  test('works on no more tasks than it has slots', async () => {
+    const { handler, started, get } = createManualHandler();
     await startPulling({ handler, maxConcurrent: 2 });
-    await hand('t1', 't2', 't3');
-    expect(begun()).toEqual(['t1', 't2']);
+    await offer('t1', 't2', 't3');
+    expect(started()).toEqual(['t1', 't2']);
     expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: ['t1', 't2'] });
     get('t1').end('ok');
     await clock.advance(0);
-    expect(begun()).toEqual(['t1', 't2', 't3']);
+    expect(started()).toEqual(['t1', 't2', 't3']);
   });
 
-  test('and tells progress in order, the newest of what comes in quick succession, never falling', async () => {
+  test('reports progress in order, the newest of values in quick succession, never falling', async () => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     for (const percent of [1, 10, 30, 20, 49.6]) get('t1').progress(percent);
     await pass(clock, 1_000);
     get('t1').progress(20);
@@ -97,10 +97,10 @@ describe('an agent works', () => {
     expect(() => get('t1').progress(Number.NaN)).toThrow(/0 to 100/);
   });
 
-  test('and tells its first reply, which joins the result', async () => {
+  test('reports the first reply, which becomes part of the result', async () => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     get('t1').reply('我来翻译');
     get('t1').reply('again');
     await pass(clock, 500);
@@ -112,36 +112,36 @@ describe('an agent works', () => {
     ]);
   });
 
-  test('only once on a task that is handed out twice', async () => {
-    const { handler, begun, get } = createManualHandler();
+  test('works once on a task that it claims twice', async () => {
+    const { handler, started, get } = createManualHandler();
     await startPulling({ handler, maxConcurrent: 2 });
-    await hand('t1', 't1');
-    expect(begun()).toEqual(['t1']);
+    await offer('t1', 't1');
+    expect(started()).toEqual(['t1']);
     get('t1').end('ok');
     await clock.advance(0);
-    await hand('t1');
+    await offer('t1');
     expect(gateway.bodies('result')).toHaveLength(1);
   });
 });
 
-describe('an agent reports an outcome', () => {
-  test('until the gateway has it', async () => {
+describe('an agent that reports an outcome', () => {
+  test('repeats the report until the gateway has it', async () => {
     await startPulling();
-    gateway.reportAnswer = () => json({}, 503);
-    await hand('t1');
+    gateway.respondToReport = () => json({}, 503);
+    await offer('t1');
     await pass(clock, 120_000, 500);
     expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: ['t1'] });
-    gateway.reportAnswer = undefined;
+    gateway.respondToReport = undefined;
     await pass(clock, 31_000, 500);
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
     await pass(clock, 15_000, 1_000);
     expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: [] });
   });
 
-  test('after registering again if it was forgotten', async () => {
+  test('registers again if the gateway no longer knows it', async () => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     gateway.registration = undefined;
     get('t1').end('ok');
     await pass(clock, 2_000);
@@ -149,10 +149,10 @@ describe('an agent reports an outcome', () => {
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
   });
 
-  test('of several tasks after one registration', async () => {
+  test('registers once for the outcomes of several tasks', async () => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler, maxConcurrent: 3 });
-    await hand('t1', 't2', 't3');
+    await offer('t1', 't2', 't3');
     gateway.registration = undefined;
     for (const request_id of ['t1', 't2', 't3']) get(request_id).end('ok');
     await pass(clock, 2_000);
@@ -160,11 +160,11 @@ describe('an agent reports an outcome', () => {
     expect([...gateway.outcomes.keys()].sort()).toEqual(['t1', 't2', 't3']);
   });
 
-  test('as failed if the result itself is refused', async () => {
+  test('reports the task as failed if the result is rejected', async () => {
     await startPulling();
-    gateway.reportAnswer = ({ status }) =>
+    gateway.respondToReport = ({ status }) =>
       status === 'success' ? json(problem(413, 'payload_too_large'), 413) : undefined;
-    await hand('t1');
+    await offer('t1');
     expect(gateway.outcomes.get('t1')).toMatchObject({
       status: 'failed',
       error_info: expect.stringContaining('refused'),
@@ -174,21 +174,21 @@ describe('an agent reports an outcome', () => {
   test.each([
     ['task_not_found', 404],
     ['agent_mismatch', 400],
-  ])('no further when nobody wants it: %s', async (code, status) => {
+  ])('does not repeat a report that the gateway does not want: %s', async (code, status) => {
     await startPulling();
-    gateway.reportAnswer = () => json(problem(status, code), status);
-    await hand('t1');
+    gateway.respondToReport = () => json(problem(status, code), status);
+    await offer('t1');
     await pass(clock, 60_000, 1_000);
     expect(gateway.bodies('result')).toHaveLength(1);
-    expect(notices).toContainEqual(expect.objectContaining({ kind: 'dropped', request_id: 't1' }));
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'dropped', request_id: 't1' }));
   });
 });
 
-describe('a task that is not wanted any more is stopped and not reported', () => {
+describe('a task that is no longer wanted is stopped and not reported', () => {
   test('when a heartbeat says so', async () => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     gateway.cancelled.push('t1', 'unknown');
     await pass(clock, 17_000, 1_000);
     expect(get('t1').signal.aborted).toBe(true);
@@ -197,7 +197,7 @@ describe('a task that is not wanted any more is stopped and not reported', () =>
     expect(gateway.bodies('result')).toEqual([]);
   });
 
-  test('when its time is over', async () => {
+  test('when its timeout passes', async () => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler });
     gateway.claimable.push(assigned('t1', { timeout: 2.5 }));
@@ -209,34 +209,34 @@ describe('a task that is not wanted any more is stopped and not reported', () =>
     expect(get('t1').signal.reason).toMatchObject({ message: 'timeout' });
   });
 
-  test('when progress is told and the task has ended', async () => {
+  test('when a progress report is not accepted', async () => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler });
-    await hand('t1');
-    gateway.reportAnswer = () => json({ ok: true, request_id: 't1', status: 'failed', accepted: false });
+    await offer('t1');
+    gateway.respondToReport = () => json({ ok: true, request_id: 't1', status: 'failed', accepted: false });
     get('t1').progress(10);
     await clock.advance(0);
     expect(get('t1').signal.aborted).toBe(true);
   });
 
-  test('but keeps its place until the handler has ended', async () => {
-    const { handler, get, begun } = createManualHandler();
+  test('but occupies its slot until the handler has ended', async () => {
+    const { handler, get, started } = createManualHandler();
     await startPulling({ handler });
-    await hand('t1', 't2');
+    await offer('t1', 't2');
     gateway.cancelled.push('t1');
     await pass(clock, 17_000, 1_000);
-    expect(begun()).toEqual(['t1']);
+    expect(started()).toEqual(['t1']);
     expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: ['t1'] });
     await pass(clock, 17_000, 1_000);
     expect(gateway.bodies('heartbeat').at(-1)).toMatchObject({ request_ids: [] });
     get('t1').end('too late');
     await clock.advance(0);
-    expect(begun()).toEqual(['t1', 't2']);
+    expect(started()).toEqual(['t1', 't2']);
   });
 });
 
 describe('a claim that fails', () => {
-  test('is told and made again, a little later each time', async () => {
+  test('is logged and retried, after a longer delay each time', async () => {
     await startPulling();
     gateway.outage = json({}, 500);
     gateway.wake();
@@ -246,7 +246,7 @@ describe('a claim that fails', () => {
     expect(claims).toBeLessThanOrEqual(8);
     gateway.outage = undefined;
     await pass(clock, 11_000, 500);
-    await hand('t1');
+    await offer('t1');
     expect(gateway.outcomes.has('t1')).toBe(true);
   });
 });
@@ -271,7 +271,7 @@ describe('a handler’s signal says why it fires', () => {
   ])('%s', async (code, fire) => {
     const { handler, get } = createManualHandler();
     await startPulling({ handler });
-    await hand('t1');
+    await offer('t1');
     expect(get('t1').signal.aborted).toBe(false);
     await fire();
     const { reason } = get('t1').signal;
@@ -282,7 +282,7 @@ describe('a handler’s signal says why it fires', () => {
   });
 });
 
-test('A hundred thousand words of progress in a loop are a handful of reports.', async () => {
+test('A hundred thousand progress values in a loop result in at most three reports.', async () => {
   const handler: AgentOptions['handler'] = (_task, { progress, reply }) => {
     for (let turn = 0; turn < 100_000; turn += 1) {
       progress(turn / 1_000);
@@ -291,7 +291,7 @@ test('A hundred thousand words of progress in a loop are a handful of reports.',
     return 'ok';
   };
   await startPulling({ handler });
-  await hand('t1');
+  await offer('t1');
   await pass(clock, 2_000);
   expect(gateway.bodies('result').length).toBeLessThanOrEqual(3);
   expect(gateway.outcomes.get('t1')).toMatchObject({ result: { reply: '0', output: 'ok' } });

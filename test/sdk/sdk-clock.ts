@@ -1,0 +1,40 @@
+/** A fake `Clock` of the SDK, moved by tests. Its random number is always 0.5. */
+import { vi } from 'vitest';
+import type { Clock } from '../../sdk/clock.ts';
+import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
+
+export type SdkClock = Clock & FakeClock;
+
+/** A test that needs more steps is taken to hang. */
+const STEPS_MAX = 5_000;
+
+/** Creates a clock that stops until it is moved. */
+export function createSdkClock(): SdkClock {
+  return { ...createFakeClock(), chance: () => 0.5 };
+}
+
+/** Moves the clock in steps, so that sleeps which begin meanwhile also end in time. */
+export async function pass(clock: SdkClock, ms: number, stepMs = 100): Promise<void> {
+  await clock.advance(0);
+  for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) await clock.advance(Math.min(stepMs, leftMs));
+}
+
+/** Moves the clock in steps until the work is done, and returns its result. */
+export async function elapse<T>(clock: SdkClock, work: Promise<T>, stepMs = 100): Promise<T> {
+  let done = false;
+  const finished = work.finally(() => {
+    done = true;
+  });
+  finished.catch(() => undefined);
+  for (let steps = 0; !done && steps < STEPS_MAX; steps += 1) await clock.advance(stepMs);
+  if (!done) throw new Error(`The work was not done within ${STEPS_MAX} steps of ${stepMs} ms.`);
+  return await finished;
+}
+
+/** Resolves when the condition holds. Fails after ten seconds. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const check = async (): Promise<void> => {
+    if (!(await condition())) throw new Error(`This did not happen: ${what}`);
+  };
+  await vi.waitFor(check, { timeout: 10_000, interval: 5 });
+}
