@@ -121,14 +121,25 @@ export type StreamItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly event: TaskDone };
 
+/** Turns an item into the form its readers want; it must return the same for the same item. */
+export type RenderItem<T> = (item: StreamItem) => T;
+
 /** Every call takes the signal of its connection: a long wait ends when the caller leaves or the gateway drains. */
 export type Gateway = {
   submitTask(submission: Submission, idempotencyKey?: string): Promise<TaskInfo>;
   /** With `waitMs` it answers when the task is terminal or the wait is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal): Promise<TaskInfo>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
-  /** Replays, then follows. Throws `FeedTrimmed` when the reader was too slow. */
-  subscribeEvents(session: string, after: Cursor | null, signal: AbortSignal): AsyncIterable<StreamItem>;
+  /**
+   * Replays, then follows. Throws `FeedTrimmed` when the reader was too slow. Readers that pass the same
+   * `render` share what it returned: an event is read and rendered once for all of them.
+   */
+  subscribeEvents<T>(
+    session: string,
+    after: Cursor | null,
+    render: RenderItem<T>,
+    signal: AbortSignal,
+  ): AsyncIterable<T>;
   registerAgent(registration: Registration): Promise<RegisterAnswer>;
   heartbeatAgent(beat: Heartbeat): Promise<HeartbeatAnswer>;
   claimTask(claim: Claim, signal: AbortSignal): Promise<TaskInfo | null>;

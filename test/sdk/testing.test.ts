@@ -57,7 +57,7 @@ describe('the fake gateway', () => {
       if (isStream) return answer;
       const { status, headers } = answer;
       faults.push(
-        ...check.findFaults({
+        ...check.findDeviations({
           method: request.method,
           path,
           status,
