@@ -1,39 +1,51 @@
-/** A session's stream of `task_done` events (§6). A stored event is the task's id and its place, so it equals GET. */
+/**
+ * A session's stream of `task_done` events. The store's feed holds the id and the cursor of each settled
+ * task; the event is read from the task itself, so that it equals what GET returns. Replay and live events
+ * are the same loop.
+ *
+ * Readers that the store gives the same feed item share one read of the task and one rendering of it. The
+ * cache holds an item only as long as a reader waits for it, so that a reader that stands still costs one
+ * event, not all it passed.
+ */
 import type { TaskState } from '../domain/task.ts';
-import type { Gateway, StreamItem, TaskDone } from '../ports/gateway.ts';
+import type { Gateway, RenderItem, StreamItem, TaskDone } from '../ports/gateway.ts';
 import type { FeedItem, Store } from '../ports/store.ts';
 
-/** Creates the subscription. Replay and live are the same loop. */
-export function createEvents(deps: { store: Store }): Pick<Gateway, 'subscribeEvents'> {
-  // Readers that are given the same item by the store are given the same event: it is read once for all of them. It is
-  // held by those who are at it and by nobody else, so that a reader who stands still costs one event, not all it passed.
-  const known = new WeakMap<FeedItem, WeakRef<Promise<StreamItem>>>();
+/** What one function rendered, by the feed item. */
+type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 
-  function describeShared(item: FeedItem): Promise<StreamItem> {
-    const before = known.get(item)?.deref();
-    if (before) return before;
-    const described = describeItem(deps.store, item);
-    known.set(item, new WeakRef(described));
-    return described;
+/** Creates the subscription. */
+export function createEvents({ store }: { readonly store: Store }): Pick<Gateway, 'subscribeEvents'> {
+  const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();
+
+  function renderShared<T>(item: FeedItem, render: RenderItem<T>): Promise<T> {
+    const renderedItems: RenderedItems = cache.get(render) ?? new WeakMap();
+    cache.set(render, renderedItems);
+    const cached = renderedItems.get(item)?.deref();
+    // The cache of a function holds nothing but what this function returned.
+    if (cached) return cached as Promise<T>;
+    const rendering = readItem(store, item).then(render);
+    renderedItems.set(item, new WeakRef(rendering));
+    return rendering;
   }
 
   return {
-    async *subscribeEvents(session, after, signal) {
-      for await (const item of deps.store.feed(session, after, signal)) yield await describeShared(item);
+    async *subscribeEvents(session, after, render, signal) {
+      for await (const item of store.feed(session, after, signal)) yield await renderShared(item, render);
     },
   };
 }
 
-async function describeItem(store: Store, item: FeedItem): Promise<StreamItem> {
+async function readItem(store: Store, item: FeedItem): Promise<StreamItem> {
   if (item.gap) return { gap: true };
   const state = (await store.get('task', item.request_id))?.value;
-  // Its time was over between the two reads: the reader learns that something is missing.
+  // The task was trimmed between the two reads: the reader learns that an event is missing.
   if (!state) return { gap: true };
-  return { gap: false, cursor: item.cursor, event: describeEnd(item.request_id, state) };
+  return { gap: false, cursor: item.cursor, event: describeTaskDone(item.request_id, state) };
 }
 
-/** The event of a settled task: exactly the five fields of §6. */
-function describeEnd(request_id: string, state: TaskState): TaskDone {
+/** The event of a settled task: exactly the five fields of the contract. */
+function describeTaskDone(request_id: string, state: TaskState): TaskDone {
   return {
     event: 'task_done',
     request_id,

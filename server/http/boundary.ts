@@ -1,13 +1,13 @@
 /**
- * The one place where an answer leaves: the headers every answer has, problems for whatever was thrown, paths and
- * methods nobody serves, and what becomes of a body that nobody read.
+ * The one place where responses are completed: the headers that every response has, problems for errors that
+ * were thrown, paths and methods that are not served, and request bodies that were not read.
  */
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { allowOrigin, type CorsOrigins, describePreflight } from './cors.ts';
 import { describeProblem, Problem, toProblem } from './problems.ts';
-import { CallerLeft } from './request/body.ts';
+import { CallerGone } from './request/counted-body.ts';
 
 type Deps = {
   readonly clock: Clock;
@@ -15,16 +15,16 @@ type Deps = {
   readonly version: string;
   readonly limits: { readonly bodyBytesMax: number };
   readonly settings: { readonly corsOrigins: CorsOrigins };
-  /** Paths any web page may read. */
+  /** Paths that any web page may read. */
   readonly openPaths: ReadonlySet<string>;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
 };
 
-/** How long an answer waits for a sender that is still sending, so that it isn't lost in a reset. */
+/** How long a response waits for a caller that is still sending, so that it isn't lost in a reset. */
 const LINGER_MS = 2_000;
 
-/** The headers of every answer. */
+/** The headers of every response. */
 export function describeHeaders(version: string): Record<string, string> {
   return {
     'Task-Gateway-Version': version,
@@ -47,20 +47,24 @@ export function createBoundary(deps: Deps): Middleware {
     }
     const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
-    if (ctx.respond !== false && !isBodyBounded(ctx, deps.limits.bodyBytesMax))
-      await answerBeforeBody(clock, ctx);
+    if (ctx.respond !== false && !isBodyBounded(ctx, deps.limits.bodyBytesMax)) {
+      await respondBeforeBody(clock, ctx);
+    }
     const ms = clock.monotonicMs() - startedMs;
     log.debug({ operation: ctx._matchedRouteName, status: ctx.res.statusCode, code, ms }, 'answered');
   };
 }
 
-/** Runs what is inside; turns what it throws into the answer. Says the problem's code, if it came to one. */
+/**
+ * Runs the inner middleware and turns what it throws into a response. Returns the code of the problem, if
+ * any.
+ */
 async function runMiddleware({ log }: Deps, ctx: Context, next: Next): Promise<string | undefined> {
   try {
     await next();
     return undefined;
   } catch (thrown) {
-    if (thrown instanceof CallerLeft || ctx.headerSent) {
+    if (thrown instanceof CallerGone || ctx.headerSent) {
       ctx.respond = false;
       ctx.res.destroy();
       return 'caller_left';
@@ -68,7 +72,7 @@ async function runMiddleware({ log }: Deps, ctx: Context, next: Next): Promise<s
     const problem = toProblem(thrown);
     if (problem.code === 'internal') {
       log.error(
-        { operation: ctx._matchedRouteName, told: problem.message, error: problem.cause },
+        { operation: ctx._matchedRouteName, detail: problem.message, error: problem.cause },
         'a request failed',
       );
     }
@@ -80,7 +84,10 @@ async function runMiddleware({ log }: Deps, ctx: Context, next: Next): Promise<s
   }
 }
 
-/** Answers what no route serves: 404, or 405 with what the path does serve, or a browser's question before a call. */
+/**
+ * Responds to what no route serves: 404, 405 with the methods of the path, or 204 to OPTIONS (a browser's
+ * preflight).
+ */
 export function createFallback(): Middleware {
   return (ctx) => {
     const layers: readonly { readonly methods: readonly string[] }[] = ctx.matched ?? [];
@@ -100,7 +107,7 @@ export function createFallback(): Middleware {
   };
 }
 
-/** Whether what is still to come of the body is so little that it can be read over and the connection kept. */
+/** Whether the rest of the body is small enough to be discarded, so that the connection can be kept. */
 function isBodyBounded({ req }: Context, bodyBytesMax: number): boolean {
   if (req.complete || req.headers['transfer-encoding'] === undefined) {
     return req.complete || Number(req.headers['content-length'] ?? 0) <= bodyBytesMax;
@@ -108,8 +115,8 @@ function isBodyBounded({ req }: Context, bodyBytesMax: number): boolean {
   return false;
 }
 
-/** Sends the answer, then reads over what still comes for a moment, then closes the connection. */
-async function answerBeforeBody(clock: Clock, ctx: Context): Promise<void> {
+/** Sends the response, discards what still arrives for a moment, then closes the connection. */
+async function respondBeforeBody(clock: Clock, ctx: Context): Promise<void> {
   const { req, res } = ctx;
   ctx.respond = false;
   const body = Buffer.isBuffer(ctx.body)
@@ -119,10 +126,10 @@ async function answerBeforeBody(clock: Clock, ctx: Context): Promise<void> {
   res.setHeader('Content-Length', body.length);
   res.flushHeaders();
   res.write(body);
-  const over = new AbortController();
-  for (const event of ['end', 'close', 'error']) req.once(event, () => over.abort('over'));
-  res.once('close', () => over.abort('over'));
+  const ended = new AbortController();
+  for (const event of ['end', 'close', 'error']) req.once(event, () => ended.abort('ended'));
+  res.once('close', () => ended.abort('ended'));
   req.resume();
-  await clock.sleep(LINGER_MS, over.signal);
+  await clock.sleep(LINGER_MS, ended.signal);
   res.end();
 }

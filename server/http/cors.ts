@@ -1,13 +1,13 @@
-/** Which web pages may call. Off unless configured; a browser is told nothing then, and refuses by itself. */
+/** Which web pages may call. Off by default: without these headers a browser refuses to read the response. */
 
-/** Origins that may call; `*` among them: all; empty: none. */
+/** Origins that may call. A `*` among them allows all; an empty list allows none. */
 export type CorsOrigins = readonly string[];
 
-/** The headers that let a page of this origin read the answer; none when it may not. */
+/** The headers that let a page of this origin read the response; none when it may not. */
 export function allowOrigin(allowed: CorsOrigins, origin: string): Record<string, string> {
   if (allowed.length === 0) return {};
   const isAll = allowed.includes('*');
-  // Which origin is told differs from caller to caller, and a cache must know.
+  // The allowed origin differs from caller to caller, and a cache must know that.
   const vary = isAll ? {} : { Vary: 'Origin' };
   if (!isAll && !allowed.includes(origin)) return vary;
   return {
@@ -17,7 +17,7 @@ export function allowOrigin(allowed: CorsOrigins, origin: string): Record<string
   };
 }
 
-/** What a preflight is answered besides, once its origin is allowed. */
+/** The further headers of the response to a preflight whose origin is allowed. */
 export function describePreflight(methods: string): Record<string, string> {
   return {
     'Access-Control-Allow-Methods': methods,

@@ -1,6 +1,6 @@
 /**
- * The gateway's HTTP server, put together: routes from the document, the pages beside them, the one boundary where
- * everything thrown becomes a problem, and the server's own start and end.
+ * Assembles the gateway's HTTP server: routes from the document, the pages beside them, the one boundary
+ * where everything thrown becomes a problem, and the start and end of the server.
  */
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
@@ -10,7 +10,6 @@ import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
-import { type AnyHandler, serveOperation } from './operation.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
 import { createEventHandlers } from './operations/events.ts';
@@ -22,8 +21,10 @@ import { type BodyLimits, createBodyReader } from './request/body.ts';
 import { loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
+import { type AnyHandler, serveOperation } from './serve-operation.ts';
 import { createServer, type ServerLimits } from './server.ts';
-import { createStreams, type StreamLimits } from './stream/sse.ts';
+import type { StreamLimits } from './stream/admission.ts';
+import { createStreams } from './stream/sse.ts';
 
 export type HttpLimits = JsonLimits & BodyLimits & StreamLimits & ServerLimits;
 
@@ -41,10 +42,10 @@ export const HTTP_LIMITS: HttpLimits = {
 };
 
 export type HttpSettings = {
-  /** Whether heartbeat, report and unregister must carry the secret (§5.6). */
+  /** Whether heartbeat, report and unregister must carry the secret. */
   readonly isAgentAuthRequired: boolean;
   readonly corsOrigins: CorsOrigins;
-  /** Pause between the pings of an event stream; 15 s if it isn't said. */
+  /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
 };
 
@@ -52,7 +53,7 @@ const PING_INTERVAL_MS = 15_000;
 
 export type HttpDeps = {
   readonly gateway: Gateway;
-  /** Right secrets, at most two of each while one is being changed (§5). */
+  /** The secrets that are accepted: two of each while one is being changed, else one. */
   readonly secrets: { readonly gateway: readonly string[]; readonly admin: readonly string[] };
   readonly limits: HttpLimits;
   readonly settings: HttpSettings;
@@ -62,18 +63,19 @@ export type HttpDeps = {
 };
 
 export type Http = {
-  /** Starts to listen; resolves with the address. Port 0 takes a free one. */
+  /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
   /**
-   * Readiness says 503, nobody new is let in, long polls are answered, streams end with a time to come back. Resolves
-   * when every connection has closed, at the latest after so long, then closing what is left. Twice is fine.
+   * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
+   * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
+   * closed then. Idempotent.
    */
   drain(graceMs: number): Promise<void>;
   /** How many event streams are open. */
   streamCount(): number;
 };
 
-/** Puts the server together; it does not listen yet. Throws when the document and the handlers don't fit. */
+/** Assembles the server; it does not listen yet. Throws when an operation of the document has no handler. */
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
@@ -99,7 +101,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   for (const operation of contract.operations) {
     const { operationId, path, method } = operation;
     const handler = handlers[operationId] as AnyHandler | undefined;
-    if (!handler) throw new Error(`The document has an operation nobody handles: ${operationId}.`);
+    if (!handler) throw new Error(`The document has an operation without a handler: ${operationId}.`);
     router.register(path, [method], serveOperation(operationDeps, operation, handler), { name: operationId });
   }
   const pages = loadPages(contract.version);
@@ -109,7 +111,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   router.get('/readyz', probes.ready);
 
   const app = new Koa();
-  app.on('error', (error) => deps.log.debug({ error }, 'an answer could not be sent'));
+  app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
   const openPaths = new Set(pages.map(({ path }) => path));
   app.use(createBoundary({ ...deps, version: contract.version, openPaths, draining: draining.signal }));
   router.on('not-found', createFallback());

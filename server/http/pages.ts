@@ -1,9 +1,9 @@
-/** What is published beside the operations: the documents of the contract, and the answers for probes. */
+/** The pages beside the operations: the documents of the contract, and an index of them at `/`. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A page that never changes while the server runs. */
+/** A page that does not change while the server runs. */
 export type Page = {
   readonly path: string;
   readonly contentType: string;
@@ -18,7 +18,7 @@ const DOCUMENTS = [
   { path: '/openapi.agent.json', file: 'openapi.agent.json', contentType: 'application/json' },
 ];
 
-/** Reads the published documents, and the page at `/` that says where they are. */
+/** Loads the published documents and the index page. */
 export function loadPages(version: string): readonly Page[] {
   const documents = DOCUMENTS.map(({ path, file, contentType }) => {
     const url = import.meta.resolve(`@task-gateway/contract/${file}`);

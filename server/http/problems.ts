@@ -1,6 +1,6 @@
 /**
- * The problem bodies of RFC 9457 and the one table from a code to its status and title. Nobody else knows a status
- * number of an error. A problem never repeats what was sent: no URL, no secret, no value.
+ * The problem bodies of RFC 9457 and the one table from a code to its status and title. The status of an
+ * error is written nowhere else. A problem never repeats what was sent: no URL, no secret, no value.
  */
 import { randomUUID } from 'node:crypto';
 import type { components } from '@task-gateway/contract';
@@ -21,7 +21,10 @@ type DocumentedCode = Schemas[
   | 'InternalError'
   | 'ServiceUnavailable']['code'];
 
-/** Codes of answers that belong to no operation: no such path or method, or no request that could be understood. */
+/**
+ * Codes of responses that belong to no operation: unknown path or method, or a request that could not be
+ * parsed.
+ */
 type TransportCode =
   | 'route_not_found'
   | 'method_not_allowed'
@@ -57,14 +60,14 @@ const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly ti
   store_unavailable: { status: 503, title: 'Store unavailable' },
 };
 
-/** Whole seconds after which the same request may be sent again. */
+/** Seconds after which the same request may be sent again. */
 const RETRY_AFTER_SECONDS: Partial<Record<ProblemCode, number>> = {
   too_many_streams: 5,
   busy: 5,
   store_unavailable: 2,
 };
 
-/** A "no" on its way to the caller. */
+/** An error that becomes the response. Its message is the `detail`. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -86,16 +89,16 @@ export class Problem extends Error {
   }
 }
 
-/** What goes on the wire for a problem. */
-export type ProblemAnswer = {
+/** The response that a problem becomes. */
+export type ProblemResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON of media type `application/problem+json`. */
   readonly body: string;
 };
 
-/** Words a problem as its answer. */
-export function describeProblem(problem: Problem): ProblemAnswer {
+/** Describes the response of a problem. */
+export function describeProblem(problem: Problem): ProblemResponse {
   const { code, errors } = problem;
   const { status, title } = TABLE[code];
   const retryAfter = RETRY_AFTER_SECONDS[code];
@@ -110,35 +113,36 @@ export function describeProblem(problem: Problem): ProblemAnswer {
   };
 }
 
-/** A 422 that names everything that is wrong, one entry each. */
+/** A 422 that lists everything that is wrong, one entry for each place. */
 export function validationFailed(errors: readonly FieldError[]): Problem {
   const count = errors.length === 1 ? '1 field is wrong' : `${errors.length} fields are wrong`;
   return new Problem('validation_failed', `${count}; see \`errors\`.`, { errors });
 }
 
 /**
- * Turns whatever was thrown into a problem. What nobody expected becomes a 500 that says nothing of its cause but the
- * reference under which the log has it.
+ * Turns any thrown value into a problem. An unexpected one becomes a 500 whose detail holds only a reference,
+ * under which the log has the cause.
  */
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof GatewayError) return fromGateway(thrown);
   if (thrown instanceof StoreUnavailable) {
     const detail =
-      'The store does not answer; whether a change was made is not known. Send it again after `Retry-After`.';
+      'The store does not reply, and the change may have been made or not. Send it again after `Retry-After`.';
     return new Problem('store_unavailable', detail, { cause: thrown });
   }
   const reference = randomUUID();
   return new Problem(
     'internal',
     `The gateway failed to answer. The cause is in its log, under ${reference}.`,
-    {
-      cause: thrown,
-    },
+    { cause: thrown },
   );
 }
 
-/** The gateway's 422 speaks of one thing: a key used before, or the one field that only it can judge. */
+/**
+ * The gateway's own 422 is about one thing: a key used before, or the one field that only the gateway can
+ * validate.
+ */
 function fromGateway(error: GatewayError): Problem {
   if (error.code === 'idempotency_conflict') {
     const errors = [

@@ -1,42 +1,49 @@
 /**
- * The node:http server with every limit set: sizes and times of headers and requests, connections, and an answer for
- * what is no HTTP at all. It is started once and ended once.
+ * The node:http server with every limit set: sizes and times of headers and requests, connections, and a
+ * problem as the response to bytes that are not valid HTTP. It is started once and ended once.
  */
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describeProblem, Problem } from './problems.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
-/** How often it is looked for requests that take too long. */
+/** Time between two checks for requests that take too long. */
 const CHECK_MS = 1_000;
-/** Longer than the pause between two heartbeats, so that an agent keeps its connection. */
+/** Longer than the time between two heartbeats, so that an agent keeps its connection. */
 const KEEP_ALIVE_MS = 20_000;
 const IDLE_CHECK_MS = 20;
-/** A connection on which nothing moves is closed: longer than the longest poll and the longest pause between pings. */
-const STILL_MS = 300_000;
+/**
+ * A connection without traffic for this long is closed: longer than the longest poll and the longest ping
+ * interval.
+ */
+const IDLE_MS = 300_000;
 
 export type ServerLimits = {
   readonly connectionsMax: number;
   /** Time for the headers of a request, from its first byte. */
   readonly headersMs: number;
-  /** Time for the whole of a request, its body included. */
+  /** Time for the whole request, its body included. */
   readonly requestMs: number;
 };
 
 export type HttpServer = {
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Stops listening, says so, and waits for the connections; after the grace it closes what is left. */
+  /**
+   * Stops listening, calls `onStop`, and waits until every connection has closed; it closes those left after
+   * `graceMs`.
+   */
   drain(graceMs: number, onStop: () => void): Promise<void>;
 };
 
-/** Creates the server around a listener; the headers go with the answers it gives by itself. */
+/** Creates the server around a listener; `headers` are those of the responses that it sends by itself. */
 export function createServer(
   listener: RequestListener,
   limits: ServerLimits,
   headers: Readonly<Record<string, string>>,
 ): HttpServer {
-  // Who is being answered: a broken request behind it on the same connection must not be answered into it.
-  const answering = new WeakMap<Socket, ServerResponse>();
+  // The last response on each connection: the response to invalid bytes must not be written into the middle
+  // of it.
+  const lastResponses = new WeakMap<Socket, ServerResponse>();
   const server = http.createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -44,41 +51,42 @@ export function createServer(
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Judged below: by itself Node would answer without the headers and the body every answer has.
+      // Checked below: Node's own response would lack the headers and the body that every response has.
       requireHostHeader: false,
     },
     (req, res) => {
-      answering.set(req.socket, res);
+      lastResponses.set(req.socket, res);
       if (req.httpVersion === '1.1' && req.headers.host === undefined) {
-        answerBroken(res, classifyBroken(undefined, limits), headers);
+        respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
         return;
       }
-      req.url = toOrigin(req);
+      req.url = toOriginForm(req);
       listener(req, res);
     },
   );
   server.maxConnections = limits.connectionsMax;
-  server.timeout = STILL_MS;
-  // What else a caller expects is ignored, as HTTP allows; Node by itself would refuse it with a bare 417.
+  server.timeout = IDLE_MS;
+  // Other expectations of a caller are ignored, as HTTP allows; Node would refuse them with a bare 417.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('checkContinue', (req, res) => {
-    // Before its turn among several on a connection, Node would write this line into the answer, behind its headers.
-    // Without the line it closes after the answer, since nobody knows whether the body will come.
+    // Before its turn among several on a connection, Node would write this line into the response, behind its
+    // headers. Without the line it closes after the response, since the body may or may not follow.
     if (res.socket !== null) res.writeContinue();
     server.emit('request', req, res);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const tell = (): void => {
+    const respond = (): void => {
       if (!socket.writable) socket.destroy();
-      else socket.end(describeBroken(classifyBroken(error.code, limits), headers), () => socket.destroy());
+      else
+        socket.end(renderInvalid(buildInvalidProblem(error.code, limits), headers), () => socket.destroy());
     };
-    const last = answering.get(socket);
+    const last = lastResponses.get(socket);
     switch (classifyPosition(last)) {
-      case 'its own':
-        return error.code === 'ECONNRESET' ? socket.destroy() : tell();
+      case 'alone':
+        return error.code === 'ECONNRESET' ? socket.destroy() : respond();
       case 'behind':
         socket.pause();
-        last?.once('close', tell);
+        last?.once('close', respond);
         return;
       case 'within':
         socket.destroy();
@@ -105,19 +113,23 @@ export function createServer(
 }
 
 /**
- * Where on its connection what is broken stands, by the last answer that was asked for there: it is the only thing to
- * answer, it stands behind a whole request that has its answer still to come, or an answer is cut off by it.
+ * Where the invalid bytes stand on their connection, by the last response there: `alone` when nothing else
+ * waits for a response, `behind` a complete request whose response is still to come, `within` a request or
+ * response that they cut.
  */
-function classifyPosition(last: ServerResponse | undefined): 'its own' | 'behind' | 'within' {
-  if (!last || last.writableFinished) return 'its own';
+function classifyPosition(last: ServerResponse | undefined): 'alone' | 'behind' | 'within' {
+  if (!last || last.writableFinished) return 'alone';
   if (last.req.complete && (last.writableEnded || !last.headersSent)) return 'behind';
   if (last.headersSent) return 'within';
-  // Until the answers before it have gone out, an answer has no socket.
-  return last.socket === null ? 'within' : 'its own';
+  // A response has no socket until the responses before it have been sent.
+  return last.socket === null ? 'within' : 'alone';
 }
 
-/** The target as origin form: a proxy's absolute form loses its authority, anything else is a path nobody serves. */
-function toOrigin({ url = '/' }: IncomingMessage): string {
+/**
+ * The request target in origin form: an absolute form loses its authority, any other text becomes an unknown
+ * path.
+ */
+function toOriginForm({ url = '/' }: IncomingMessage): string {
   if (url.startsWith('/')) return url;
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '');
   return path.startsWith('/') ? path : `/${path}`;
@@ -127,7 +139,7 @@ async function close(server: http.Server, graceMs: number, onStop: () => void): 
   if (!server.listening) return;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   onStop();
-  // A connection whose last answer has just gone out is idle only now.
+  // A connection becomes idle only when its last response has been sent.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const grace = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
@@ -135,7 +147,7 @@ async function close(server: http.Server, graceMs: number, onStop: () => void): 
   clearTimeout(grace);
 }
 
-function describeBroken(problem: Problem, headers: Readonly<Record<string, string>>): string {
+function renderInvalid(problem: Problem, headers: Readonly<Record<string, string>>): string {
   const { status, body } = describeProblem(problem);
   const lines = Object.entries({
     ...headers,
@@ -146,7 +158,7 @@ function describeBroken(problem: Problem, headers: Readonly<Record<string, strin
   return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-function answerBroken(
+function respondInvalid(
   res: ServerResponse,
   problem: Problem,
   headers: Readonly<Record<string, string>>,
@@ -161,7 +173,8 @@ function answerBroken(
   res.end(body);
 }
 
-function classifyBroken(code: string | undefined, { headersMs, requestMs }: ServerLimits): Problem {
+/** The problem of an invalid request, by the code of Node's error. */
+function buildInvalidProblem(code: string | undefined, { headersMs, requestMs }: ServerLimits): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem('headers_too_large', `The headers are larger than ${HEADER_BYTES_MAX} bytes.`);
@@ -171,6 +184,6 @@ function classifyBroken(code: string | undefined, { headersMs, requestMs }: Serv
         `A request must arrive within ${requestMs / 1_000} seconds, its headers within ${headersMs / 1_000}.`,
       );
     default:
-      return new Problem('malformed_request', 'This is not HTTP/1.1 as it should be.');
+      return new Problem('malformed_request', 'The request is not valid HTTP/1.1.');
   }
 }

@@ -121,14 +121,25 @@ export type StreamItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly event: TaskDone };
 
+/** Turns an item into the form its readers want. Returns the same for the same item. */
+export type RenderItem<T> = (item: StreamItem) => T;
+
 /** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = {
   submitTask(submission: Submission, idempotencyKey?: string): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal): Promise<TaskInfo>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
-  /** Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. */
-  subscribeEvents(session: string, after: Cursor | null, signal: AbortSignal): AsyncIterable<StreamItem>;
+  /**
+   * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that pass the same
+   * `render` share what it returned: an event is read and rendered once for all of them.
+   */
+  subscribeEvents<T>(
+    session: string,
+    after: Cursor | null,
+    render: RenderItem<T>,
+    signal: AbortSignal,
+  ): AsyncIterable<T>;
   registerAgent(registration: Registration): Promise<RegisterResponse>;
   heartbeatAgent(beat: Heartbeat): Promise<HeartbeatResponse>;
   claimTask(claim: Claim, signal: AbortSignal): Promise<TaskInfo | null>;

@@ -1,6 +1,6 @@
 /**
- * Does a change break those who use the published contract? The document is compared with the one last published, and
- * the comparison itself is tried on prepared changes.
+ * Does a change break those who use the published contract? The document is compared with the one last
+ * published, and the comparison itself is tried on prepared changes.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

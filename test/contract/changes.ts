@@ -1,6 +1,7 @@
 /**
- * Changes somebody might make to the published document, those that break its users and those that don't. They are tried
- * on the document as it is, so that the check for breaking changes is known to bite where it should and only there.
+ * Changes somebody might make to the published document, those that break its users and those that don't.
+ * They are tried on the document as it is, so that the check for breaking changes is known to bite where it
+ * should and only there.
  */
 import { isJson, type Json, requireObject } from '../../spec/document.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Public generators and, for each, a small program over the client it makes: submit a task, then get it. A program is
- * told the gateway's address and secret as arguments and prints the two answers as one line of JSON.
+ * Public generators and, for each, a small program over the client it makes: submit a task, then get it. A
+ * program is told the gateway's address and secret as arguments and prints the two answers as one line of
+ * JSON.
  */
 
 /** A generator: its command, its options, and the program that uses what it wrote in the folder it ran in. */

@@ -1,7 +1,7 @@
 /**
- * Whether a peer speaks the contract: one row per operation and documented status. Run once on a mock that knows the
- * document alone and once on the real server; every answer, errors and streams included, is checked against the
- * document. A status without a row fails, and so does a row without a documented status.
+ * Whether a peer speaks the contract: one row per operation and documented status. Run once on a mock that
+ * knows the document alone and once on the real server; every answer, errors and streams included, is checked
+ * against the document. A status without a row fails, and so does a row without a documented status.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Answer, createDocumentCheck } from './document-check.ts';
@@ -62,7 +62,7 @@ describe(`the contract on the ${peer}`, () => {
 
   test.each(asked)('$operationId answers $status when $when', async (row) => {
     const answer = await ask(row);
-    expect(check.findFaults(answer)).toEqual([]);
+    expect(check.findDeviations(answer)).toEqual([]);
     expect(answer.status).toBe(row.status);
     if (row.expect && peer === 'server') expect(JSON.parse(answer.text)).toMatchObject(row.expect);
   });

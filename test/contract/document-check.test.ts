@@ -1,4 +1,7 @@
-/** Whether the check of answers bites: a right answer passes, and each thing that can be wrong with one is named. */
+/**
+ * Whether the check of answers bites: a right answer passes, and each thing that can be wrong with one is
+ * named.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Answer, createDocumentCheck } from './document-check.ts';
 
@@ -39,7 +42,7 @@ function buildStream(text: string): Answer {
 
 describe('the check of answers against the document', () => {
   test('it lets a right answer, problem and stream pass', () => {
-    expect(check.findFaults(buildAnswer())).toEqual([]);
+    expect(check.findDeviations(buildAnswer())).toEqual([]);
     const problem = {
       type: 'urn:task-gateway:problem:task_not_found',
       title: 'Task not found',
@@ -48,9 +51,9 @@ describe('the check of answers against the document', () => {
       code: 'task_not_found',
     };
     const headers = new Headers({ 'content-type': 'application/problem+json' });
-    expect(check.findFaults(buildAnswer({ status: 404, headers, body: problem }))).toEqual([]);
+    expect(check.findDeviations(buildAnswer({ status: 404, headers, body: problem }))).toEqual([]);
     const frames = `retry: 2000\n\n: ready\n\nid: 1-0\ndata: ${JSON.stringify(EVENT)}\n\n: pi`;
-    expect(check.findFaults(buildStream(frames))).toEqual([]);
+    expect(check.findDeviations(buildStream(frames))).toEqual([]);
     const empty = buildAnswer({
       method: 'POST',
       path: '/api/agent/claim',
@@ -58,7 +61,7 @@ describe('the check of answers against the document', () => {
       text: '',
       without: 'content-type',
     });
-    expect(check.findFaults(empty)).toEqual([]);
+    expect(check.findDeviations(empty)).toEqual([]);
   });
 
   const wrong: readonly [string, Answer, string][] = [
@@ -114,13 +117,13 @@ describe('the check of answers against the document', () => {
   ];
 
   test.each(wrong)('it finds %s', (_what, answer, fault) => {
-    expect(check.findFaults(answer).join('\n')).toContain(fault);
+    expect(check.findDeviations(answer).join('\n')).toContain(fault);
   });
 
   test('it finds a broken number in a header', () => {
     const headers = new Headers({ 'content-type': 'application/problem+json', 'retry-after': 'soon' });
     const body = { type: 'x', title: 'x', status: 503, detail: 'x', code: 'busy' };
-    const faults = check.findFaults(buildAnswer({ status: 503, headers, body }));
+    const faults = check.findDeviations(buildAnswer({ status: 503, headers, body }));
     expect(faults).toEqual(['getTask 503: the header Retry-After is broken: soon']);
   });
 

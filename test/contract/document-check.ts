@@ -1,6 +1,7 @@
 /**
- * Whether an answer is one the published document allows: its status, media type, headers and body, the frames of a
- * stream included. Stricter than the document in one point: a body may hold no field that isn't described.
+ * Whether an answer is one the published document allows: its status, media type, headers and body, the
+ * frames of a stream included. Stricter than the document in one point: a body may hold no field that isn't
+ * described.
  */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -23,7 +24,7 @@ export type DocumentCheck = {
   /** Every answer the document declares. */
   readonly documented: readonly DocumentedAnswer[];
   /** What is wrong with an answer, one sentence each; empty when it is as documented. */
-  findFaults(answer: Answer): readonly string[];
+  findDeviations(answer: Answer): readonly string[];
 };
 
 type Json = { readonly [key: string]: unknown };
@@ -63,7 +64,7 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
   };
   const isEvent = compile('components', 'schemas', 'TaskDone');
 
-  function findFaults(answer: Answer): readonly string[] {
+  function findDeviations(answer: Answer): readonly string[] {
     const found = operations.find(
       ({ method, pattern }) => method === answer.method && pattern.test(pathOf(answer)),
     );
@@ -122,7 +123,7 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
     documented: operations.flatMap(({ operation: { operationId, responses } }) =>
       Object.keys(responses).map((status) => ({ operationId, status: Number(status) })),
     ),
-    findFaults,
+    findDeviations,
   };
 }
 

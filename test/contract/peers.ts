@@ -10,7 +10,7 @@ import type { Log } from '../../server/ports/log.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createWorld } from '../harness/world.ts';
-import { ADMIN_SECRET, openGate, SECRET } from '../http/http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer } from '../http/http-harness.ts';
 import type { Answer } from './document-check.ts';
 import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
 
@@ -80,12 +80,12 @@ export async function openRealServer(): Promise<RealServer> {
   });
   if (!answer.ok) throw new Error(answer.mistakes.join('\n'));
   const running = await composeGateway(answer.config, silent);
-  const unavailable = await openGate(
+  const unavailable = await startTestServer(
     createWorld(createBrokenStore(new StoreUnavailable('planned outage'), false), {
       clock: createFakeClock(),
     }).gateway,
   );
-  const faulty = await openGate(
+  const faulty = await startTestServer(
     createWorld(createBrokenStore(new Error('planned fault'), true), { clock: createFakeClock() }).gateway,
   );
   const url = `http://127.0.0.1:${running.address.port}`;

@@ -38,7 +38,10 @@ export async function diffDocuments(base: string, revision: string): Promise<rea
   });
 }
 
-/** Lints a document with the rules of `spec/redocly.yaml`; answers the findings as text, empty if there are none. */
+/**
+ * Lints a document with the rules of `spec/redocly.yaml`; answers the findings as text, empty if there are
+ * none.
+ */
 export async function lintWithRedocly(document: string): Promise<string> {
   const options = ['--config', 'spec/redocly.yaml', '--format', 'stylish', '--max-problems', '50'];
   const { code, output, errors } = await runNode([redocly, 'lint', document, ...options]);

@@ -1,6 +1,6 @@
 /**
- * The rows of the contract suite: for each operation and each status its document declares, what must be sent to the
- * real server to be answered so. The mock is sent the usual request and told which status to play.
+ * The rows of the contract suite: for each operation and each status its document declares, what must be sent
+ * to the real server to be answered so. The mock is sent the usual request and told which status to play.
  */
 
 import type { RealServer } from './peers.ts';

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** Runs a command on the Node of this process, without calling home. Never throws: the exit code is an answer. */
+/**
+ * Runs a command on the Node of this process, without calling home. Never throws: the exit code is an answer.
+ */
 export function runNode(
   args: readonly string[],
   cwd = root,

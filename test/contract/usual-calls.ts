@@ -1,4 +1,7 @@
-/** One usual request for each operation, right in every respect, and how any request is sent and its answer read. */
+/**
+ * One usual request for each operation, right in every respect, and how any request is sent and its answer
+ * read.
+ */
 import type { operations } from '@task-gateway/contract';
 import type { Answer } from './document-check.ts';
 

@@ -27,7 +27,9 @@ describe.each(STORES)('on %s', (_name, open) => {
     const world = await start();
     await endTasks(world);
     const leave = new AbortController();
-    const items = world.gateway.subscribeEvents('s', null, leave.signal)[Symbol.asyncIterator]();
+    const items = world.gateway
+      .subscribeEvents('s', null, (item) => item, leave.signal)
+      [Symbol.asyncIterator]();
     const passed: WeakRef<StreamItem>[] = [];
     // Read in a call of its own, so that nothing of it stands on this one's stack.
     const read = async (): Promise<void> => {

@@ -1,22 +1,25 @@
-/** How a body is read: what is refused, that every framing gives the same answer, and what becomes of the connection. */
+/**
+ * How a body is read: what is refused, that every framing gives the same answer, and what becomes of the
+ * connection.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { buildCall } from '../contract/usual-calls.ts';
-import { ask } from './checked-call.ts';
+import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
-import { exchange, openWire, type Wire } from './raw-connection.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
+import { exchange, openConnection, type RawConnection } from './raw-connection.ts';
 
 const BODY_BYTES_MAX = 200_000;
 const gateway = createFakeGateway();
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const submit = buildCall('submitTask', secrets);
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway, { limits: { bodyBytesMax: BODY_BYTES_MAX } });
+  server = await startTestServer(gateway, { limits: { bodyBytesMax: BODY_BYTES_MAX } });
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 beforeEach(() => {
-  gateway.asked.length = 0;
+  gateway.calls.length = 0;
 });
 
 /** A body of exactly so many bytes. */
@@ -33,26 +36,26 @@ async function post(
   framing: Framing,
   body: Uint8Array,
   headers = '',
-): Promise<{ wire: Wire; status: number; code: string }> {
-  const wire = await openWire(gate.port);
+): Promise<{ connection: RawConnection; status: number; code: string }> {
+  const connection = await openConnection(server.port);
   const head = `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\n${headers}`;
   if (framing === 'length') {
-    wire.write(`${head}Content-Length: ${body.length}\r\n\r\n`);
-    wire.write(body);
+    connection.write(`${head}Content-Length: ${body.length}\r\n\r\n`);
+    connection.write(body);
   } else {
-    wire.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    connection.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
     const half = Math.ceil(body.length / 2);
     for (const part of [body.subarray(0, half), body.subarray(half)]) {
       if (part.length === 0) continue;
-      wire.write(`${part.length.toString(16)}\r\n`);
-      wire.write(part);
-      wire.write('\r\n');
+      connection.write(`${part.length.toString(16)}\r\n`);
+      connection.write(part);
+      connection.write('\r\n');
     }
-    wire.write('0\r\n\r\n');
+    connection.write('0\r\n\r\n');
   }
-  const text = await wire.readUntil(/\r\n\r\n.*\}$/s);
+  const text = await connection.readUntil(/\r\n\r\n.*\}$/s);
   return {
-    wire,
+    connection,
     status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]),
     code: /"code":"(\w+)"/.exec(text)?.[1] ?? 'none',
   };
@@ -81,9 +84,9 @@ const cases: readonly (readonly [string, Buffer, string])[] = [
 describe('reading a body', () => {
   test.each(cases)('%s gets the same answer in every framing', async (_what, body, expected) => {
     for (const framing of ['length', 'chunks'] as const) {
-      const { wire, status, code } = await post(framing, body);
+      const { connection, status, code } = await post(framing, body);
       expect(`${status} ${code}`, framing).toBe(expected);
-      wire.close();
+      connection.close();
     }
   });
 
@@ -95,9 +98,13 @@ describe('reading a body', () => {
     '',
   ])('the content type %j does not matter without an Origin', async (type) => {
     for (const framing of ['length', 'chunks'] as const) {
-      const { wire, status } = await post(framing, bytes(String(submit.body)), `Content-Type: ${type}\r\n`);
+      const { connection, status } = await post(
+        framing,
+        bytes(String(submit.body)),
+        `Content-Type: ${type}\r\n`,
+      );
       expect(status, framing).toBe(200);
-      wire.close();
+      connection.close();
     }
   });
 
@@ -111,17 +118,17 @@ describe('reading a body', () => {
     ['Content-Encoding: Identity\r\n', 200],
   ])('with the headers %j the answer is %d', async (headers, expected) => {
     for (const framing of ['length', 'chunks'] as const) {
-      const { wire, status } = await post(framing, bytes(String(submit.body)), headers);
+      const { connection, status } = await post(framing, bytes(String(submit.body)), headers);
       expect(status, framing).toBe(expected);
-      wire.close();
+      connection.close();
     }
   });
 
   test('text outside ASCII arrives as it was sent, in every framing', async () => {
     const task = { ...JSON.parse(String(submit.body)), payload: { text: '你好 😀 \u2028\u0000' } };
     for (const framing of ['length', 'chunks'] as const)
-      (await post(framing, bytes(JSON.stringify(task)))).wire.close();
-    expect(gateway.asked.map(({ args }) => args[0])).toEqual([
+      (await post(framing, bytes(JSON.stringify(task)))).connection.close();
+    expect(gateway.calls.map(({ args }) => args[0])).toEqual([
       expect.objectContaining({ payload: task.payload }),
       expect.objectContaining({ payload: task.payload }),
     ]);
@@ -132,8 +139,8 @@ describe('reading a body', () => {
       '"payload":{',
       '"__proto__":{"timeout":5},"payload":{"__proto__":{"x":1},',
     );
-    expect((await ask(gate.url, { ...submit, body })).status).toBe(200);
-    const [asked] = gateway.asked;
+    expect((await sendChecked(server.url, { ...submit, body })).status).toBe(200);
+    const [asked] = gateway.calls;
     expect(asked?.args[0]).toMatchObject({ timeout: 600 });
     expect(JSON.stringify(asked?.args[0])).toContain('"__proto__":{"x":1}');
     expect(Reflect.get({}, 'x')).toBeUndefined();
@@ -143,7 +150,7 @@ describe('reading a body', () => {
 describe('the shape of a body as a whole', () => {
   const send = async (json: string): Promise<unknown> => {
     const body = String(submit.body).replace('"payload":{', `"payload":{"deep":${json},`);
-    const answer = await ask(gate.url, { ...submit, body });
+    const answer = await sendChecked(server.url, { ...submit, body });
     return answer.status === 200 ? 200 : answer.json.errors;
   };
 
@@ -167,15 +174,15 @@ describe('the shape of a body as a whole', () => {
   });
 
   test('too many keys are refused, however they are spread', async () => {
-    const few = await openGate(gateway, { limits: { keysMax: 10 } });
+    const few = await startTestServer(gateway, { limits: { keysMax: 10 } });
     const payload = { list: [{ a: 1 }, { a: 1 }, { a: 1 }] };
     const body = JSON.stringify({ ...JSON.parse(String(submit.body)), payload });
-    expect((await ask(few.url, { ...submit, body })).status).toBe(200);
+    expect((await sendChecked(few.url, { ...submit, body })).status).toBe(200);
     const more = JSON.stringify({
       ...JSON.parse(String(submit.body)),
       payload: { ...payload, b: { c: 1, d: 1 } },
     });
-    const answer = await ask(few.url, { ...submit, body: more });
+    const answer = await sendChecked(few.url, { ...submit, body: more });
     expect(answer.json.errors).toEqual([
       { pointer: '/payload/b', detail: 'has too many keys; the body may have 10 in all' },
     ]);
@@ -183,9 +190,9 @@ describe('the shape of a body as a whole', () => {
   });
 
   test('two million wrong items make one error', async () => {
-    const large = await openGate(gateway);
+    const large = await startTestServer(gateway);
     const body = JSON.stringify({ ...JSON.parse(String(submit.body)), task_tags: Array(1_900_000).fill(1) });
-    const answer = await ask(large.url, { ...submit, body });
+    const answer = await sendChecked(large.url, { ...submit, body });
     expect(answer.json.errors).toEqual([{ pointer: '/task_tags', detail: 'must have at most 64 items' }]);
     await large.stop();
   });
@@ -193,47 +200,53 @@ describe('the shape of a body as a whole', () => {
 
 describe('bodies that arrive at the same time', () => {
   test('hold no more together than they may; whoever comes too much is asked to come again', async () => {
-    const tight = await openGate(gateway, { limits: { bodyBytesMax: 1_000, bodiesBytesMax: 2_500 } });
+    const tight = await startTestServer(gateway, { limits: { bodyBytesMax: 1_000, bodiesBytesMax: 2_500 } });
     const slow = await Promise.all(
       ['Content-Length: 1000', 'Transfer-Encoding: chunked'].map(async (framing) => {
-        const wire = await openWire(tight.port);
-        wire.write(`POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\n${framing}\r\nExpect: 100-continue\r\n\r\n`);
-        await wire.readUntil(/100 Continue/);
-        return wire;
+        const connection = await openConnection(tight.port);
+        connection.write(
+          `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\n${framing}\r\nExpect: 100-continue\r\n\r\n`,
+        );
+        await connection.readUntil(/100 Continue/);
+        return connection;
       }),
     );
     const large = { ...submit, body: `${String(submit.body)}${' '.repeat(700)}` };
-    const refused = await ask(tight.url, large);
+    const refused = await sendChecked(tight.url, large);
     expect([refused.json.code, refused.headers.get('retry-after')]).toEqual(['busy', '5']);
-    expect((await ask(tight.url, submit)).status).toBe(200);
-    for (const wire of slow) wire.close();
-    await expect.poll(async () => (await ask(tight.url, large)).status).toBe(200);
+    expect((await sendChecked(tight.url, submit)).status).toBe(200);
+    for (const connection of slow) connection.close();
+    await expect.poll(async () => (await sendChecked(tight.url, large)).status).toBe(200);
     await tight.stop();
   });
 });
 
 describe('bodies that announce much', () => {
   test('take the room of what they announce only once they have grown large', async () => {
-    const tight = await openGate(gateway, { limits: { bodyBytesMax: 1_000_000, bodiesBytesMax: 1_500_000 } });
+    const tight = await startTestServer(gateway, {
+      limits: { bodyBytesMax: 1_000_000, bodiesBytesMax: 1_500_000 },
+    });
     const head = 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n';
     const slow = await Promise.all(
       Array.from({ length: 10 }, async () => {
-        const wire = await openWire(tight.port);
-        wire.write(`${head}Expect: 100-continue\r\n\r\n`);
-        await wire.readUntil(/100 Continue/);
-        wire.write(' ');
-        return wire;
+        const connection = await openConnection(tight.port);
+        connection.write(`${head}Expect: 100-continue\r\n\r\n`);
+        await connection.readUntil(/100 Continue/);
+        connection.write(' ');
+        return connection;
       }),
     );
     const large = { ...submit, body: `${String(submit.body)}${' '.repeat(100_000)}` };
-    expect((await ask(tight.url, large)).status).toBe(200);
-    for (const wire of slow) wire.close();
+    expect((await sendChecked(tight.url, large)).status).toBe(200);
+    for (const connection of slow) connection.close();
     await tight.stop();
   });
 
   test('one that grows when there is no more room is asked to come again, and its connection goes on', async () => {
-    const tight = await openGate(gateway, { limits: { bodyBytesMax: 200_000, bodiesBytesMax: 300_000 } });
-    const grown = await openWire(tight.port);
+    const tight = await startTestServer(gateway, {
+      limits: { bodyBytesMax: 200_000, bodiesBytesMax: 300_000 },
+    });
+    const grown = await openConnection(tight.port);
     grown.write(
       `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n${' '.repeat(70_000)}`,
     );
@@ -251,11 +264,11 @@ describe('a body that nobody read', () => {
   const RIGHT = `GET /livez HTTP/1.1\r\nHost: a\r\n\r\n`;
 
   test('is read over when it is small, and the connection goes on', async () => {
-    const wire = await openWire(gate.port);
-    wire.write(`${WRONG}Content-Length: 100000\r\n\r\n${'x'.repeat(100_000)}${RIGHT}`);
-    const text = await wire.readUntil(/"status":"ok"/);
+    const connection = await openConnection(server.port);
+    connection.write(`${WRONG}Content-Length: 100000\r\n\r\n${'x'.repeat(100_000)}${RIGHT}`);
+    const text = await connection.readUntil(/"status":"ok"/);
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
-    wire.close();
+    connection.close();
   });
 
   test.each([
@@ -264,39 +277,39 @@ describe('a body that nobody read', () => {
     ['it is too large', 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n', 413],
     ['the path does not exist', 'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n', 404],
   ])('gets its answer at once when %s, and the connection is closed', async (_why, head, status) => {
-    const wire = await openWire(gate.port);
-    wire.write(head);
-    const text = await wire.readUntil(/\r\n\r\n.*\}$/s);
+    const connection = await openConnection(server.port);
+    connection.write(head);
+    const text = await connection.readUntil(/\r\n\r\n.*\}$/s);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(text).toMatch(/\r\nConnection: close\r\n/i);
-    wire.socket.end();
-    await wire.readAll();
-    expect(wire.isClosed()).toBe(true);
+    connection.socket.end();
+    await connection.readAll();
+    expect(connection.isClosed()).toBe(true);
   });
 
   test('that is too large in chunks is refused while it still comes', async () => {
-    const wire = await openWire(gate.port);
-    wire.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const connection = await openConnection(server.port);
+    connection.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
     const chunk = `${(50_000).toString(16)}\r\n${'x'.repeat(50_000)}\r\n`;
-    for (let count = 0; count < 5; count += 1) wire.write(chunk);
-    const text = await wire.readUntil(/\r\n\r\n.*\}$/s);
+    for (let count = 0; count < 5; count += 1) connection.write(chunk);
+    const text = await connection.readUntil(/\r\n\r\n.*\}$/s);
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
     // It goes on sending and still gets to read the answer.
-    for (let count = 0; count < 5; count += 1) wire.write(chunk);
-    wire.write('0\r\n\r\n');
-    await wire.readAll();
-    expect(wire.isClosed()).toBe(true);
+    for (let count = 0; count < 5; count += 1) connection.write(chunk);
+    connection.write('0\r\n\r\n');
+    await connection.readAll();
+    expect(connection.isClosed()).toBe(true);
   });
 
   test('that is too large is answered to an ordinary client too', async () => {
-    const answer = await ask(gate.url, { ...submit, body: 'x'.repeat(3_000_000) });
+    const answer = await sendChecked(server.url, { ...submit, body: 'x'.repeat(3_000_000) });
     expect(answer.json.code).toBe('payload_too_large');
   });
 
   test('of a cancel is not looked at', async () => {
     const cancel = buildCall('cancelTask', secrets);
     for (const body of ['', '{', 'x'.repeat(300_000)]) {
-      const answer = await ask(gate.url, {
+      const answer = await sendChecked(server.url, {
         ...cancel,
         body,
         headers: { 'content-type': 'application/json' },

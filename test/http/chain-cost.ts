@@ -1,7 +1,7 @@
 /**
- * What the HTTP chain (route, secret, validation, answer) costs over bare node:http: CPU per request of a submission and
- * of a poll, in alternating rounds of one run, the load made by a process of its own.
- * `node test/http/chain-cost.ts [requests per round]`. Machines are noisy: trust the ratios.
+ * What the HTTP chain (route, secret, validation, answer) costs over bare node:http: CPU per request of a
+ * submission and of a poll, in alternating rounds of one run, the load made by a process of its own. `node
+ * test/http/chain-cost.ts [requests per round]`. Machines are noisy: trust the ratios.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buildCall, type Call } from '../contract/usual-calls.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, openGate, SECRET } from './http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer } from './http-harness.ts';
 
 const ROUNDS = 7;
 const IN_FLIGHT = 8;
@@ -77,9 +77,13 @@ function openBare(): Promise<number> {
 
 async function compare(count: number): Promise<void> {
   const { submitTask, getTask, ...others } = createFakeGateway();
-  const gate = await openGate({ ...others, submitTask: async () => TASK, getTask: async () => TASK });
+  const server = await startTestServer({
+    ...others,
+    submitTask: async () => TASK,
+    getTask: async () => TASK,
+  });
   const loads = await Promise.all(
-    [openBare(), Promise.resolve(gate.port)].map(async (port) => await openLoad(await port)),
+    [openBare(), Promise.resolve(server.port)].map(async (port) => await openLoad(await port)),
   );
   for (const name of Object.keys(calls)) {
     for (const load of loads) await measure(load, name, count);

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { buildCall, send } from '../contract/usual-calls.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, openGate, SECRET } from './http-harness.ts';
-import { openWire } from './raw-connection.ts';
+import { ADMIN_SECRET, SECRET, startTestServer } from './http-harness.ts';
+import { openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const AUTH = encodeURIComponent(SECRET);
@@ -27,34 +27,34 @@ describe('draining', () => {
         return null;
       },
     });
-    const gate = await openGate(gateway);
+    const server = await startTestServer(gateway);
     const { path, ...rest } = buildCall('getTask', secrets);
     const polls = [
-      send(gate.url, { ...rest, path: `${path}&wait=60` }),
-      send(gate.url, buildCall('claimTask', secrets, { wait: 60 })),
+      send(server.url, { ...rest, path: `${path}&wait=60` }),
+      send(server.url, buildCall('claimTask', secrets, { wait: 60 })),
     ];
-    await expect.poll(() => gateway.asked.length).toBe(2);
-    await gate.stop(60_000);
+    await expect.poll(() => gateway.calls.length).toBe(2);
+    await server.stop(60_000);
     const answers = await Promise.all(polls);
     expect(answers.map(({ status }) => status)).toEqual([200, 204]);
     for (const { headers } of answers) expect(headers.get('connection')).toBe('close');
   });
 
   test('every stream ends with a time to come back', async () => {
-    const gate = await openGate(createFakeGateway());
-    const wires = await Promise.all(Array.from({ length: 5 }, () => openWire(gate.port)));
-    for (const wire of wires) {
-      wire.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
-      await wire.readUntil(/: ready\n\n/);
+    const server = await startTestServer(createFakeGateway());
+    const connections = await Promise.all(Array.from({ length: 5 }, () => openConnection(server.port)));
+    for (const connection of connections) {
+      connection.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      await connection.readUntil(/: ready\n\n/);
     }
-    await gate.stop(60_000);
-    for (const wire of wires) {
-      const text = await wire.readAll();
+    await server.stop(60_000);
+    for (const connection of connections) {
+      const text = await connection.readAll();
       const retryMs = Number(/\nretry: (\d+)\n\n\r\n0\r\n\r\n$/.exec(text)?.[1]);
       expect(retryMs).toBeGreaterThanOrEqual(1_000);
       expect(retryMs).toBeLessThanOrEqual(5_000);
     }
-    expect(gate.streamCount()).toBe(0);
+    expect(server.streamCount()).toBe(0);
   });
 
   test('a caller still connected is told that the gateway is not ready, and nobody new is let in', async () => {
@@ -62,37 +62,37 @@ describe('draining', () => {
     const gateway = createFakeGateway({
       listAgents: () => new Promise((resolve) => (finish = () => resolve({ agents: [], total: 0 }))),
     });
-    const gate = await openGate(gateway);
-    const wire = await openWire(gate.port);
+    const server = await startTestServer(gateway);
+    const connection = await openConnection(server.port);
     const head = `HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\n\r\n`;
-    wire.write(`GET /api/admin/agents ${head}GET /readyz ${head}`);
-    await expect.poll(() => gateway.asked.length).toBe(1);
-    const stopped = gate.stop(60_000);
-    await expect(fetch(`${gate.url}/livez`)).rejects.toThrow();
+    connection.write(`GET /api/admin/agents ${head}GET /readyz ${head}`);
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    const stopped = server.stop(60_000);
+    await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
     finish();
-    const text = await wire.readAll();
+    const text = await connection.readAll();
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
     await stopped;
   });
 
   test('an idle connection is closed at once', async () => {
-    const gate = await openGate(createFakeGateway());
-    const wire = await openWire(gate.port);
-    wire.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
-    await wire.readUntil(/"ok"/);
-    await gate.stop(60_000);
-    await wire.readAll();
-    expect(wire.isClosed()).toBe(true);
+    const server = await startTestServer(createFakeGateway());
+    const connection = await openConnection(server.port);
+    connection.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
+    await connection.readUntil(/"ok"/);
+    await server.stop(60_000);
+    await connection.readAll();
+    expect(connection.isClosed()).toBe(true);
   });
 
   test('what does not end by itself is closed after the grace, and draining twice is fine', async () => {
     const gateway = createFakeGateway({ getTask: () => new Promise(() => {}) });
-    const gate = await openGate(gateway);
-    const hanging = send(gate.url, buildCall('getTask', secrets)).catch(() => 'closed');
-    await expect.poll(() => gateway.asked.length).toBe(1);
-    await Promise.all([gate.stop(30), gate.stop(30)]);
+    const server = await startTestServer(gateway);
+    const hanging = send(server.url, buildCall('getTask', secrets)).catch(() => 'closed');
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    await Promise.all([server.stop(30), server.stop(30)]);
     expect(await hanging).toBe('closed');
-    await gate.stop(30);
+    await server.stop(30);
   });
 
   test('a server that never listened ends too', async () => {
@@ -112,8 +112,8 @@ describe('draining', () => {
   });
 
   test('an address that is taken is told as an error', async () => {
-    const gate = await openGate(createFakeGateway());
-    await expect(openGate(createFakeGateway(), { port: gate.port })).rejects.toThrow('EADDRINUSE');
-    await gate.stop();
+    const server = await startTestServer(createFakeGateway());
+    await expect(startTestServer(createFakeGateway(), { port: server.port })).rejects.toThrow('EADDRINUSE');
+    await server.stop();
   });
 });

@@ -1,54 +1,54 @@
-/** Long replays take turns: with one another, and with whatever else the server has to do. */
+/** Long replays take turns: with one another, and with everything else the server does. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFairScheduler, type Quota } from '../../server/http/stream/fair-scheduling.ts';
 import type { StreamItem } from '../../server/ports/gateway.ts';
 import { idleFeed } from './fake-gateway.ts';
-import { buildItem, endStreams, openStreamGate, subscribe } from './stream-harness.ts';
+import { buildItem, endStreams, startStreamServer, subscribe } from './stream-harness.ts';
 
 afterEach(endStreams);
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const fresh = (): Quota => ({ turn: 0, events: 0 });
+const freshQuota = (): Quota => ({ turn: 0, events: 0 });
 
-describe('turns', () => {
-  test('a share is four events, and a fresh one after a wait', async () => {
-    const turns = createFairScheduler();
-    const share = fresh();
-    const spend = (): readonly boolean[] => Array.from({ length: 4 }, () => turns.use(share));
+describe('the fair scheduler', () => {
+  test('a quota is four events, and it is fresh after a wait', async () => {
+    const scheduler = createFairScheduler();
+    const quota = freshQuota();
+    const useUp = (): readonly boolean[] => Array.from({ length: 4 }, () => scheduler.countEvent(quota));
     const whole = [false, false, false, true];
-    expect(spend()).toEqual(whole);
-    expect(turns.use(share)).toBe(true);
-    await turns.next(share);
-    expect(spend()).toEqual(whole);
+    expect(useUp()).toEqual(whole);
+    expect(scheduler.countEvent(quota)).toBe(true);
+    await scheduler.waitForTurn(quota);
+    expect(useUp()).toEqual(whole);
   });
 
-  test('who writes an event now and then never queues up', async () => {
-    const turns = createFairScheduler();
-    const share = fresh();
+  test('a stream that writes an event now and then never queues up', async () => {
+    const scheduler = createFairScheduler();
+    const quota = freshQuota();
     for (let n = 0; n < 50; n += 1) {
-      expect(turns.use(share)).toBe(false);
+      expect(scheduler.countEvent(quota)).toBe(false);
       await nextTurn();
     }
   });
 
-  test('of those who queue up one goes on at a time, the first first', async () => {
-    const turns = createFairScheduler();
-    const went: number[] = [];
+  test('of the streams that queue up one continues in each turn, first come, first served', async () => {
+    const scheduler = createFairScheduler();
+    const continued: number[] = [];
     const perTurn: number[] = [];
     let turn = nextTurn();
-    for (let n = 0; n < 20; n += 1) void turns.next(fresh()).then(() => went.push(n));
-    for (let before = 0; went.length < 20; before = went.length) {
+    for (let n = 0; n < 20; n += 1) void scheduler.waitForTurn(freshQuota()).then(() => continued.push(n));
+    for (let before = 0; continued.length < 20; before = continued.length) {
       await turn;
-      perTurn.push(went.length - before);
+      perTurn.push(continued.length - before);
       turn = nextTurn();
     }
-    expect(went).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    expect(continued).toEqual(Array.from({ length: 20 }, (_, n) => n));
     expect(Math.max(...perTurn)).toBe(1);
   });
 });
 
 describe('a replay to a quick reader', () => {
-  test('leaves every few events a turn to everybody else', async () => {
+  test('leaves a turn to other work every few events', async () => {
     let taken = 0;
     const perTurn: number[] = [];
     async function* feed(
@@ -56,21 +56,21 @@ describe('a replay to a quick reader', () => {
       _after: string | null,
       signal: AbortSignal,
     ): AsyncGenerator<StreamItem> {
-      for (let place = 0; place < 500; place += 1) {
+      for (let index = 0; index < 500; index += 1) {
         taken += 1;
-        yield buildItem(place, 'x');
+        yield buildItem(index, 'x');
       }
       yield* idleFeed(signal);
     }
-    const gate = await openStreamGate(feed);
-    const reading = subscribe(gate).then((reader) => reader.readUntil('null}\n\n', 500));
+    const server = await startStreamServer(feed);
+    const reading = subscribe(server).then((reader) => reader.readUntil('null}\n\n', 500));
     while (taken < 500) {
       const before = taken;
       await nextTurn();
       perTurn.push(taken - before);
     }
     expect(await reading).toContain('"request_id":"r499"');
-    // A share, and the one that is taken ahead of the next; a turn may end a moment after the count.
+    // A quota, and the event that is read ahead; a turn may end a moment after the count.
     expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 5);
   });
 });

@@ -1,13 +1,17 @@
 /**
- * A gateway that answers at once with something of the right shape and remembers what it was asked. A test replaces
- * what it is about: one operation that throws, waits or streams.
+ * A gateway that returns a fixed reply of the right shape at once and records its calls. A test replaces the
+ * operation it is about with one that throws, waits or streams.
  */
 import type { Gateway, StreamItem } from '../../server/ports/gateway.ts';
+import type { Cursor } from '../../server/ports/store.ts';
 
-/** One call as the gateway got it. */
-export type Asked = { readonly operation: string; readonly args: readonly unknown[] };
+/** One call as the gateway received it. */
+export type RecordedCall = { readonly operation: string; readonly args: readonly unknown[] };
 
-export type FakeGateway = Gateway & { readonly asked: Asked[] };
+export type FakeGateway = Gateway & { readonly calls: RecordedCall[] };
+
+/** The items of a session's feed, not yet rendered. */
+export type Feed = (session: string, after: Cursor | null, signal: AbortSignal) => AsyncIterable<StreamItem>;
 
 export const TASK = {
   request_id: 'task-1',
@@ -24,14 +28,14 @@ export const TASK = {
   error_info: null,
 } as const;
 
-/** Creates the gateway; what is given replaces its own answers. */
-export function createFakeGateway(own: Partial<Gateway> = {}): FakeGateway {
-  const asked: Asked[] = [];
-  const answers: Gateway = {
+/** Creates the gateway; `replaced` replaces operations of its own. */
+export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway {
+  const calls: RecordedCall[] = [];
+  const operations: Gateway = {
     submitTask: async () => TASK,
     getTask: async () => TASK,
     cancelTask: async (request_id) => ({ ok: true, request_id }),
-    subscribeEvents: (_session, _after, signal) => idleFeed(signal),
+    subscribeEvents: subscribeTo((_session, _after, signal) => idleFeed(signal)),
     registerAgent: async ({ agent_id }) => ({
       ok: true,
       agent_id,
@@ -52,21 +56,28 @@ export function createFakeGateway(own: Partial<Gateway> = {}): FakeGateway {
     listAgents: async () => ({ agents: [], total: 0 }),
     listTasks: async () => ({ tasks: [], next_cursor: null }),
     health: () => ({ ok: true }),
-    ...own,
+    ...replaced,
   };
   const recorded = Object.fromEntries(
-    Object.entries(answers).map(([operation, answer]) => [
+    Object.entries(operations).map(([operation, run]) => [
       operation,
       (...args: unknown[]) => {
-        if (operation !== 'health') asked.push({ operation, args });
-        return Reflect.apply(answer, answers, args);
+        if (operation !== 'health') calls.push({ operation, args });
+        return Reflect.apply(run, operations, args);
       },
     ]),
   );
-  return { ...answers, ...recorded, asked };
+  return { ...operations, ...recorded, calls };
 }
 
-/** A feed with nothing in it, until the signal fires. */
+/** The subscription to a feed: each item is rendered for its reader. */
+export function subscribeTo(feed: Feed): Gateway['subscribeEvents'] {
+  return async function* (session, after, render, signal) {
+    for await (const item of feed(session, after, signal)) yield render(item);
+  };
+}
+
+/** A feed without items, until the signal fires. */
 export async function* idleFeed(signal: AbortSignal): AsyncGenerator<StreamItem> {
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

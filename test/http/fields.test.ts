@@ -1,20 +1,20 @@
 /**
- * Every field of every body, wrong in every way its published schema knows: always 422 with the right pointer. What
- * is just within the limits passes, and what is left out becomes the default.
+ * Every field of every body, wrong in every way its published schema knows: always 422 with the right
+ * pointer. What is just within the limits passes, and what is left out becomes the default.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
-import { ask, pointersOf } from './checked-call.ts';
+import { pointersOf, sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 import { bodies, breakSchema, operations, resolve, unknownKeywords } from './wrong-values.ts';
 
 const gateway = createFakeGateway();
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
+  server = await startTestServer(gateway);
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 
@@ -42,18 +42,21 @@ describe('every field of every body', () => {
     '$operationId names the place of everything that is wrong',
     async ({ operationId, schema }) => {
       const call = buildCall(operationId, secrets);
-      gateway.asked.length = 0;
+      gateway.calls.length = 0;
       for (const [field, property] of Object.entries(schema.properties ?? {})) {
         const wrongs = breakSchema(property, `/${field}`);
         expect(wrongs.length).toBeGreaterThan(3);
         for (const { what, json, pointer } of wrongs) {
           // A text in the place of the secret is not a wrong type but a wrong secret.
           if (field === 'auth' && json.startsWith('"')) continue;
-          const answer = await ask(gate.url, { ...call, body: buildBody(operationId, field, json) });
+          const answer = await sendChecked(server.url, {
+            ...call,
+            body: buildBody(operationId, field, json),
+          });
           expect(`${answer.status} ${pointersOf(answer).join()}`, what).toBe(`422 ${pointer}`);
         }
       }
-      expect(gateway.asked).toEqual([]);
+      expect(gateway.calls).toEqual([]);
     },
   );
 
@@ -62,7 +65,10 @@ describe('every field of every body', () => {
     async ({ operationId, schema }) => {
       const call = buildCall(operationId, secrets);
       for (const field of Object.keys(schema.properties ?? {})) {
-        const answer = await ask(gate.url, { ...call, body: buildBody(operationId, field, undefined) });
+        const answer = await sendChecked(server.url, {
+          ...call,
+          body: buildBody(operationId, field, undefined),
+        });
         if (!schema.required?.includes(field)) expect(answer.status, field).toBeLessThan(300);
         else if (field === 'agent_id' && WITHOUT_AGENT_ID_400.includes(operationId)) {
           expect(answer.json.code).toBe('agent_id_missing');
@@ -77,14 +83,14 @@ describe('every field of every body', () => {
 
   test.each(bodies)('$operationId refuses a body that is no JSON object', async ({ operationId }) => {
     for (const body of ['[]', 'null', '1', '"text"', 'true', '[{}]']) {
-      const answer = await ask(gate.url, { ...buildCall(operationId, secrets), body });
+      const answer = await sendChecked(server.url, { ...buildCall(operationId, secrets), body });
       expect(answer.json.errors, body).toEqual([{ pointer: '', detail: 'must be a JSON object' }]);
     }
   });
 
   test('all that is wrong is said at once, in words a person can act on', async () => {
     const body = '{"task_type":"","task_tags":["a",7],"timeout":0,"queue_timeout":-1,"payload":[]}';
-    const answer = await ask(gate.url, { ...buildCall('submitTask', secrets), body });
+    const answer = await sendChecked(server.url, { ...buildCall('submitTask', secrets), body });
     expect(answer.json.detail).toBe('6 fields are wrong; see `errors`.');
     expect(answer.json.errors).toEqual([
       { pointer: '/auth', detail: 'is missing; send a text' },
@@ -116,7 +122,7 @@ describe('every field of every body', () => {
       ['reportResult', { progress: 100.0, status: 'failed', error_info: '', result: { more: [1] } }],
     ];
     for (const [operationId, body] of cases) {
-      const answer = await ask(gate.url, buildCall(operationId, secrets, { ...body }));
+      const answer = await sendChecked(server.url, buildCall(operationId, secrets, { ...body }));
       expect(answer.status, `${operationId} ${JSON.stringify(body).slice(0, 80)}`).toBeLessThan(300);
     }
   });
@@ -138,7 +144,7 @@ describe('what a schema can’t say', () => {
     ],
     ...['file:///etc/passwd', 'javascript:alert(1)', 'http://[::1', 'http://host:99999/', 'ws://host'],
   ])('the endpoint %j is refused', async (endpoint) => {
-    const answer = await ask(gate.url, buildCall('registerAgent', secrets, { endpoint }));
+    const answer = await sendChecked(server.url, buildCall('registerAgent', secrets, { endpoint }));
     expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /endpoint');
   });
 
@@ -150,24 +156,30 @@ describe('what a schema can’t say', () => {
     'http://2130706433/',
     'http://主机/任务',
   ])('the endpoint %j is taken as it is', async (endpoint) => {
-    gateway.asked.length = 0;
-    const answer = await ask(gate.url, buildCall('registerAgent', secrets, { endpoint }));
+    gateway.calls.length = 0;
+    const answer = await sendChecked(server.url, buildCall('registerAgent', secrets, { endpoint }));
     expect(answer.status).toBe(200);
-    expect(gateway.asked[0]?.args[0]).toMatchObject({ endpoint });
+    expect(gateway.calls[0]?.args[0]).toMatchObject({ endpoint });
   });
 
   test.each(['', 'ü', 'a'.repeat(256)])('the Idempotency-Key %j is refused', async (key) => {
     const call = buildCall('submitTask', secrets);
-    const answer = await ask(gate.url, { ...call, headers: { ...call.headers, 'idempotency-key': key } });
+    const answer = await sendChecked(server.url, {
+      ...call,
+      headers: { ...call.headers, 'idempotency-key': key },
+    });
     expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /Idempotency-Key');
   });
 
   test.each(['a', 'a'.repeat(255), '~ !"#'])('the Idempotency-Key %j is passed on', async (key) => {
     const call = buildCall('submitTask', secrets);
-    gateway.asked.length = 0;
-    const answer = await ask(gate.url, { ...call, headers: { ...call.headers, 'idempotency-key': key } });
+    gateway.calls.length = 0;
+    const answer = await sendChecked(server.url, {
+      ...call,
+      headers: { ...call.headers, 'idempotency-key': key },
+    });
     expect(answer.status).toBe(200);
-    expect(gateway.asked[0]?.args[1]).toBe(key);
+    expect(gateway.calls[0]?.args[1]).toBe(key);
   });
 });
 
@@ -187,13 +199,15 @@ describe('defaults', () => {
     expect(defaults.get('submitTask')).toEqual({ cli_session_id: '', timeout: 600 });
     for (const [operationId, fields] of defaults) {
       if (Object.keys(fields).length === 0) continue;
-      gateway.asked.length = 0;
+      gateway.calls.length = 0;
       const call = buildCall(operationId, secrets);
       const body = JSON.parse(String(call.body));
       for (const name of Object.keys(fields)) delete body[name];
-      expect((await ask(gate.url, { ...call, body: JSON.stringify(body) })).status).toBeLessThan(300);
-      expect(gateway.asked[0]?.args[0], operationId).toMatchObject(fields);
-      expect(gateway.asked[0]?.args[0], operationId).not.toHaveProperty('auth');
+      expect((await sendChecked(server.url, { ...call, body: JSON.stringify(body) })).status).toBeLessThan(
+        300,
+      );
+      expect(gateway.calls[0]?.args[0], operationId).toMatchObject(fields);
+      expect(gateway.calls[0]?.args[0], operationId).not.toHaveProperty('auth');
     }
   });
 });

@@ -1,6 +1,6 @@
 /**
- * That a handler which does not fit the document does not compile. Judged by the compiler alone: each expected error
- * that is none fails the type check.
+ * That a handler which does not fit the document does not compile. Judged by the compiler alone: each
+ * expected error that is none fails the type check.
  */
 import type { Handlers } from '../../server/http/operations/handlers.ts';
 

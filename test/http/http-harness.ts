@@ -1,34 +1,34 @@
-/** The HTTP server over a gateway in the test's hands, on a free port of the loopback. */
+/** The HTTP server over a gateway that the test provides, on a free port of the loopback interface. */
 import { createHttp, HTTP_LIMITS, type HttpLimits, type HttpSettings } from '../../server/http/http.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
 
-/** Holds what a URL must escape. */
+/** A gateway secret with characters that a URL must escape. */
 export const SECRET = 'gateway+secret/1=&%25';
-/** The one before, which is right as well for a while. */
+/** The previous gateway secret, which is still valid. */
 export const OLDER_SECRET = 'older-secret';
 export const ADMIN_SECRET = 'the-admin-secret';
 
-/** What the server said while it worked. */
-export type Said = { readonly level: string; readonly message: string; readonly facts: object };
+/** One line that the server logged. */
+export type LogLine = { readonly level: string; readonly message: string; readonly fields: object };
 
-export type Gate = {
+export type TestServer = {
   readonly url: string;
   readonly port: number;
-  readonly said: readonly Said[];
+  readonly logged: readonly LogLine[];
   streamCount(): number;
-  /** Drains, and closes what is left after the grace. */
+  /** Drains; connections still open after `graceMs` are closed. */
   stop(graceMs?: number): Promise<void>;
 };
 
-export type GateOptions = {
+export type TestServerOptions = {
   readonly limits?: Partial<HttpLimits>;
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
   readonly port?: number;
 };
 
-/** Time as it is. */
+/** The real clock. */
 export const realClock: Clock = {
   monotonicMs: () => performance.now(),
   sleep: (ms, signal) =>
@@ -45,12 +45,15 @@ export const realClock: Clock = {
 };
 
 /** Starts a server; the test must stop it. */
-export async function openGate(gateway: Gateway, options: GateOptions = {}): Promise<Gate> {
-  const said: Said[] = [];
-  const say =
+export async function startTestServer(
+  gateway: Gateway,
+  options: TestServerOptions = {},
+): Promise<TestServer> {
+  const logged: LogLine[] = [];
+  const record =
     (level: string) =>
-    (facts: object, message: string): void => {
-      said.push({ level, message, facts });
+    (fields: object, message: string): void => {
+      logged.push({ level, message, fields });
     };
   const http = await createHttp({
     gateway,
@@ -59,13 +62,13 @@ export async function openGate(gateway: Gateway, options: GateOptions = {}): Pro
     settings: { isAgentAuthRequired: false, corsOrigins: [], ...options.settings },
     clock: options.clock ?? realClock,
     random: () => 0.5,
-    log: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
+    log: { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') },
   });
   const { port } = await http.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    said,
+    logged,
     streamCount: http.streamCount,
     stop: (graceMs = 1_000) => http.drain(graceMs),
   };

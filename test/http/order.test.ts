@@ -5,9 +5,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
-import { ask } from './checked-call.ts';
+import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
 /** A request in the making; its body is an object until it is sent. */
 type Draft = {
@@ -141,13 +141,13 @@ const refusing = createFakeGateway(
   ),
 );
 
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(refusing, { limits: { bodyBytesMax: BODY_BYTES_MAX } });
+  server = await startTestServer(refusing, { limits: { bodyBytesMax: BODY_BYTES_MAX } });
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 beforeEach(() => {
-  refusing.asked.length = 0;
+  refusing.calls.length = 0;
 });
 
 async function askWith(operationId: OperationId, faults: readonly Fault[]): Promise<string> {
@@ -163,7 +163,7 @@ async function askWith(operationId: OperationId, faults: readonly Fault[]): Prom
   };
   for (const fault of faults.toReversed()) fault.spoil(draft, operationId);
   const text = JSON.stringify(draft.body);
-  const { status, json: answer } = await ask(gate.url, {
+  const { status, json: answer } = await sendChecked(server.url, {
     method: draft.method as 'POST',
     path: `${draft.path}?${draft.query}`,
     headers: draft.headers,
@@ -181,7 +181,7 @@ describe('the order of checks', () => {
         expect(await askWith(operationId, [first, second]), what).toBe(first.answer);
       }
     }
-    const heard = refusing.asked.length;
+    const heard = refusing.calls.length;
     expect(heard).toBe(faults.includes(state) ? 1 : 0);
   });
 });

@@ -1,16 +1,16 @@
 /** Every query parameter, wrong in every way: 422 with its name, whatever it does not decode to. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
-import { ask, pointersOf } from './checked-call.ts';
+import { pointersOf, sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
 const gateway = createFakeGateway();
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
+  server = await startTestServer(gateway);
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 
@@ -34,7 +34,7 @@ describe('every query parameter', () => {
   test.each(refused)('%s refuses %s=%s', async (operationId, name, text) => {
     const call = buildCall(operationId, secrets);
     const [path = '', query = ''] = call.path.replace('limit=2', 'x=').split('?');
-    const answer = await ask(gate.url, { ...call, path: `${path}?${name}=${text}&${query}` });
+    const answer = await sendChecked(server.url, { ...call, path: `${path}?${name}=${text}&${query}` });
     expect(`${answer.status} ${pointersOf(answer).join()}`).toBe(`422 /${name}`);
   });
 
@@ -42,7 +42,7 @@ describe('every query parameter', () => {
     'a subscription to %j is refused',
     async (text) => {
       const path = `/api/cli/events?cli_session_id=${text}&auth=${encodeURIComponent(SECRET)}`;
-      const answer = await ask(gate.url, { method: 'GET', path });
+      const answer = await sendChecked(server.url, { method: 'GET', path });
       expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /cli_session_id');
     },
   );
@@ -56,17 +56,17 @@ describe('every query parameter', () => {
     ['wait=1e9', 60_000],
     ['unknown=%ff&%ff=1&=&&wait=2', 2_000],
   ])('a wait of "%s" is one of %d ms', async (query, waitMs) => {
-    gateway.asked.length = 0;
+    gateway.calls.length = 0;
     const { path } = buildCall('getTask', secrets);
-    expect((await ask(gate.url, { method: 'GET', path: `${path}&${query}` })).status).toBe(200);
-    expect(gateway.asked[0]?.args[1]).toBe(waitMs);
+    expect((await sendChecked(server.url, { method: 'GET', path: `${path}&${query}` })).status).toBe(200);
+    expect(gateway.calls[0]?.args[1]).toBe(waitMs);
   });
 
   test('filters of a listing are passed on decoded, with the default limit', async () => {
-    gateway.asked.length = 0;
+    gateway.calls.length = 0;
     const path = '/api/admin/tasks?status=failed&type=a+b&tag=%E4%B8%AD&session=%2B&agent=a%26b&cursor=c';
-    expect((await ask(gate.url, { ...buildCall('listTasks', secrets), path })).status).toBe(200);
-    expect(gateway.asked[0]?.args[0]).toEqual({
+    expect((await sendChecked(server.url, { ...buildCall('listTasks', secrets), path })).status).toBe(200);
+    expect(gateway.calls[0]?.args[0]).toEqual({
       ...{ status: 'failed', type: 'a b', tag: '中', session: '+', agent: 'a&b', cursor: 'c' },
       limit: 100,
     });

@@ -1,19 +1,19 @@
-/** A raw connection: bytes as they go over the wire, for what no HTTP client would send. */
+/** A raw connection: bytes as they go over the wire, for requests that no HTTP client would send. */
 import { connect, type Socket } from 'node:net';
 
-export type Wire = {
+export type RawConnection = {
   readonly socket: Socket;
   write(bytes: string | Uint8Array): void;
-  /** Everything that came, as soon as the pattern is found in it or the other side has closed. */
+  /** Resolves with everything received, once the pattern is found in it or the server has closed. */
   readUntil(pattern: RegExp): Promise<string>;
-  /** Everything that came until the other side closed. */
+  /** Resolves with everything received when the server has closed. */
   readAll(): Promise<string>;
   isClosed(): boolean;
   close(): void;
 };
 
-/** Opens a connection to a port of the loopback. */
-export async function openWire(port: number): Promise<Wire> {
+/** Opens a connection to a port of the loopback interface. */
+export async function openConnection(port: number): Promise<RawConnection> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
   let isClosed = false;
@@ -43,11 +43,11 @@ export async function openWire(port: number): Promise<Wire> {
   };
 }
 
-/** One exchange: sends the bytes and reads until the server has closed. */
+/** Sends the bytes on a connection of their own and reads until the server has closed it. */
 export async function exchange(port: number, bytes: string | Uint8Array): Promise<string> {
-  const wire = await openWire(port);
-  wire.write(bytes);
-  const text = await wire.readAll();
-  wire.close();
+  const connection = await openConnection(port);
+  connection.write(bytes);
+  const text = await connection.readAll();
+  connection.close();
   return text;
 }

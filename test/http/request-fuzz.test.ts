@@ -1,20 +1,23 @@
-/** Whatever is sent: never a 5xx, never a broken answer, and the gateway only hears of what the document allows. */
+/**
+ * Whatever is sent: never a 5xx, never a broken answer, and the gateway only hears of what the document
+ * allows.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
-import { ask } from './checked-call.ts';
+import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 import { exchange } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const RUNS = Number(process.env.PROPERTY_RUNS ?? 400);
 const gateway = createFakeGateway();
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
+  server = await startTestServer(gateway);
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 
 const withBody = OPERATIONS.filter((one) => buildCall(one, secrets).body !== undefined);
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string());
@@ -50,7 +53,7 @@ describe('whatever is sent', () => {
     const fields = fc.dictionary(fc.oneof(field, field, anyText), anyValue, { maxKeys: 4 });
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...withBody), fields, async (operationId, more) => {
-        const answer = await ask(gate.url, buildCall(operationId, secrets, more));
+        const answer = await sendChecked(server.url, buildCall(operationId, secrets, more));
         expect(answer.status).toBeLessThan(500);
       }),
       { numRuns: RUNS },
@@ -63,7 +66,7 @@ describe('whatever is sent', () => {
         fc.constantFrom(...withBody),
         fc.uint8Array({ maxLength: 200 }),
         async (operationId, bytes) => {
-          const answer = await ask(gate.url, {
+          const answer = await sendChecked(server.url, {
             ...buildCall(operationId, secrets),
             body: new Uint8Array(bytes),
           });
@@ -91,7 +94,7 @@ describe('whatever is sent', () => {
         const target =
           start + parts.join('') + (start.includes('?') ? '' : `?auth=${encodeURIComponent(SECRET)}`);
         const head = `GET ${target} HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\nConnection: close\r\n\r\n`;
-        expect(await exchange(gate.port, head)).toMatch(/^HTTP\/1\.1 [234]/);
+        expect(await exchange(server.port, head)).toMatch(/^HTTP\/1\.1 [234]/);
       }),
       { numRuns: RUNS },
     );
@@ -123,11 +126,11 @@ describe('whatever is sent', () => {
       fc.asyncProperty(pieces, async (parts) => {
         // The end of the input makes the server answer or close what it has of a request.
         const bytes = Buffer.concat([...parts, Buffer.from('\r\n\r\n\0\r\n\r\n')]);
-        expect(await exchange(gate.port, bytes)).toMatch(/^(HTTP\/1\.1 [234]|$)/);
+        expect(await exchange(server.port, bytes)).toMatch(/^(HTTP\/1\.1 [234]|$)/);
       }),
       { numRuns: RUNS },
     );
-    expect((await ask(gate.url, buildCall('listAgents', secrets))).status).toBe(200);
-    expect(gate.said.filter(({ level }) => level === 'error')).toEqual([]);
+    expect((await sendChecked(server.url, buildCall('listAgents', secrets))).status).toBe(200);
+    expect(server.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });

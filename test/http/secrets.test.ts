@@ -2,22 +2,22 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSecrets } from '../../server/http/request/secrets.ts';
 import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
-import { ask } from './checked-call.ts';
+import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, OLDER_SECRET, openGate, SECRET } from './http-harness.ts';
+import { ADMIN_SECRET, OLDER_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const gateway = createFakeGateway();
 const AUTH = encodeURIComponent(SECRET);
-let gate: Gate;
-let strict: Gate;
+let server: TestServer;
+let strict: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
-  strict = await openGate(gateway, { settings: { isAgentAuthRequired: true } });
+  server = await startTestServer(gateway);
+  strict = await startTestServer(gateway, { settings: { isAgentAuthRequired: true } });
 });
-afterAll(() => Promise.all([gate.stop(), strict.stop()]));
+afterAll(() => Promise.all([server.stop(), strict.stop()]));
 beforeEach(() => {
-  gateway.asked.length = 0;
+  gateway.calls.length = 0;
 });
 
 const bearer = (secret: string): Record<string, string> => ({ authorization: `Bearer ${secret}` });
@@ -57,7 +57,7 @@ describe('the gateway secret in query and header', () => {
     ['', { authorization: `Basic ${btoa(`:${SECRET}`)}` }, 401],
     ['', { 'x-admin-auth': ADMIN_SECRET }, 401],
   ])('a task asked for with %j and %j is answered %d', async (query, headers, status) => {
-    expect((await ask(gate.url, get(query, headers))).status).toBe(status);
+    expect((await sendChecked(server.url, get(query, headers))).status).toBe(status);
   });
 
   test.each([
@@ -75,31 +75,33 @@ describe('the gateway secret in query and header', () => {
     ['', bearer(SECRET), { auth: null }, 422],
     ['', {}, { auth: [SECRET] }, 422],
   ])('a submission with %j, %j and the body %j is answered %d', async (query, headers, body, status) => {
-    expect((await ask(gate.url, submit(query, headers, body))).status).toBe(status);
+    expect((await sendChecked(server.url, submit(query, headers, body))).status).toBe(status);
   });
 
   test.each(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const)(
     '%s looks at no Authorization header, and a secret in the query must be right',
     async (operationId) => {
       const call = buildCall(operationId, secrets);
-      expect((await ask(gate.url, { ...call, headers: bearer('wrong') })).status).toBeLessThan(300);
-      expect((await ask(gate.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBeLessThan(300);
-      expect((await ask(gate.url, { ...call, path: `${call.path}?auth=wrong` })).status).toBe(401);
+      expect((await sendChecked(server.url, { ...call, headers: bearer('wrong') })).status).toBeLessThan(300);
+      expect(
+        (await sendChecked(server.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status,
+      ).toBeLessThan(300);
+      expect((await sendChecked(server.url, { ...call, path: `${call.path}?auth=wrong` })).status).toBe(401);
     },
   );
 });
 
 describe('the secret of an agent', () => {
   const agentCalls = ['heartbeatAgent', 'reportResult', 'unregisterAgent'] as const;
-  const status = async (on: Gate, operationId: OperationId, body: object): Promise<number> =>
-    (await ask(on.url, buildCall(operationId, secrets, { ...body }))).status;
+  const status = async (on: TestServer, operationId: OperationId, body: object): Promise<number> =>
+    (await sendChecked(on.url, buildCall(operationId, secrets, { ...body }))).status;
 
   test.each(agentCalls)('%s may go without one, but not with a wrong one', async (operationId) => {
-    expect(await status(gate, operationId, {})).toBe(200);
-    expect(await status(gate, operationId, { auth: SECRET })).toBe(200);
-    expect(await status(gate, operationId, { auth: 'wrong' })).toBe(401);
-    expect(await status(gate, operationId, { auth: '' })).toBe(401);
-    expect(await status(gate, operationId, { auth: null })).toBe(422);
+    expect(await status(server, operationId, {})).toBe(200);
+    expect(await status(server, operationId, { auth: SECRET })).toBe(200);
+    expect(await status(server, operationId, { auth: 'wrong' })).toBe(401);
+    expect(await status(server, operationId, { auth: '' })).toBe(401);
+    expect(await status(server, operationId, { auth: null })).toBe(422);
   });
 
   test.each(agentCalls)('%s needs one where the gateway is set to ask for it', async (operationId) => {
@@ -107,20 +109,20 @@ describe('the secret of an agent', () => {
     for (const auth of [undefined, null, 1, 'wrong', [SECRET]])
       expect(await status(strict, operationId, { auth })).toBe(401);
     const call = buildCall(operationId, secrets);
-    expect((await ask(strict.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBe(401);
+    expect((await sendChecked(strict.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBe(401);
   });
 
   test.each(['registerAgent', 'claimTask'] as const)('%s always needs one', async (operationId) => {
-    expect(await status(gate, operationId, { auth: undefined })).toBe(422);
-    expect(await status(gate, operationId, { auth: 'wrong' })).toBe(401);
+    expect(await status(server, operationId, { auth: undefined })).toBe(422);
+    expect(await status(server, operationId, { auth: 'wrong' })).toBe(401);
     expect(await status(strict, operationId, { auth: undefined })).toBe(422);
   });
 
   test('what a heartbeat says beyond its agent counts only with a right one', async () => {
     const more = { current_load: 3, request_ids: ['r'], draining: true };
-    await status(gate, 'heartbeatAgent', more);
-    await status(gate, 'heartbeatAgent', { ...more, auth: SECRET });
-    expect(gateway.asked.map(({ args }) => args[0])).toEqual([{ agent_id: 'a' }, { agent_id: 'a', ...more }]);
+    await status(server, 'heartbeatAgent', more);
+    await status(server, 'heartbeatAgent', { ...more, auth: SECRET });
+    expect(gateway.calls.map(({ args }) => args[0])).toEqual([{ agent_id: 'a' }, { agent_id: 'a', ...more }]);
   });
 });
 
@@ -136,7 +138,9 @@ describe('the administrator’s secret', () => {
     [bearer(SECRET), `?auth=${AUTH}`, 401],
   ])('a listing asked for with %j and %j is answered %d', async (headers, query, status) => {
     for (const path of ['/api/admin/agents', '/api/admin/tasks']) {
-      expect((await ask(gate.url, { method: 'GET', path: path + query, headers })).status).toBe(status);
+      expect((await sendChecked(server.url, { method: 'GET', path: path + query, headers })).status).toBe(
+        status,
+      );
     }
   });
 });

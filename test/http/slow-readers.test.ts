@@ -1,28 +1,27 @@
-/** Readers of event streams that are slow: what they cost is bounded, and who takes nothing is let go. */
-
+/** Slow readers of event streams: what they cost is bounded, and those that take nothing are disconnected. */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createStreams } from '../../server/http/stream/sse.ts';
+import { renderItem } from '../../server/http/stream/frames.ts';
+import { createStreams, type EventSource } from '../../server/http/stream/sse.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
-import { idleFeed } from './fake-gateway.ts';
-import type { Gate } from './http-harness.ts';
-import { openWire } from './raw-connection.ts';
+import { type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
+import type { TestServer } from './http-harness.ts';
+import { openConnection } from './raw-connection.ts';
 import {
   AUTH,
-  awaitStill,
   buildItem,
   endStreams,
-  type Feed,
-  openStreamGate,
   passTicks,
+  startStreamServer,
   subscribe,
+  waitUntilStable,
 } from './stream-harness.ts';
 
 afterEach(endStreams);
 
 describe('slow readers', () => {
-  /** Events of 64 kB without end; says how many were taken. */
+  /** A feed of events of 64 kB, and how many of them were taken. */
   function countedFeed(count = Number.POSITIVE_INFINITY): { feed: Feed; taken: () => number } {
     let taken = 0;
     return {
@@ -38,53 +37,53 @@ describe('slow readers', () => {
   }
 
   /** Subscribes over a raw connection and reads nothing. */
-  async function stall(gate: Gate): Promise<Awaited<ReturnType<typeof openWire>>> {
-    const wire = await openWire(gate.port);
-    wire.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    await wire.readUntil(/: ready\n\n/);
-    wire.socket.pause();
-    return wire;
+  async function stall(server: TestServer): Promise<Awaited<ReturnType<typeof openConnection>>> {
+    const connection = await openConnection(server.port);
+    connection.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await connection.readUntil(/: ready\n\n/);
+    connection.socket.pause();
+    return connection;
   }
 
   test('the feed is read only as fast as the reader takes it', async () => {
     const { feed, taken } = countedFeed(400);
-    const gate = await openStreamGate(feed, { clock: createFakeClock() });
-    const reader = await subscribe(gate);
-    await awaitStill(taken);
+    const server = await startStreamServer(feed, { clock: createFakeClock() });
+    const reader = await subscribe(server);
+    await waitUntilStable(taken);
     expect(taken()).toBeLessThan(400);
     const text = await reader.readUntil('null}\n\n', 400);
-    const places = [...text.matchAll(/"request_id":"r(\d+)"/g)].map(([, place]) => Number(place));
-    expect(places).toEqual(Array.from({ length: 400 }, (_, index) => index + 1));
+    const indexes = [...text.matchAll(/"request_id":"r(\d+)"/g)].map(([, index]) => Number(index));
+    expect(indexes).toEqual(Array.from({ length: 400 }, (_, index) => index + 1));
   });
 
-  test('a reader that takes nothing for 30 seconds is disconnected, and its feed let go', async () => {
+  test('a reader that takes nothing for 30 seconds is disconnected, and its feed is closed', async () => {
     const clock = createFakeClock();
     const { feed, taken } = countedFeed();
-    const gate = await openStreamGate(feed, { clock });
-    const wire = await stall(gate);
-    await awaitStill(taken);
+    const server = await startStreamServer(feed, { clock });
+    const connection = await stall(server);
+    await waitUntilStable(taken);
     await passTicks(clock, 6);
-    expect(gate.streamCount()).toBe(1);
+    expect(server.streamCount()).toBe(1);
     await passTicks(clock, 1);
-    await expect.poll(() => gate.streamCount()).toBe(0);
-    wire.close();
+    await expect.poll(() => server.streamCount()).toBe(0);
+    connection.close();
   });
 
-  test('a reader that takes a little now and then is not', async () => {
+  test('a reader that takes a little now and then stays connected', async () => {
     const clock = createFakeClock();
     const { feed, taken } = countedFeed();
-    const gate = await openStreamGate(feed, { clock });
-    const wire = await stall(gate);
+    const server = await startStreamServer(feed, { clock });
+    const connection = await stall(server);
     for (let round = 0; round < 4; round += 1) {
-      await awaitStill(taken);
+      await waitUntilStable(taken);
       await passTicks(clock, 5);
       const before = taken();
-      wire.socket.resume();
+      connection.socket.resume();
       await expect.poll(taken).toBeGreaterThan(before);
-      wire.socket.pause();
+      connection.socket.pause();
     }
-    expect(gate.streamCount()).toBe(1);
-    wire.close();
+    expect(server.streamCount()).toBe(1);
+    connection.close();
   });
 });
 
@@ -102,7 +101,7 @@ describe('many readers', () => {
     return response as unknown as ServerResponse;
   }
 
-  test('are pinged 500 at a time, so that others get their turn', async () => {
+  test('are pinged 500 at a time, so that other work gets a turn', async () => {
     const clock = createFakeClock();
     const streams = createStreams({
       clock,
@@ -112,8 +111,12 @@ describe('many readers', () => {
       pingIntervalMs: 5_000,
     });
     const written: string[] = [];
-    const events = { session: 's', open: idleFeed };
-    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(events, buildResponse(written))));
+    const subscribeEvents = subscribeTo((_session, _after, signal) => idleFeed(signal));
+    const source: EventSource = {
+      session: 's',
+      open: (signal) => subscribeEvents('s', null, renderItem, signal),
+    };
+    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(source, buildResponse(written))));
     written.length = 0;
     const perTurn: number[] = [];
     const passed = clock.advance(5_000);

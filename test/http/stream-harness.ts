@@ -1,47 +1,51 @@
-/** Event streams in the test's hands: a server with a feed, readers that read on demand, and time by the tick. */
-import type { Gateway, StreamItem } from '../../server/ports/gateway.ts';
+/**
+ * A server with a feed of the test's choice, readers that read on demand, and a clock that moves tick by
+ * tick.
+ */
+import type { StreamItem } from '../../server/ports/gateway.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
-import { createFakeGateway, idleFeed } from './fake-gateway.ts';
-import { type Gate, type GateOptions, openGate, SECRET } from './http-harness.ts';
+import { createFakeGateway, type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
+import { SECRET, startTestServer, type TestServer, type TestServerOptions } from './http-harness.ts';
 
-/** The gateway secret as a query has it. */
+/** The gateway secret, encoded for a query. */
 export const AUTH = encodeURIComponent(SECRET);
-const gates: Gate[] = [];
-const leaving: AbortController[] = [];
+const servers: TestServer[] = [];
+const readers: AbortController[] = [];
 
-/** Leaves every stream and stops every server that was opened here. */
+/** Closes every stream and stops every server that was started here. */
 export async function endStreams(): Promise<void> {
-  for (const leave of leaving.splice(0)) leave.abort();
-  await Promise.all(gates.splice(0).map((gate) => gate.stop(100)));
+  for (const reader of readers.splice(0)) reader.abort();
+  await Promise.all(servers.splice(0).map((server) => server.stop(100)));
 }
 
-export type Feed = Gateway['subscribeEvents'];
-
-/** A server whose gateway has this feed for every session. */
-export async function openStreamGate(subscribeEvents: Feed, options: GateOptions = {}): Promise<Gate> {
-  const gate = await openGate(createFakeGateway({ subscribeEvents }), options);
-  gates.push(gate);
-  return gate;
+/** Starts a server whose gateway has this feed for every session. */
+export async function startStreamServer(feed: Feed, options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startTestServer(createFakeGateway({ subscribeEvents: subscribeTo(feed) }), options);
+  servers.push(server);
+  return server;
 }
 
 export type Reader = {
   readonly response: Response;
-  /** All text so far, once it ends so, and has had this ending so many times; `<end>` follows if the stream ended. */
+  /**
+   * Resolves with all text so far once it ends with `end` and holds it `count` times. When the stream has
+   * ended before, `<end>` is appended.
+   */
   readUntil(end: string, count?: number): Promise<string>;
-  leave(): void;
+  close(): void;
 };
 
-/** Subscribes as a page does; reads on demand only. */
+/** Subscribes as a web page does; reads only on demand. */
 export async function subscribe(
-  gate: Gate,
+  server: TestServer,
   session = 's',
   headers: Record<string, string> = {},
   more = '',
 ): Promise<Reader> {
-  const leave = new AbortController();
-  leaving.push(leave);
+  const closing = new AbortController();
+  readers.push(closing);
   const path = `/api/cli/events?cli_session_id=${session}&auth=${AUTH}${more}`;
-  const response = await fetch(gate.url + path, { headers, signal: leave.signal });
+  const response = await fetch(server.url + path, { headers, signal: closing.signal });
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
@@ -62,18 +66,18 @@ export async function subscribe(
       text = parts.join('');
       return text;
     },
-    leave: () => leave.abort(),
+    close: () => closing.abort(),
   };
 }
 
-/** An event of a session, the place in its id. */
-export function buildItem(place: number, output: string): StreamItem {
+/** An event of a session, with the number in its ids. */
+export function buildItem(index: number, output: string): StreamItem {
   return {
     gap: false,
-    cursor: `1700000000000-${place}`,
+    cursor: `1700000000000-${index}`,
     event: {
       event: 'task_done',
-      request_id: `r${place}`,
+      request_id: `r${index}`,
       status: 'success',
       result: { output },
       error_info: null,
@@ -81,24 +85,24 @@ export function buildItem(place: number, output: string): StreamItem {
   };
 }
 
-/** A feed of these items, then nothing until the reader leaves. */
+/** A feed of these items, then without items until the signal fires. */
 export const feedOf = (...items: readonly StreamItem[]): Feed =>
   async function* (_session, _after, signal) {
     yield* items;
     yield* idleFeed(signal);
   };
 
-/** A feed with nothing in it. */
+/** A feed without items. */
 export const emptyFeed: Feed = (_session, _after, signal) => idleFeed(signal);
 
-/** Moves time tick by tick, and lets what was written go out. */
+/** Moves the clock tick by tick, so that what was written is sent in between. */
 export async function passTicks(clock: FakeClock, ticks: number): Promise<void> {
   for (let count = 0; count < ticks; count += 1) await clock.advance(5_000);
 }
 
-/** Waits until a number has not changed for many turns of the event loop with its sockets. */
-export async function awaitStill(read: () => number): Promise<void> {
-  for (let before = -1, still = 0; still < 200; still = before === read() ? still + 1 : 0) {
+/** Waits until a number has not changed for 200 turns of the event loop. */
+export async function waitUntilStable(read: () => number): Promise<void> {
+  for (let before = -1, stable = 0; stable < 200; stable = before === read() ? stable + 1 : 0) {
     before = read();
     await new Promise((resolve) => setImmediate(resolve));
   }

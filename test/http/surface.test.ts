@@ -1,23 +1,25 @@
-/** What every answer has, the pages beside the operations, HEAD, OPTIONS and CORS, and faults of the gateway. */
+/**
+ * What every answer has, the pages beside the operations, HEAD, OPTIONS and CORS, and faults of the gateway.
+ */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
-import { ask } from './checked-call.ts';
+import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const gateway = createFakeGateway();
-let gate: Gate;
-let open: Gate;
+let server: TestServer;
+let open: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
-  open = await openGate(gateway, { settings: { corsOrigins: ['https://page.example'] } });
+  server = await startTestServer(gateway);
+  open = await startTestServer(gateway, { settings: { corsOrigins: ['https://page.example'] } });
 });
-afterAll(() => Promise.all([gate.stop(), open.stop()]));
+afterAll(() => Promise.all([server.stop(), open.stop()]));
 
 const EVERYWHERE = {
   'task-gateway-version': '1.0.0',
@@ -31,7 +33,7 @@ describe('every answer', () => {
     const calls = OPERATIONS.map((one) => buildCall(one, secrets, {}, 's'));
     const wrong = { method: 'GET', path: '/nowhere' } as const;
     for (const call of [...calls, wrong, { method: 'GET', path: '/api/cli/tasks/x' } as const]) {
-      const response = await fetch(gate.url + call.path, call as RequestInit);
+      const response = await fetch(server.url + call.path, call as RequestInit);
       const expected = call.path.includes('/events')
         ? { ...EVERYWHERE, 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
         : EVERYWHERE;
@@ -47,16 +49,16 @@ describe('every answer', () => {
       ['PUT', '/api/cli/tasks/x', 'HEAD, GET, OPTIONS'],
       ['POST', '/livez', 'HEAD, GET, OPTIONS'],
     ] as const) {
-      const response = await fetch(gate.url + path, { method });
+      const response = await fetch(server.url + path, { method });
       expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
       expect(await response.json()).toMatchObject({ code: 'method_not_allowed', status: 405 });
     }
   });
 
   test('of 401 says how to send the secret', async () => {
-    const task = await ask(gate.url, { method: 'GET', path: '/api/cli/tasks/x' });
+    const task = await sendChecked(server.url, { method: 'GET', path: '/api/cli/tasks/x' });
     expect(task.headers.get('www-authenticate')).toBe('Bearer');
-    const admin = await ask(gate.url, { method: 'GET', path: '/api/admin/agents' });
+    const admin = await sendChecked(server.url, { method: 'GET', path: '/api/admin/agents' });
     expect(admin.headers.get('www-authenticate')).toBe('X-Admin-Auth');
   });
 });
@@ -70,26 +72,26 @@ describe('pages', () => {
   ] as const;
 
   test.each(pages)('%s is the published document, open to every web page', async (path, file, type) => {
-    const response = await fetch(gate.url + path, { headers: { origin: 'https://anywhere.example' } });
+    const response = await fetch(server.url + path, { headers: { origin: 'https://anywhere.example' } });
     const published = fileURLToPath(import.meta.resolve(`@task-gateway/contract/${file}`));
     expect(await response.text()).toBe(readFileSync(published, 'utf8'));
     expect(response.headers.get('content-type')).toBe(type);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(response.headers.get('cache-control')).toBe('no-store');
     const etag = response.headers.get('etag') ?? '';
-    const again = await fetch(gate.url + path, { headers: { 'if-none-match': `W/"other", ${etag}` } });
+    const again = await fetch(server.url + path, { headers: { 'if-none-match': `W/"other", ${etag}` } });
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
   test('the first page says where the documents are', async () => {
-    const page = await (await fetch(gate.url)).json();
+    const page = await (await fetch(server.url)).json();
     for (const path of [...page.documents, ...page.health]) {
-      expect((await fetch(gate.url + path)).status, path).toBe(200);
+      expect((await fetch(server.url + path)).status, path).toBe(200);
     }
   });
 
   test('readiness gives the reason why calls would fail; liveness does not care', async () => {
-    const ill = await openGate(
+    const ill = await startTestServer(
       createFakeGateway({ health: () => ({ ok: false, reason: 'the disk is full' }) }),
     );
     const ready = await fetch(`${ill.url}/readyz`);
@@ -99,7 +101,7 @@ describe('pages', () => {
     ]);
     expect(ready.headers.get('Retry-After')).toBe('2');
     expect((await fetch(`${ill.url}/livez`)).status).toBe(200);
-    expect((await fetch(`${gate.url}/readyz`)).status).toBe(200);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     await ill.stop();
   });
 });
@@ -108,21 +110,21 @@ describe('HEAD and OPTIONS', () => {
   test('HEAD answers as GET without a body, and opens no stream', async () => {
     for (const operation of ['getTask', 'listAgents', 'subscribeEvents'] as const) {
       const { path, headers } = buildCall(operation, secrets, {}, 's');
-      const response = await fetch(gate.url + path, { method: 'HEAD', ...(headers && { headers }) });
+      const response = await fetch(server.url + path, { method: 'HEAD', ...(headers && { headers }) });
       expect([response.status, await response.text()], operation).toEqual([200, '']);
     }
-    expect((await fetch(`${gate.url}/api/cli/tasks/x`, { method: 'HEAD' })).status).toBe(401);
-    expect(gate.streamCount()).toBe(0);
+    expect((await fetch(`${server.url}/api/cli/tasks/x`, { method: 'HEAD' })).status).toBe(401);
+    expect(server.streamCount()).toBe(0);
   });
 
   test('OPTIONS says what a path serves, and tells a web page nothing while CORS is off', async () => {
-    const response = await fetch(`${gate.url}/api/cli/tasks`, {
+    const response = await fetch(`${server.url}/api/cli/tasks`, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example' },
     });
     expect([response.status, response.headers.get('allow')]).toEqual([204, 'POST, OPTIONS']);
     expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
-    expect((await fetch(`${gate.url}/nowhere`, { method: 'OPTIONS' })).status).toBe(404);
+    expect((await fetch(`${server.url}/nowhere`, { method: 'OPTIONS' })).status).toBe(404);
   });
 });
 
@@ -185,8 +187,8 @@ describe('what the gateway throws', () => {
     ['a thrown text', 500, 'internal', null],
     [undefined, 500, 'internal', null],
   ])('%s becomes its problem', async (thrown, status, code, retryAfter) => {
-    const failing = await openGate(createFakeGateway({ getTask: () => Promise.reject(thrown) }));
-    const answer = await ask(failing.url, buildCall('getTask', secrets));
+    const failing = await startTestServer(createFakeGateway({ getTask: () => Promise.reject(thrown) }));
+    const answer = await sendChecked(failing.url, buildCall('getTask', secrets));
     expect([answer.status, answer.json.code, answer.headers.get('retry-after')]).toEqual([
       status,
       code,
@@ -194,13 +196,13 @@ describe('what the gateway throws', () => {
     ]);
     expect(answer.json.type).toBe(`urn:task-gateway:problem:${code}`);
     expect(answer.text).not.toContain('secret cause');
-    const logged = failing.said.filter(({ level }) => level === 'error');
+    const logged = failing.logged.filter(({ level }) => level === 'error');
     expect(logged.length).toBe(status === 500 ? 1 : 0);
     // Whoever was told the reference finds the cause in the log.
     if (status === 500)
-      expect(logged[0]?.facts).toMatchObject({
+      expect(logged[0]?.fields).toMatchObject({
         operation: 'getTask',
-        told: answer.json.detail,
+        detail: answer.json.detail,
         error: thrown,
       });
     await failing.stop();
@@ -208,16 +210,16 @@ describe('what the gateway throws', () => {
 
   test('a conflict of idempotency names the header', async () => {
     const conflict = new GatewayError('idempotency_conflict', 'Used before.');
-    const failing = await openGate(createFakeGateway({ submitTask: () => Promise.reject(conflict) }));
-    const answer = await ask(failing.url, buildCall('submitTask', secrets));
+    const failing = await startTestServer(createFakeGateway({ submitTask: () => Promise.reject(conflict) }));
+    const answer = await sendChecked(failing.url, buildCall('submitTask', secrets));
     expect(answer.json).toMatchObject({ status: 422, errors: [{ pointer: '/Idempotency-Key' }] });
     await failing.stop();
   });
 
   test('a cursor the gateway does not know names the parameter', async () => {
     const unknown = new GatewayError('validation_failed', 'Not one of ours.');
-    const failing = await openGate(createFakeGateway({ listTasks: () => Promise.reject(unknown) }));
-    const answer = await ask(failing.url, {
+    const failing = await startTestServer(createFakeGateway({ listTasks: () => Promise.reject(unknown) }));
+    const answer = await sendChecked(failing.url, {
       ...buildCall('listTasks', secrets),
       path: '/api/admin/tasks?cursor=x',
     });

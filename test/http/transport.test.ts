@@ -1,16 +1,16 @@
 /** What is no proper request: always an answer or a closed connection, never a crash and never a 5xx. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from './http-harness.ts';
-import { exchange, openWire } from './raw-connection.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
+import { exchange, openConnection } from './raw-connection.ts';
 
 const gateway = createFakeGateway();
 const AUTH = encodeURIComponent(SECRET);
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
+  server = await startTestServer(gateway);
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 
 const bodyOf = (text: string): Record<string, unknown> =>
   JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
@@ -52,7 +52,7 @@ describe('what is no HTTP', () => {
       'headers_too_large',
     ],
   ])('%s is answered and the connection closed', async (_what, bytes, status, code) => {
-    const text = await exchange(gate.port, bytes);
+    const text = await exchange(server.port, bytes);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(text).toContain('Content-Type: application/problem+json');
     expect(text).toContain('Task-Gateway-Version: ');
@@ -61,7 +61,7 @@ describe('what is no HTTP', () => {
 
   test('an expectation nobody knows changes nothing in the answer', async () => {
     const text = await exchange(
-      gate.port,
+      server.port,
       'GET /nowhere HTTP/1.1\r\nHost: a\r\nExpect: the unexpected\r\nConnection: close\r\n\r\n',
     );
     expect(text).toMatch(/^HTTP\/1\.1 404 /);
@@ -72,14 +72,16 @@ describe('what is no HTTP', () => {
   test('what is broken behind a request waits for the answer to that request', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const slow = await openGate(createFakeGateway({ getTask: () => held.then(() => TASK) }));
-    const wire = await openWire(slow.port);
-    wire.write(`GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(2));
-    wire.write('garbage\r\n\r\n');
+    const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => TASK) }));
+    const connection = await openConnection(slow.port);
+    connection.write(`GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(2));
+    connection.write('garbage\r\n\r\n');
     // Another connection is served meanwhile, so the garbage has been looked at.
     await exchange(slow.port, 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
     release();
-    const statuses = [...(await wire.readAll()).matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1]);
+    const statuses = [...(await connection.readAll()).matchAll(/HTTP\/1\.1 (\d{3})/g)].map(
+      (match) => match[1],
+    );
     expect(statuses).toEqual(['200', '200', '400']);
     await slow.stop();
   });
@@ -87,7 +89,7 @@ describe('what is no HTTP', () => {
   test('a body that breaks off behind a request in work is answered by closing, never in its place', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const slow = await openGate(createFakeGateway({ getTask: () => held.then(() => TASK) }));
+    const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => TASK) }));
     const get = `GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`;
     const head = 'POST /api/agent/heartbeat HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
     expect(await exchange(slow.port, `${get}${head}garbage\r\n\r\n`)).toBe('');
@@ -97,7 +99,7 @@ describe('what is no HTTP', () => {
 
   test('leave to send a body is never written into the answer before it', async () => {
     const expecting = 'GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n';
-    const text = await exchange(gate.port, expecting.repeat(3));
+    const text = await exchange(server.port, expecting.repeat(3));
     // The second gets no leave before its turn, so its answer is the last one.
     expect(text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200', 'HTTP/1.1 200']);
     for (const answer of text.split(/(?=HTTP\/1\.1 200)/).slice(1))
@@ -105,31 +107,31 @@ describe('what is no HTTP', () => {
   });
 
   test('a request behind a stream on the same connection is not answered into it', async () => {
-    const wire = await openWire(gate.port);
-    wire.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    await wire.readUntil(/: ready\n\n/);
-    wire.write('garbage\r\n\r\n');
-    const text = await wire.readAll();
+    const connection = await openConnection(server.port);
+    connection.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await connection.readUntil(/: ready\n\n/);
+    connection.write('garbage\r\n\r\n');
+    const text = await connection.readAll();
     expect(text.match(/HTTP\/1\.1/g)).toEqual(['HTTP/1.1']);
-    wire.close();
+    connection.close();
   });
 
   test('a caller that leaves in the middle of its body is no fault of the gateway', async () => {
-    const wire = await openWire(gate.port);
-    wire.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"auth":');
-    await new Promise<void>((resolve) => wire.socket.end(resolve));
-    wire.close();
+    const connection = await openConnection(server.port);
+    connection.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"auth":');
+    await new Promise<void>((resolve) => connection.socket.end(resolve));
+    connection.close();
     await expect
-      .poll(() => gate.said.some(({ facts }) => 'code' in facts && facts.code === 'caller_left'))
+      .poll(() => server.logged.some(({ fields }) => 'code' in fields && fields.code === 'caller_left'))
       .toBe(true);
-    expect(gate.said.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(server.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });
 
 describe('targets', () => {
   const status = async (target: string, method = 'GET'): Promise<string | undefined> => {
     const text = await exchange(
-      gate.port,
+      server.port,
       `${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
     );
     return /^HTTP\/1\.1 (\d+)/.exec(text)?.[1];
@@ -161,10 +163,10 @@ describe('targets', () => {
   });
 
   test('an id is decoded once, and one that can’t be decoded is just unknown', async () => {
-    gateway.asked.length = 0;
+    gateway.calls.length = 0;
     for (const id of ['a%2Fb', '%25ff', '%E4%BB%BB', '%ff'])
       await status(`/api/cli/tasks/${id}?auth=${AUTH}`);
-    expect(gateway.asked.map(({ args }) => args[0])).toEqual(['a/b', '%ff', '任', '%ff']);
+    expect(gateway.calls.map(({ args }) => args[0])).toEqual(['a/b', '%ff', '任', '%ff']);
   });
 
   test('no answer repeats the URL', async () => {
@@ -174,12 +176,12 @@ describe('targets', () => {
       '/api/cli/events?auth=secret-path',
     ]) {
       const text = await exchange(
-        gate.port,
+        server.port,
         `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
       );
       expect(text).not.toContain('secret-path');
     }
-    expect(JSON.stringify(gate.said)).not.toContain('secret-path');
+    expect(JSON.stringify(server.logged)).not.toContain('secret-path');
   });
 });
 
@@ -188,7 +190,7 @@ describe('times', () => {
     ['headers', 'GET /livez HTTP/1.1\r\nHost:'],
     ['a body', 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{'],
   ])('%s that are slow to arrive are answered 408 and the connection closed', async (_what, bytes) => {
-    const hasty = await openGate(gateway, { limits: { headersMs: 40, requestMs: 80 } });
+    const hasty = await startTestServer(gateway, { limits: { headersMs: 40, requestMs: 80 } });
     const text = await exchange(hasty.port, bytes);
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
     expect(bodyOf(text)).toMatchObject({ code: 'request_timeout' });
@@ -196,9 +198,9 @@ describe('times', () => {
   });
 
   test('beyond the limit of connections a new one is closed at once', async () => {
-    const small = await openGate(gateway, { limits: { connectionsMax: 1 } });
-    const first = await openWire(small.port);
-    const second = await openWire(small.port);
+    const small = await startTestServer(gateway, { limits: { connectionsMax: 1 } });
+    const first = await openConnection(small.port);
+    const second = await openConnection(small.port);
     await second.readAll();
     expect([first.isClosed(), second.isClosed()]).toEqual([false, true]);
     first.close();
@@ -209,14 +211,14 @@ describe('times', () => {
 describe('secrets in what is said', () => {
   test('no secret is in any log line', async () => {
     await exchange(
-      gate.port,
+      server.port,
       `GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
     );
     await exchange(
-      gate.port,
+      server.port,
       `GET /api/admin/agents HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\nConnection: close\r\n\r\n`,
     );
-    const said = JSON.stringify(gate.said);
+    const said = JSON.stringify(server.logged);
     expect(said).toContain('listAgents');
     for (const secret of [SECRET, AUTH, ADMIN_SECRET]) expect(said).not.toContain(secret);
   });

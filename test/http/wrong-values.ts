@@ -1,6 +1,6 @@
 /**
- * Every way in which a request can miss its published schema, made from the schema: each keyword is broken at least
- * once, each time with the place where it is wrong.
+ * Every way in which a request can miss its published schema, made from the schema: each keyword is broken at
+ * least once, each time with the place where it is wrong.
  */
 
 import { readDocument } from '../contract/document-check.ts';

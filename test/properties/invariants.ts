@@ -53,7 +53,7 @@ async function checkFeed(world: World, past: Past, session: string): Promise<voi
   const replay: Told[] = [];
   const leave = new AbortController();
   const reading = (async () => {
-    for await (const item of world.gateway.subscribeEvents(session, null, leave.signal)) {
+    for await (const item of world.gateway.subscribeEvents(session, null, (item) => item, leave.signal)) {
       if (!item.gap) replay.push(item);
     }
   })();

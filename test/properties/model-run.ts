@@ -54,7 +54,7 @@ export async function live(lifetimes: Lifetimes, plan: readonly Operation[]): Pr
     while (!leave.signal.aborted) {
       try {
         const after = seen.at(-1)?.cursor ?? null;
-        for await (const item of gateway.subscribeEvents(session, after, leave.signal)) {
+        for await (const item of gateway.subscribeEvents(session, after, (item) => item, leave.signal)) {
           if (!item.gap) seen.push(item);
         }
         return;

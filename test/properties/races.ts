@@ -152,7 +152,9 @@ async function readFeed(on: Replica): Promise<readonly string[]> {
   const seen: StreamItem[] = [];
   const leave = new AbortController();
   const reading = (async () => {
-    for await (const item of on.gateway.subscribeEvents('s', null, leave.signal)) seen.push(item);
+    for await (const item of on.gateway.subscribeEvents('s', null, (item) => item, leave.signal)) {
+      seen.push(item);
+    }
   })();
   await settleMicrotasks();
   leave.abort();

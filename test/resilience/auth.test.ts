@@ -7,7 +7,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
 import { createFakeGateway } from '../http/fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, OLDER_SECRET, openGate, SECRET } from '../http/http-harness.ts';
+import {
+  ADMIN_SECRET,
+  OLDER_SECRET,
+  SECRET,
+  startTestServer,
+  type TestServer,
+} from '../http/http-harness.ts';
 import { exchange } from '../http/raw-connection.ts';
 import { operations } from '../http/wrong-values.ts';
 
@@ -30,11 +36,11 @@ const PLACES: Readonly<Record<OperationId, readonly Place[]>> = {
 
 const gateway = createFakeGateway();
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
+  server = await startTestServer(gateway);
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 
 /** Texts that are almost the secret. */
 function listNearly(secret: string, other: string): readonly string[] {
@@ -103,7 +109,7 @@ function writeCall(
 /** The status; of a stream as soon as it begins. */
 async function askStatus(request: string): Promise<number> {
   const isStream = request.startsWith('GET /api/cli/events');
-  const answer = await exchange(gate.port, isStream ? request.replace('GET', 'HEAD') : request);
+  const answer = await exchange(server.port, isStream ? request.replace('GET', 'HEAD') : request);
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]);
 }
 
@@ -125,20 +131,20 @@ describe('every operation of the document', () => {
       expect(await askStatus(writeCall(operationId, place, right))).toBe(
         200 + (operationId === 'claimTask' ? 4 : 0),
       );
-      gateway.asked.length = 0;
+      gateway.calls.length = 0;
       const inHeader = place === 'admin' || place === 'bearer';
       const nearly = listNearly(right, other).filter((text) => !inHeader || isHeaderText(text));
       expect(nearly.length).toBeGreaterThan(inHeader ? 15 : 30);
       for (const text of nearly)
         expect([text, await askStatus(writeCall(operationId, place, text))]).toEqual([text, 401]);
-      expect(gateway.asked).toEqual([]);
+      expect(gateway.calls).toEqual([]);
     },
   );
 
   test.each(rows.filter(({ place }) => place === 'query'))(
     '$operationId takes no secret that is repeated or an array in its query',
     async ({ operationId }) => {
-      gateway.asked.length = 0;
+      gateway.calls.length = 0;
       const right = encodeURIComponent(SECRET);
       const marked = writeCall(operationId, 'query', 'MARK');
       for (const query of [
@@ -164,14 +170,14 @@ describe('every operation of the document', () => {
         ])
           expect([query, await askStatus(marked.replace('auth=MARK', query))]).toEqual([query, 401]);
       }
-      expect(gateway.asked).toEqual([]);
+      expect(gateway.calls).toEqual([]);
     },
   );
 
   test.each(rows.filter(({ place }) => place === 'body'))(
     '$operationId takes no secret that is not a string in its body, and of two the last',
     async ({ operationId }) => {
-      gateway.asked.length = 0;
+      gateway.calls.length = 0;
       const text = JSON.stringify(SECRET);
       for (const json of [
         `[${text}]`,
@@ -190,7 +196,7 @@ describe('every operation of the document', () => {
         );
         expect([json, await askStatus(fitting)]).toEqual([json, 422]);
       }
-      expect(gateway.asked).toEqual([]);
+      expect(gateway.calls).toEqual([]);
     },
   );
 
@@ -216,7 +222,7 @@ describe('the comparison', () => {
     expect(source.match(/timingSafeEqual\(/g)).toHaveLength(1);
     // Every right secret is looked at, whichever is found: no early end tells which of two it was.
     expect(source).toMatch(
-      /for \(const one of digests\) isRight = timingSafeEqual\(one, candidate\) \|\| isRight;/,
+      /for \(const secret of digests\) isEqual = timingSafeEqual\(secret, candidate\) \|\| isEqual;/,
     );
     expect(source).toMatch(/hash\('sha256'/);
     const others = readdirSync('server', { recursive: true, encoding: 'utf8' })

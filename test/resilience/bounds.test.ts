@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildCall, type Call } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import type { Asked } from '../http/checked-call.ts';
-import { exchange, openWire, type Wire } from '../http/raw-connection.ts';
+import type { CheckedResponse } from '../http/checked-call.ts';
+import { exchange, openConnection, type RawConnection } from '../http/raw-connection.ts';
 import { askOnce } from './single-request.ts';
 import { expectFlat } from './soak.ts';
 
@@ -38,19 +38,19 @@ afterAll(() => gateway?.stop());
 /** A task that waits for an agent nobody is. */
 const waitingTask = buildCall('submitTask', secrets, { queue_timeout: 600 });
 const registration = (agent_id: string): Call => buildCall('registerAgent', secrets, { agent_id });
-const askNow = (call: Call): Promise<Asked> => askOnce(gateway.baseUrl, call);
+const askNow = (call: Call): Promise<CheckedResponse> => askOnce(gateway.baseUrl, call);
 
 /** Opens a stream over a raw connection. */
-async function openStream(session: string): Promise<Wire> {
-  const wire = await openWire(port);
+async function openStream(session: string): Promise<RawConnection> {
+  const wire = await openConnection(port);
   wire.write(`GET /api/cli/events?cli_session_id=${session}&auth=${SECRET} ${HEAD}\r\n`);
   await wire.readUntil(/: ready\n\n/);
   return wire;
 }
 
 /** A submission whose body may become as long as is allowed, has grown large already, and never ends. */
-async function openBody(): Promise<Wire> {
-  const wire = await openWire(port);
+async function openBody(): Promise<RawConnection> {
+  const wire = await openConnection(port);
   const start = `{${' '.repeat(99_999)}`;
   wire.write(
     `POST /api/cli/tasks ${HEAD}Transfer-Encoding: chunked\r\n\r\n${start.length.toString(16)}\r\n${start}\r\n`,
@@ -68,7 +68,7 @@ type Bound = {
   readonly beyond: Call;
 };
 
-async function closeAll(wires: readonly Wire[]): Promise<void> {
+async function closeAll(wires: readonly RawConnection[]): Promise<void> {
   for (const wire of wires) wire.close();
 }
 
@@ -196,7 +196,7 @@ describe('a body larger than the bound', PATIENCE, () => {
 
   test('is refused by its declared length, before any of it is sent', async () => {
     const round = async (): Promise<void> => {
-      const wires = await Promise.all(Array.from({ length: FLOOD }, () => openWire(port)));
+      const wires = await Promise.all(Array.from({ length: FLOOD }, () => openConnection(port)));
       for (const wire of wires) wire.write(`POST /api/cli/tasks ${HEAD}Content-Length: ${limit + 1}\r\n\r\n`);
       for (const wire of wires) expect(problem(await wire.readUntil(/\}$/))).toMatchObject(refusal);
       await closeAll(wires);
@@ -210,7 +210,7 @@ describe('a body larger than the bound', PATIENCE, () => {
     const smallPort = Number(new URL(small.baseUrl).port);
     const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
     const round = async (): Promise<void> => {
-      const wires = await Promise.all(Array.from({ length: FLOOD }, () => openWire(smallPort)));
+      const wires = await Promise.all(Array.from({ length: FLOOD }, () => openConnection(smallPort)));
       for (const wire of wires) {
         // More than the bound and no end: an answer can't rest on the end.
         wire.write(`POST /api/cli/tasks ${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(6)}`);
@@ -241,7 +241,7 @@ describe('what is no operation’s', PATIENCE, () => {
     const small = await startGateway({ CONNECTIONS_MAX: '20' });
     onTestFinished(async () => void (await small.stop()));
     const smallPort = Number(new URL(small.baseUrl).port);
-    const held = await Promise.all(Array.from({ length: 20 }, () => openWire(smallPort)));
+    const held = await Promise.all(Array.from({ length: 20 }, () => openConnection(smallPort)));
     const [caller] = held;
     const ping = `GET /livez ${HEAD}\r\n`;
     const round = async (number: number): Promise<void> => {

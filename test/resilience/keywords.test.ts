@@ -6,18 +6,18 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
 import { printFigure } from '../harness/figures.ts';
-import { ask, pointersOf } from '../http/checked-call.ts';
+import { pointersOf, sendChecked } from '../http/checked-call.ts';
 import { createFakeGateway } from '../http/fake-gateway.ts';
-import { ADMIN_SECRET, type Gate, openGate, SECRET } from '../http/http-harness.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../http/http-harness.ts';
 import { bodies, operations, resolve, type Schema } from '../http/wrong-values.ts';
 
 const gateway = createFakeGateway();
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
-let gate: Gate;
+let server: TestServer;
 beforeAll(async () => {
-  gate = await openGate(gateway);
+  server = await startTestServer(gateway);
 });
-afterAll(() => gate.stop());
+afterAll(() => server.stop());
 
 /** One demand of the document, and a value that breaks it: undefined leaves the field out. */
 type Demand = { readonly pointer: string; readonly keyword: string; readonly wrong: unknown };
@@ -113,7 +113,7 @@ function expectAnswer(operationId: OperationId, { pointer, keyword, wrong }: Dem
 function withParameter(operationId: OperationId, place: string, name: string, value: unknown): Call {
   const call = buildCall(operationId, secrets);
   if (place === 'header') return { ...call, headers: { ...call.headers, [name]: toHeader(String(value)) } };
-  const url = new URL(call.path, gate.url);
+  const url = new URL(call.path, server.url);
   url.searchParams.delete(name);
   if (value !== undefined) url.searchParams.set(name, String(value));
   return { ...call, path: url.pathname + url.search };
@@ -124,14 +124,14 @@ const toHeader = (text: string): string => text.replaceAll('😀', 'k');
 
 test('every keyword of every schema of a request is broken once, and answered with its place', async () => {
   const done: string[] = [];
-  gateway.asked.length = 0;
+  gateway.calls.length = 0;
   for (const { operationId, schema } of bodies) {
     const call = buildCall(operationId, secrets);
     const usual = JSON.parse(String(call.body));
     for (const demand of listDemands(schema, '')) {
       const name = `${operationId} ${demand.pointer} ${demand.keyword}`;
       const body = putAt(usual, demand.pointer.split('/').slice(1), demand.wrong);
-      const answer = await ask(gate.url, { ...call, body: JSON.stringify(body) });
+      const answer = await sendChecked(server.url, { ...call, body: JSON.stringify(body) });
       expect(`${answer.status} ${pointersOf(answer).join()}`, name).toBe(expectAnswer(operationId, demand));
       done.push(name);
     }
@@ -149,14 +149,14 @@ test('every keyword of every schema of a request is broken once, and answered wi
         : [];
       for (const demand of [...demands, ...missing]) {
         const wrong = demand.keyword === 'type' ? 'sixty' : demand.wrong;
-        const answer = await ask(gate.url, withParameter(operationId, place, name, wrong));
+        const answer = await sendChecked(server.url, withParameter(operationId, place, name, wrong));
         const told = `${operationId} ${place} ${demand.pointer} ${demand.keyword}`;
         expect(`${answer.status} ${pointersOf(answer).join()}`, told).toBe(`422 ${demand.pointer}`);
         done.push(told);
       }
     }
   }
-  expect(gateway.asked).toEqual([]);
+  expect(gateway.calls).toEqual([]);
   expect(new Set(done).size).toBe(done.length);
   expect(done.length).toBeGreaterThanOrEqual(100);
   printFigure('schema-keywords-broken', done.length, 'keywords');
@@ -217,7 +217,7 @@ test.each(bodies)(
     }));
     await fc.assert(
       fc.asyncProperty(values, async (value) => {
-        const answer = await ask(gate.url, {
+        const answer = await sendChecked(server.url, {
           ...buildCall(operationId, secrets),
           body: JSON.stringify(value),
         });

@@ -2,13 +2,13 @@
 import { request } from 'node:http';
 import { createDocumentCheck } from '../contract/document-check.ts';
 import type { Call } from '../contract/usual-calls.ts';
-import type { Asked } from '../http/checked-call.ts';
+import type { CheckedResponse } from '../http/checked-call.ts';
 
 const check = createDocumentCheck();
 
 /** Sends a request; throws when the answer is not one the document allows. */
-export async function askOnce(url: string, { method, path, headers, body }: Call): Promise<Asked> {
-  const answer = await new Promise<Asked>((resolve, reject) => {
+export async function askOnce(url: string, { method, path, headers, body }: Call): Promise<CheckedResponse> {
+  const answer = await new Promise<CheckedResponse>((resolve, reject) => {
     const sent = request(url + path, { method, headers: { ...headers }, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part) => (text += part));
@@ -23,7 +23,7 @@ export async function askOnce(url: string, { method, path, headers, body }: Call
     sent.on('error', reject);
     sent.end(body);
   });
-  const faults = check.findFaults(answer);
+  const faults = check.findDeviations(answer);
   if (faults.length > 0) throw new Error(faults.join('\n'));
   return answer;
 }

@@ -57,7 +57,7 @@ describe('the fake gateway', () => {
       if (isStream) return response;
       const { status, headers } = response;
       faults.push(
-        ...check.findFaults({
+        ...check.findDeviations({
           method: request.method,
           path,
           status,

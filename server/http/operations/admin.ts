@@ -1,4 +1,4 @@
-/** The administrator's listings (§4.9). */
+/** The administrator's operations: list agents and tasks. */
 import { type Gateway, GatewayError } from '../../ports/gateway.ts';
 import { validationFailed } from '../problems.ts';
 import type { Handlers } from './handlers.ts';
@@ -24,9 +24,9 @@ export function createAdminHandlers(gateway: Gateway): Pick<Handlers, 'listAgent
         });
         return { status: 200, body: page };
       } catch (error) {
-        // Whether a cursor is one of its own only the gateway can tell.
+        // Only the gateway can check a cursor: it made it.
         if (!(error instanceof GatewayError) || error.code !== 'validation_failed') throw error;
-        const detail = 'must be the `next_cursor` of the page before';
+        const detail = 'must be the `next_cursor` of the previous page';
         throw validationFailed([{ pointer: '/cursor', detail }]);
       }
     },

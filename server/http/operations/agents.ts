@@ -1,16 +1,16 @@
-/** The agent's operations: register, beat, claim, report, unregister (§4.5 to §4.8). */
+/** The agent's operations: register, heartbeat, claim, report, unregister. */
 import type { Gateway } from '../../ports/gateway.ts';
 import { validationFailed } from '../problems.ts';
 import type { Handlers } from './handlers.ts';
 
-/** Creates the handlers. What an unauthenticated beat says beyond its `agent_id` is left out. */
+/** Creates the handlers. Of a heartbeat without a right secret only the `agent_id` is passed on. */
 export function createAgentHandlers(
   gateway: Gateway,
 ): Pick<Handlers, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
   return {
     async registerAgent({ body }) {
       requireEndpoint(body.endpoint);
-      const answer = await gateway.registerAgent({
+      const reply = await gateway.registerAgent({
         agent_id: body.agent_id,
         endpoint: body.endpoint,
         agent_tags: body.agent_tags,
@@ -19,17 +19,17 @@ export function createAgentHandlers(
         ...(body.request_ids !== undefined && { request_ids: body.request_ids }),
         ...(body.lost_after !== undefined && { lost_after: body.lost_after }),
       });
-      return { status: 200, body: answer };
+      return { status: 200, body: reply };
     },
 
     async heartbeatAgent({ body, isTrusted }) {
-      const answer = await gateway.heartbeatAgent({
+      const reply = await gateway.heartbeatAgent({
         agent_id: body.agent_id,
         ...(isTrusted && body.current_load !== undefined && { current_load: body.current_load }),
         ...(isTrusted && body.request_ids !== undefined && { request_ids: body.request_ids }),
         ...(isTrusted && body.draining !== undefined && { draining: body.draining }),
       });
-      return { status: 200, body: answer };
+      return { status: 200, body: reply };
     },
 
     async claimTask({ body, signal }) {
@@ -43,7 +43,7 @@ export function createAgentHandlers(
     },
 
     async reportResult({ body }) {
-      const answer = await gateway.reportResult({
+      const reply = await gateway.reportResult({
         request_id: body.request_id,
         agent_id: body.agent_id,
         status: body.status,
@@ -51,7 +51,7 @@ export function createAgentHandlers(
         ...(body.result !== undefined && { result: body.result }),
         ...(body.error_info !== undefined && { error_info: body.error_info }),
       });
-      return { status: 200, body: answer };
+      return { status: 200, body: reply };
     },
 
     async unregisterAgent({ body }) {
@@ -60,7 +60,9 @@ export function createAgentHandlers(
   };
 }
 
-/** What a schema can't say of an endpoint: an absolute http(s) URL without credentials as WHATWG reads it, or `pull`. */
+/**
+ * Requires what no schema can: an absolute http(s) URL without credentials, as WHATWG parses it, or `pull`.
+ */
 function requireEndpoint(endpoint: string): void {
   if (endpoint === 'pull') return;
   const url = URL.parse(endpoint);

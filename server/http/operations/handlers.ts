@@ -1,9 +1,9 @@
 /**
- * What a handler of an operation looks like, derived from the published document: a handler that is missing, takes
- * what is not sent or answers what is not documented does not compile.
+ * The type of each operation's handler, derived from the published document: a handler that is missing, reads
+ * a field that is not sent or returns a reply that is not documented does not compile.
  */
 import type { operations } from '@task-gateway/contract';
-import type { StreamItem } from '../../ports/gateway.ts';
+import type { EventSource } from '../stream/sse.ts';
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
@@ -16,23 +16,19 @@ type ParametersOf<Op, In extends 'path' | 'query' | 'header'> = Op extends { par
     : never
   : never;
 
-/** A request of an operation: judged, with every value of the declared type. */
+/** A request of an operation: validated, with every value of the declared type. */
 export type Call<Op> = {
   readonly path: Readonly<ParametersOf<Op, 'path'>>;
   readonly query: Readonly<ParametersOf<Op, 'query'>>;
-  /** A header by its name, in any case. */
+  /** A header by its name, in upper or lower case. */
   header(name: keyof ParametersOf<Op, 'header'> & string): string | undefined;
   readonly body: BodyOf<Op>;
-  /** Whether the body carried a right secret. What is optional and rests on trust counts only then. */
+  /** Whether the body carried a right secret. Optional fields that need one are ignored otherwise. */
   readonly isTrusted: boolean;
-  /** Fires when the caller leaves or the server drains. Costs something: ask for it only to wait. */
+  /**
+   * Fires when the caller disconnects or the server drains. It is created on request: call it only to wait.
+   */
   signal(): AbortSignal;
-};
-
-/** A session's events, opened once the answer has begun. */
-export type EventSource = {
-  readonly session: string;
-  open(signal: AbortSignal): AsyncIterable<StreamItem>;
 };
 
 type Success = 200 | 204;
@@ -42,12 +38,12 @@ type ReplyWith<Status, Response> = Response extends { content: { 'application/js
     ? { readonly status: Status; readonly events: EventSource }
     : { readonly status: Status };
 
-/** A success of an operation as its document declares it. */
+/** A success of an operation as the document declares it. */
 export type Reply<Op> = Op extends { responses: infer Responses }
   ? { [Status in keyof Responses & Success]: ReplyWith<Status, Responses[Status]> }[keyof Responses & Success]
   : never;
 
-/** One handler per operation. It throws what the gateway throws, or a `Problem`. */
+/** One handler for each operation. It throws what the gateway throws, or a `Problem`. */
 export type Handlers = {
   readonly [Op in keyof operations]: (
     call: Call<operations[Op]>,

@@ -1,9 +1,9 @@
-/** The client's operations on tasks: submit, get, cancel (§4.1, §4.3, §4.4). */
+/** The client's operations on tasks: submit, get, cancel. */
 import type { Gateway } from '../../ports/gateway.ts';
 import type { Handlers } from './handlers.ts';
 
 const WAIT_SECONDS_MAX = 60;
-/** For a read that does not wait. */
+/** The signal of a read that does not wait. */
 const NEVER = new AbortController().signal;
 
 /** Creates the handlers. */

@@ -1,6 +1,7 @@
 /**
- * The published document, loaded once: its operations in a form the server works with, and the compiled checks of
- * their requests. openapi-backend loads and compiles; nothing of it runs per request but those compiled checks.
+ * The published document, loaded once: its operations in the form that the server works with, and the
+ * compiled validators of their requests. openapi-backend loads and compiles it; per request only those
+ * validators run.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,23 +13,23 @@ import { type Document, OpenAPIBackend } from 'openapi-backend';
 import type { FieldError } from '../problems.ts';
 import { toPointer } from './json-limits.ts';
 import type { Query } from './query.ts';
-import { describeSchema, type Schema, schemaAt } from './schema-words.ts';
+import { describeSchema, findSchemaAt, type Schema } from './schema-words.ts';
 
 export type OperationId = keyof operations;
 
-/** Where an operation looks for a secret before it reads the body (§5.2). */
+/** Where an operation looks for a secret before it reads the body. */
 export type SecretLocation =
   /** The header `X-Admin-Auth`, always. */
   | 'admin'
   /** The query or the `Authorization` header, always. */
   | 'required'
-  /** As `required`, but none at all is fine too: the body has it. */
+  /** As `required`, but it may be absent: the body has it. */
   | 'optional'
-  /** The body alone; one in the query must be right all the same. */
+  /** The body alone; one that stands in the query must be right all the same. */
   | 'body';
 
-/** The parts of a request that are judged together, as the compiled checks want them. */
-export type Parts = {
+/** The parts of a request that are validated together, in the form that the compiled validators read. */
+export type RequestParts = {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Record<string, unknown>;
   readonly header: Readonly<Record<string, string | string[] | undefined>>;
@@ -38,15 +39,15 @@ export type Parts = {
 export type Operation = {
   readonly operationId: OperationId;
   readonly method: string;
-  /** The path as the router writes it, `/api/cli/tasks/:request_id`. */
+  /** The path as the router writes it: `/api/cli/tasks/:request_id`. */
   readonly path: string;
   readonly secret: SecretLocation;
-  /** The body, if the operation has one, and what its field `auth` is. */
+  /** Whether the body must have the field `auth`; null when the operation has no body. */
   readonly body: { readonly auth: 'required' | 'optional' } | null;
-  /** Reads the declared query parameters, numbers as numbers; what is wrong with their form is said in the errors. */
+  /** Reads the declared query parameters, numbers as numbers; `errors` lists those that can't be read. */
   readQuery(query: Query): { query: Record<string, unknown>; errors: readonly FieldError[] };
-  /** Everything that is wrong with a request, one entry for each place; empty when nothing is. */
-  check(parts: Parts): readonly FieldError[];
+  /** Returns everything that is wrong with a request, one entry for each place; empty when it is valid. */
+  validate(parts: RequestParts): readonly FieldError[];
 };
 
 export type Contract = {
@@ -54,7 +55,7 @@ export type Contract = {
   readonly operations: readonly Operation[];
 };
 
-/** Schemas whose texts name something: they must be well-formed Unicode, which no format of OpenAPI says. */
+/** Schemas of names, which must be well-formed Unicode; OpenAPI has no format for that. */
 const NAME_SCHEMAS = ['Name', 'RequestId', 'SessionId'];
 
 type Parameter = {
@@ -64,7 +65,7 @@ type Parameter = {
   readonly schema: Schema;
 };
 
-/** Loads the document. Throws when it is not what the server was built for. */
+/** Loads the document. Throws when it is not a valid OpenAPI document. */
 export async function loadContract(): Promise<Contract> {
   const path = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.json'));
   const document = JSON.parse(readFileSync(path, 'utf8'));
@@ -83,23 +84,23 @@ export async function loadContract(): Promise<Contract> {
     operations: api.router.getOperations().map((operation) => {
       const operationId = operation.operationId as OperationId;
       const validators = api.validator.getRequestValidatorsForOperation(operationId) ?? [];
-      return buildOperation(operationId, operation as unknown as Declared, validators);
+      return buildOperation(operationId, operation as unknown as DeclaredOperation, validators);
     }),
   };
 }
 
-/** One instance for everything. Nothing is coerced and nothing filled in; parameters arrive as what they mean. */
+/** Creates the one validator of all schemas. It coerces no types and fills in no defaults. */
 function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true, strictNumbers: true });
   addFormats.default(ajv, ['int32', 'float', 'double', 'password']);
-  // The format of the package is content with any integer, such as 1e300, which no reader of an int64 can hold.
+  // The format of ajv-formats accepts any integer, such as 1e300, which no reader of an int64 can hold.
   ajv.addFormat('int64', { type: 'number', validate: (value) => Math.abs(value) < 2 ** 63 });
   ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
   return ajv;
 }
 
-/** An operation of the dereferenced document, as far as it is looked at. */
-type Declared = {
+/** The part of an operation that is read from the dereferenced document. */
+type DeclaredOperation = {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
@@ -111,46 +112,46 @@ type Declared = {
 
 function buildOperation(
   operationId: OperationId,
-  declared: Declared,
+  declared: DeclaredOperation,
   validators: readonly ValidateFunction[],
 ): Operation {
   const bodySchema = declared.requestBody?.content['application/json']?.schema;
-  const inQuery = declared.parameters.filter((one) => one.in === 'query');
-  // The last check is the parameters'; without any it has nothing to say.
-  const checks = declared.parameters.length > 0 ? validators : validators.slice(0, -1);
-  const wordError = createWording(declared.parameters, bodySchema);
+  const queryParameters = declared.parameters.filter((parameter) => parameter.in === 'query');
+  // The last validator is that of the parameters; without parameters it is not needed.
+  const needed = declared.parameters.length > 0 ? validators : validators.slice(0, -1);
+  const describeError = createErrorDescriber(declared.parameters, bodySchema);
   return {
     operationId,
     method: declared.method,
     path: declared.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     secret: findSecret(declared.security),
     body: bodySchema ? { auth: bodySchema.required?.includes('auth') ? 'required' : 'optional' } : null,
-    readQuery: (query) => readDeclared(inQuery, query),
-    check(parts) {
-      const tooLong = bodySchema ? findLongArrays(bodySchema, parts.requestBody) : [];
-      if (tooLong.length > 0) return tooLong;
+    readQuery: (query) => readDeclared(queryParameters, query),
+    validate(parts) {
+      const lengthErrors = bodySchema ? validateArrayLengths(bodySchema, parts.requestBody) : [];
+      if (lengthErrors.length > 0) return lengthErrors;
       const errors: ErrorObject[] = [];
-      for (const check of checks) if (!check(parts)) errors.push(...(check.errors ?? []));
-      return errors.length === 0 ? [] : mergeErrors(errors, wordError);
+      for (const check of needed) if (!check(parts)) errors.push(...(check.errors ?? []));
+      return errors.length === 0 ? [] : mergeErrors(errors, describeError);
     },
   };
 }
 
 function findSecret(security: readonly Readonly<Record<string, unknown>>[]): SecretLocation {
-  const schemes = security.flatMap((one) => Object.keys(one));
+  const schemes = security.flatMap((requirement) => Object.keys(requirement));
   if (schemes.includes('AdminAuth')) return 'admin';
   if (!schemes.includes('QueryAuth')) return 'body';
-  return security.some((one) => Object.keys(one).length === 0) ? 'optional' : 'required';
+  return security.some((requirement) => Object.keys(requirement).length === 0) ? 'optional' : 'required';
 }
 
 /** A number as JSON writes it. */
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-function readDeclared(declared: readonly Parameter[], given: Query): ReturnType<Operation['readQuery']> {
+function readDeclared(parameters: readonly Parameter[], rawQuery: Query): ReturnType<Operation['readQuery']> {
   const query: Record<string, unknown> = {};
   const errors: FieldError[] = [];
-  for (const { name, schema } of declared) {
-    const values = given.get(name);
+  for (const { name, schema } of parameters) {
+    const values = rawQuery.get(name);
     if (!values) continue;
     const [text] = values;
     if (values.length > 1) errors.push({ pointer: `/${name}`, detail: 'must be sent once' });
@@ -164,8 +165,8 @@ function readDeclared(declared: readonly Parameter[], given: Query): ReturnType<
   return { query, errors };
 }
 
-/** Judged before the items, so that two million wrong items don't make two million errors. */
-function findLongArrays(schema: Schema, body: unknown): readonly FieldError[] {
+/** Runs before the items are validated, so that two million wrong items don't make two million errors. */
+function validateArrayLengths(schema: Schema, body: unknown): readonly FieldError[] {
   if (typeof body !== 'object' || body === null) return [];
   const errors: FieldError[] = [];
   for (const [name, { maxItems }] of Object.entries(schema.properties ?? {})) {
@@ -178,14 +179,14 @@ function findLongArrays(schema: Schema, body: unknown): readonly FieldError[] {
   return errors;
 }
 
-type WordError = (error: ErrorObject) => FieldError;
+type DescribeError = (error: ErrorObject) => FieldError;
 
-/** One entry a place. An outer place is left out when something inside it is named. */
-function mergeErrors(errors: readonly ErrorObject[], wordError: WordError): readonly FieldError[] {
+/** One entry for each place. An outer place is left out when a place inside it has an entry. */
+function mergeErrors(errors: readonly ErrorObject[], describeError: DescribeError): readonly FieldError[] {
   const byPointer = new Map<string, FieldError>();
   for (const error of errors) {
-    const worded = wordError(error);
-    if (!byPointer.has(worded.pointer)) byPointer.set(worded.pointer, worded);
+    const described = describeError(error);
+    if (!byPointer.has(described.pointer)) byPointer.set(described.pointer, described);
   }
   const pointers = [...byPointer.keys()];
   return [...byPointer.values()].filter(
@@ -193,23 +194,28 @@ function mergeErrors(errors: readonly ErrorObject[], wordError: WordError): read
   );
 }
 
-/** Words an error of the compiled checks: where it is in what the caller sent, and what belongs there. */
-function createWording(parameters: readonly Parameter[], bodySchema: Schema | undefined): WordError {
-  const names = new Map(parameters.map((one) => [one.name.toLowerCase(), one]));
+/**
+ * Describes an error of the compiled validators: its place in what the caller sent, and what to send there.
+ */
+function createErrorDescriber(
+  parameters: readonly Parameter[],
+  bodySchema: Schema | undefined,
+): DescribeError {
+  const byName = new Map(parameters.map((parameter) => [parameter.name.toLowerCase(), parameter]));
   return ({ instancePath, keyword, params }) => {
     const [part, ...inside] = instancePath.split('/').slice(1).map(unescapeToken);
     const isMissing = keyword === 'required';
     const path = isMissing ? [...inside, String(params.missingProperty)] : inside;
-    const parameter = part === 'requestBody' ? undefined : names.get(String(path[0]).toLowerCase());
-    const schema = part === 'requestBody' ? schemaAt(bodySchema, path) : parameter?.schema;
+    const parameter = part === 'requestBody' ? undefined : byName.get(String(path[0]).toLowerCase());
+    const schema = part === 'requestBody' ? findSchemaAt(bodySchema, path) : parameter?.schema;
     const pointer = parameter ? `/${parameter.name}` : toPointer(path);
-    const wanted = schema ? describeSchema(schema) : 'what the document says';
-    if (isMissing) return { pointer, detail: `is missing; send ${wanted}` };
+    const expected = schema ? describeSchema(schema) : 'what the document says';
+    if (isMissing) return { pointer, detail: `is missing; send ${expected}` };
     if (keyword === 'format' && params.format === 'well-formed') {
       return { pointer, detail: 'must be well-formed Unicode, without lone surrogates' };
     }
     const bound = keyword === 'format' && params.format === 'int64' ? ', and below 2^63' : '';
-    return { pointer, detail: `must be ${wanted}${bound}` };
+    return { pointer, detail: `must be ${expected}${bound}` };
   };
 }
 

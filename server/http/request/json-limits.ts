@@ -1,24 +1,25 @@
 /**
- * Limits on a body as a whole that a schema can't say: how deep it nests, how many keys it has, and that every number
- * in it is finite (`1e400` parses to infinity).
+ * Limits of a whole body that a schema can't express: how deep it nests, how many keys it has, and that every
+ * number in it is finite (`1e400` parses to infinity).
  */
 import type { FieldError } from '../problems.ts';
 
 export type JsonLimits = {
   /** Objects and arrays inside one another, the body itself included. */
   readonly depthMax: number;
-  /** Keys of all objects together. */
+  /** Keys of all objects in the body together. */
   readonly keysMax: number;
 };
 
-type Fault = { readonly path: string[]; readonly detail: string };
+/** What exceeds a limit; the path is collected from the inside outwards. */
+type Excess = { readonly path: string[]; readonly detail: string };
 type Count = { keys: number };
 
-/** The first thing that breaks a limit, or nothing. Never recurses deeper than the limit. */
+/** Returns the first value that exceeds a limit, if any. Never recurses deeper than the limit. */
 export function findExcess(value: unknown, limits: JsonLimits): FieldError | undefined {
-  const fault = look(value, 1, limits, { keys: 0 });
-  if (!fault) return undefined;
-  return { pointer: toPointer(fault.path.reverse()), detail: fault.detail };
+  const excess = findExcessInside(value, 1, limits, { keys: 0 });
+  if (!excess) return undefined;
+  return { pointer: toPointer(excess.path.reverse()), detail: excess.detail };
 }
 
 /** A JSON Pointer (RFC 6901). */
@@ -26,7 +27,12 @@ export function toPointer(path: readonly (string | number)[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-function look(value: unknown, depth: number, limits: JsonLimits, count: Count): Fault | undefined {
+function findExcessInside(
+  value: unknown,
+  depth: number,
+  limits: JsonLimits,
+  count: Count,
+): Excess | undefined {
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : { path: [], detail: 'must be a finite number' };
   }
@@ -36,8 +42,8 @@ function look(value: unknown, depth: number, limits: JsonLimits, count: Count): 
   }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
-      const fault = look(value[index], depth + 1, limits, count);
-      if (fault) return at(String(index), fault);
+      const excess = findExcessInside(value[index], depth + 1, limits, count);
+      if (excess) return addKey(String(index), excess);
     }
     return undefined;
   }
@@ -46,13 +52,13 @@ function look(value: unknown, depth: number, limits: JsonLimits, count: Count): 
     if (count.keys > limits.keysMax) {
       return { path: [], detail: `has too many keys; the body may have ${limits.keysMax} in all` };
     }
-    const fault = look(item, depth + 1, limits, count);
-    if (fault) return at(key, fault);
+    const excess = findExcessInside(item, depth + 1, limits, count);
+    if (excess) return addKey(key, excess);
   }
   return undefined;
 }
 
-function at(key: string, fault: Fault): Fault {
-  fault.path.push(key);
-  return fault;
+function addKey(key: string, excess: Excess): Excess {
+  excess.path.push(key);
+  return excess;
 }

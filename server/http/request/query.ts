@@ -1,15 +1,15 @@
 /**
- * The query of a URL, read strictly: what can't be decoded is told apart from what is absent, a repeated parameter
- * from a single one. Nothing here throws.
+ * The query of a URL, parsed strictly: a value that can't be decoded differs from an absent one, and a
+ * repeated parameter from a single one. Nothing here throws.
  */
 
-/** A parameter's text; null when it is not percent-encoded UTF-8. */
+/** A parameter's decoded text; null when it is not percent-encoded UTF-8. */
 export type QueryValue = string | null;
 export type Query = ReadonlyMap<string, readonly QueryValue[]>;
 
 const EMPTY: Query = new Map();
 
-/** Reads `a=1&b=2`. A parameter whose very name can't be decoded is nobody's: it is left out. */
+/** Parses `a=1&b=2`. A parameter whose name can't be decoded is left out. */
 export function parseQuery(text: string): Query {
   if (text === '') return EMPTY;
   const query = new Map<string, QueryValue[]>();
@@ -19,8 +19,8 @@ export function parseQuery(text: string): Query {
     const name = decode(equals < 0 ? part : part.slice(0, equals));
     if (name === null) continue;
     const value = equals < 0 ? '' : decode(part.slice(equals + 1));
-    const known = query.get(name);
-    if (known) known.push(value);
+    const values = query.get(name);
+    if (values) values.push(value);
     else query.set(name, [value]);
   }
   return query;

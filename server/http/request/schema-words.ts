@@ -1,6 +1,6 @@
-/** What a schema asks for, in words a person can act on: "a text of 1 to 256 characters". */
+/** What a schema requires, in words a person can act on: "a text of 1 to 256 characters". */
 
-/** The part of JSON Schema the contract uses; references are already resolved. */
+/** The part of JSON Schema that the contract uses, with references resolved. */
 export type Schema = {
   readonly type?: string;
   readonly format?: string;
@@ -19,7 +19,7 @@ export type Schema = {
   readonly items?: Schema;
 };
 
-/** Words a schema. */
+/** Describes a schema. */
 export function describeSchema(schema: Schema): string {
   if (schema.anyOf) return schema.anyOf.map(describeSchema).join(' or ');
   if (schema.enum) return `${schema.enum.length > 1 ? 'one of ' : ''}${schema.enum.join(', ')}`;
@@ -41,18 +41,18 @@ export function describeSchema(schema: Schema): string {
   }
 }
 
-/** The schema of the value at a path, as far as the schema knows it. */
-export function schemaAt(schema: Schema | undefined, path: readonly string[]): Schema | undefined {
+/** Finds the schema of the value at a path; undefined when the schema describes no such value. */
+export function findSchemaAt(schema: Schema | undefined, path: readonly string[]): Schema | undefined {
   const [key, ...rest] = path;
   if (key === undefined || !schema) return schema;
   if (schema.anyOf) {
-    for (const one of schema.anyOf) {
-      const found = schemaAt(one, path);
+    for (const alternative of schema.anyOf) {
+      const found = findSchemaAt(alternative, path);
       if (found) return found;
     }
     return undefined;
   }
-  return schemaAt(schema.properties?.[key] ?? schema.items, rest);
+  return findSchemaAt(schema.properties?.[key] ?? schema.items, rest);
 }
 
 function describeLength({ minLength, maxLength }: Schema): string {

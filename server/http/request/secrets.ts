@@ -1,6 +1,6 @@
 /**
- * The two shared secrets (§5). Compared in constant time, digest against digest; up to two of each are right at a
- * time, so that a secret can be changed without a moment in which nobody gets in. An empty secret never matches.
+ * The two shared secrets, compared in constant time, digest against digest. Two of each may be valid at a
+ * time, so that a secret can be changed without an interruption. An empty secret never matches.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 
@@ -11,13 +11,18 @@ export type Secrets = {
   isAdminSecret(text: unknown): boolean;
 };
 
-/** Keeps digests only. An administrator's secret that equals a gateway secret opens nothing of the administrator's. */
-export function createSecrets(given: {
+/**
+ * Keeps digests only. An administrator's secret that is a gateway secret too authorises no administrator's
+ * call.
+ */
+export function createSecrets(secrets: {
   readonly gateway: readonly string[];
   readonly admin: readonly string[];
 }): Secrets {
-  const gateway = given.gateway.filter((one) => one !== '').map(digest);
-  const admin = given.admin.filter((one) => one !== '' && !given.gateway.includes(one)).map(digest);
+  const gateway = secrets.gateway.filter((secret) => secret !== '').map(digest);
+  const admin = secrets.admin
+    .filter((secret) => secret !== '' && !secrets.gateway.includes(secret))
+    .map(digest);
   return {
     isGatewaySecret: (text) => isAmong(gateway, text),
     isAdminSecret: (text) => isAmong(admin, text),
@@ -27,9 +32,10 @@ export function createSecrets(given: {
 function isAmong(digests: readonly Buffer[], text: unknown): boolean {
   if (typeof text !== 'string') return false;
   const candidate = digest(text);
-  let isRight = false;
-  for (const one of digests) isRight = timingSafeEqual(one, candidate) || isRight;
-  return isRight;
+  let isEqual = false;
+  // All are compared, so that the time does not show which one matched.
+  for (const secret of digests) isEqual = timingSafeEqual(secret, candidate) || isEqual;
+  return isEqual;
 }
 
 function digest(text: string): Buffer {

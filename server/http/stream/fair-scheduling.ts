@@ -1,38 +1,46 @@
 /**
- * Fair shares of the event loop for streams that have much to write. A long replay to a quick reader never waits for
- * anything by itself: its rows are there and its socket takes all of them. So whoever has written its share queues up,
- * one goes on at a time, and in between everybody else has a turn, whoever calls the gateway meanwhile.
+ * Fair shares of the event loop for streams that have much to write. A long replay to a fast reader never
+ * waits for anything by itself: its rows are in memory and its socket takes all of them. So a stream that has
+ * used up its quota queues up; one stream of the queue continues in each turn of the event loop, and
+ * everything else runs in between.
  */
 
-/** So many events a stream writes before it queues up: about as much work as a call, so that a call waits for little. */
+/**
+ * Events a stream writes before it queues up: about as much work as one call, so that a call waits only
+ * briefly.
+ */
 const EVENTS_PER_TURN = 4;
 
 /** What a stream has written lately. */
 export type Quota = {
-  /** The turn of the event loop it was in. */
+  /** The turn of the event loop in which it wrote last. */
   turn: number;
+  /** Events it wrote in that turn. */
   events: number;
 };
 
 export type FairScheduler = {
-  /** Counts an event; says whether the share is used up. Who waited for something since has a fresh one. */
-  use(share: Quota): boolean;
-  /** Resolves when it is one's turn again, with a fresh share; first come, first served. */
-  next(share: Quota): Promise<void>;
+  /**
+   * Counts an event and returns whether the quota is used up. Each turn of the event loop brings a fresh
+   * quota.
+   */
+  countEvent(quota: Quota): boolean;
+  /** Resolves when the stream may continue, with a fresh quota; first come, first served. */
+  waitForTurn(quota: Quota): Promise<void>;
 };
 
-/** Creates it with nobody waiting. */
+/** Creates the scheduler with an empty queue. */
 export function createFairScheduler(): FairScheduler {
-  const waiting: (() => void)[] = [];
+  const queue: (() => void)[] = [];
   let turn = 0;
   let isCounting = false;
 
-  function letOn(): void {
-    waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(letOn);
+  function continueNext(): void {
+    queue.shift()?.();
+    if (queue.length > 0) setImmediate(continueNext);
   }
 
-  /** Turns are counted only while somebody writes. */
+  /** Turns are counted only while a stream writes. */
   function countTurn(): void {
     if (isCounting) return;
     isCounting = true;
@@ -43,18 +51,18 @@ export function createFairScheduler(): FairScheduler {
   }
 
   return {
-    use(share) {
+    countEvent(quota) {
       countTurn();
-      share.events = share.turn === turn ? share.events + 1 : 1;
-      share.turn = turn;
-      return share.events >= EVENTS_PER_TURN;
+      quota.events = quota.turn === turn ? quota.events + 1 : 1;
+      quota.turn = turn;
+      return quota.events >= EVENTS_PER_TURN;
     },
-    async next(share) {
+    async waitForTurn(quota) {
       await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        if (waiting.length === 1) setImmediate(letOn);
+        queue.push(resolve);
+        if (queue.length === 1) setImmediate(continueNext);
       });
-      share.events = 0;
+      quota.events = 0;
     },
   };
 }

@@ -1,30 +1,32 @@
 /**
- * From a request to the answer of its operation, in one fixed order: secret in query or header, body, secret in the
- * body, `agent_id`, everything else the document says of the request, then the gateway. What fails first is answered;
- * nothing behind it is looked at.
+ * From a request to the reply of its operation, in one fixed order: the secret in query or header, the body,
+ * the secret in the body, `agent_id`, everything else that the document requires, then the gateway. The first
+ * failure becomes the response; nothing behind it is looked at.
  */
 import type { Context, Middleware } from 'koa';
-import type { EventSource } from './operations/handlers.ts';
 import { Problem, validationFailed } from './problems.ts';
 import type { ReadBody } from './request/body.ts';
-import type { Operation, OperationId, Parts } from './request/contract.ts';
+import type { Operation, OperationId, RequestParts } from './request/contract.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
 import type { Secrets } from './request/secrets.ts';
-import type { Streams } from './stream/sse.ts';
+import type { EventSource, Streams } from './stream/sse.ts';
 
 export type OperationDeps = {
   readonly secrets: Secrets;
   readonly readBody: ReadBody;
   readonly limits: JsonLimits;
-  /** Whether agents must send the secret with every call (§5.6). */
+  /** Whether agents must send the secret with every call. */
   readonly isAgentAuthRequired: boolean;
   readonly streams: Streams;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
 };
 
-/** A handler as it is called here, where the operation is one of many. Its types were checked where it was written. */
+/**
+ * A handler as it is called here, where the operation is one of many. Its types are checked where it is
+ * written.
+ */
 export type AnyHandler = (call: {
   path: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
@@ -39,7 +41,7 @@ type AnyReply =
   | { readonly status: 200; readonly events: EventSource }
   | { readonly status: 204 };
 
-/** Calls of an agent that are answered 400 when they don't say which (§4.7). */
+/** Operations that respond 400 when the body has no `agent_id`, before the schema is looked at. */
 const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
   'heartbeatAgent',
   'reportResult',
@@ -47,39 +49,42 @@ const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
   'claimTask',
 ]);
 
-/** Builds the middleware of an operation. It throws whatever the request is refused with. */
+/** Creates the middleware of an operation. It throws when the request is refused; see `toProblem`. */
 export function serveOperation(deps: OperationDeps, operation: Operation, handler: AnyHandler): Middleware {
   return async (ctx) => {
-    const given = parseQuery(ctx.querystring);
-    requireSecret(deps.secrets, operation, given, ctx);
+    const query = parseQuery(ctx.querystring);
+    requireSecret(deps.secrets, operation, query, ctx);
     const body = operation.body ? await deps.readBody(ctx) : undefined;
     const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body);
     if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
-      throw new Problem('agent_id_missing', 'The body has no `agent_id`. Say which agent calls.');
+      throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
     }
-    const parts = requireValidParts(operation, given, body, ctx, deps.limits);
+    const parts = requireValidParts(operation, query, body, ctx, deps.limits);
     const reply = await handler({
       path: parts.path,
       query: parts.query,
-      header: (name) => headerOf(ctx, name),
+      header: (name) => readHeader(ctx, name),
       body,
       isTrusted,
-      signal: () => signalOf(ctx, deps.draining),
+      signal: () => createSignal(ctx, deps.draining),
     });
-    await answer(deps.streams, ctx, reply);
+    await respond(deps.streams, ctx, reply);
   };
 }
 
-/** A secret in the query counts wherever it is sent; the header is looked at only where it has a place. */
+/**
+ * A secret in the query counts for every gateway operation; the `Authorization` header only where it is
+ * documented.
+ */
 function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): void {
   if (secret === 'admin') {
-    if (!secrets.isAdminSecret(headerOf(ctx, 'X-Admin-Auth'))) {
+    if (!secrets.isAdminSecret(readHeader(ctx, 'X-Admin-Auth'))) {
       throw unauthorized('Send the administrator’s secret in the header X-Admin-Auth.', 'X-Admin-Auth');
     }
     return;
   }
   const inQuery = query.get('auth');
-  const bearer = inQuery || secret === 'body' ? undefined : bearerOf(ctx);
+  const bearer = inQuery || secret === 'body' ? undefined : readBearer(ctx);
   if (inQuery) {
     // A repeated secret is not a right one.
     if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return;
@@ -94,17 +99,20 @@ function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ct
   }
 }
 
-/** Whether the body carries the secret. One that is there must be right; whether it must be there is the schema's. */
+/**
+ * Returns whether the body carries the secret; throws a 401 when it carries a wrong one. That a required one
+ * is missing is found by the schema.
+ */
 function requireBodySecret(
   { secrets, isAgentAuthRequired }: OperationDeps,
-  auth: 'required' | 'optional',
+  rule: 'required' | 'optional',
   body: unknown,
 ): boolean {
-  const given = isObject(body) ? body.auth : undefined;
-  if (secrets.isGatewaySecret(given)) return true;
-  if (typeof given === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
-  if (auth === 'optional' && isAgentAuthRequired) {
-    throw unauthorized('Send the gateway secret in the field `auth`: this gateway asks agents for it.');
+  const auth = isObject(body) ? body.auth : undefined;
+  if (secrets.isGatewaySecret(auth)) return true;
+  if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
+  if (rule === 'optional' && isAgentAuthRequired) {
+    throw unauthorized('Send the gateway secret in the field `auth`: this gateway requires it of agents.');
   }
   return false;
 }
@@ -115,12 +123,12 @@ function unauthorized(detail: string, scheme = 'Bearer'): Problem {
 
 function requireValidParts(
   operation: Operation,
-  given: Query,
+  rawQuery: Query,
   body: unknown,
   ctx: Context,
   limits: JsonLimits,
-): Parts {
-  const { query, errors: queryErrors } = operation.readQuery(given);
+): RequestParts {
+  const { query, errors: queryErrors } = operation.readQuery(rawQuery);
   const parts = {
     path: ctx.params ?? {},
     query,
@@ -129,13 +137,13 @@ function requireValidParts(
   };
   const excess = operation.body ? findExcess(body, limits) : undefined;
   if (excess) throw validationFailed([excess]);
-  const errors = [...queryErrors, ...operation.check(parts)].filter(isFirstOfItsPlace);
+  const errors = [...queryErrors, ...operation.validate(parts)].filter(isFirstAtItsPointer);
   if (errors.length > 0) throw validationFailed(errors);
   return parts;
 }
 
-/** What can't be read is not said to be missing as well. */
-function isFirstOfItsPlace(
+/** A parameter that can't be decoded is not reported as missing as well. */
+function isFirstAtItsPointer(
   error: { pointer: string },
   index: number,
   all: readonly { pointer: string }[],
@@ -143,15 +151,15 @@ function isFirstOfItsPlace(
   return all.findIndex(({ pointer }) => pointer === error.pointer) === index;
 }
 
-async function answer(streams: Streams, ctx: Context, reply: AnyReply): Promise<void> {
-  if ('events' in reply) return await answerStream(streams, ctx, reply.events);
+async function respond(streams: Streams, ctx: Context, reply: AnyReply): Promise<void> {
+  if ('events' in reply) return await respondWithStream(streams, ctx, reply.events);
   ctx.status = reply.status;
   if (!('body' in reply)) return;
   ctx.set('Content-Type', 'application/json');
   ctx.body = JSON.stringify(reply.body);
 }
 
-async function answerStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {
+async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {
   if (ctx.method === 'HEAD') {
     ctx.set('Content-Type', 'text/event-stream');
     ctx.status = 200;
@@ -166,19 +174,19 @@ async function answerStream(streams: Streams, ctx: Context, events: EventSource)
   }
 }
 
-/** Fires when the connection closes or the server drains. */
-function signalOf(ctx: Context, draining: AbortSignal): AbortSignal {
-  const left = new AbortController();
-  ctx.res.once('close', () => left.abort('left'));
-  return AbortSignal.any([left.signal, draining]);
+/** A signal that fires when the connection closes or the server drains. */
+function createSignal(ctx: Context, draining: AbortSignal): AbortSignal {
+  const closed = new AbortController();
+  ctx.res.once('close', () => closed.abort('closed'));
+  return AbortSignal.any([closed.signal, draining]);
 }
 
-function headerOf(ctx: Context, name: string): string | undefined {
+function readHeader(ctx: Context, name: string): string | undefined {
   const value = ctx.req.headers[name.toLowerCase()];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-function bearerOf(ctx: Context): string | undefined {
+function readBearer(ctx: Context): string | undefined {
   return /^bearer +(.*)$/i.exec(ctx.req.headers.authorization ?? '')?.[1];
 }
 

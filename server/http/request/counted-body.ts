@@ -1,0 +1,55 @@
+/**
+ * The body of a request as a stream of its own that reports how many bytes have arrived. What reads it sees
+ * neither the request nor its headers: those were checked before.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+
+/** The caller closed the connection while its body was being read: no response can reach it. */
+export class CallerGone extends Error {
+  override readonly name = 'CallerGone';
+}
+
+/** A body that is being read. Its reader must destroy it at the end. */
+export class CountedBody extends Readable {
+  /** None: a body parser has nothing to decide by them. */
+  readonly headers = {};
+  readonly #req: IncomingMessage;
+  readonly #onArrival: (arrivedBytes: number) => void;
+  #arrivedBytes = 0;
+
+  /** Calls `onArrival` with the bytes that have arrived so far; the error that it throws ends the stream. */
+  constructor(req: IncomingMessage, onArrival: (arrivedBytes: number) => void) {
+    super({ emitClose: false, autoDestroy: false });
+    this.#req = req;
+    this.#onArrival = onArrival;
+    req.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError);
+    // Its reader stops listening once it has its result; an error after that must not end the process.
+    this.on('error', () => {});
+  }
+
+  override _read(): void {
+    this.#req.resume();
+  }
+
+  /** The rest of the body is discarded, so that the next request on the connection is read. */
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#req.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).resume();
+    done(error);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#arrivedBytes += chunk.length;
+    try {
+      this.#onArrival(this.#arrivedBytes);
+    } catch (error) {
+      this.destroy(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    if (!this.push(chunk)) this.#req.pause();
+  };
+
+  readonly #onEnd = (): void => void this.push(null);
+
+  readonly #onError = (): void => void this.destroy(new CallerGone());
+}

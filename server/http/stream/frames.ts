@@ -1,0 +1,24 @@
+/** What a reader of an event stream is sent: frames of `text/event-stream`, as the contract has them. */
+import type { StreamItem } from '../../ports/gateway.ts';
+
+/** Milliseconds a reader waits before it reconnects by itself. */
+const RETRY_MS = 2_000;
+
+/** The first bytes of every stream: they show the reader at once that it is connected. */
+export const OPENING = `retry: ${RETRY_MS}\n\n: ready\n\n`;
+
+/** A comment that keeps the connection open. */
+export const PING = ': ping\n\n';
+
+/** The frame that says when to reconnect. */
+export function renderRetry(retryMs: number): string {
+  return `retry: ${retryMs}\n\n`;
+}
+
+/** An event as an id and one line of data, nothing else; or the comment that says that events are missing. */
+export function renderItem(item: StreamItem): Buffer {
+  if (item.gap) return Buffer.from(': gap\n\n');
+  const { event, request_id, status, result, error_info } = item.event;
+  const data = JSON.stringify({ event, request_id, status, result, error_info });
+  return Buffer.from(`id: ${item.cursor}\ndata: ${data}\n\n`);
+}
