@@ -31,7 +31,8 @@ export default defineConfig({
     deps: { interopDefault: false },
     pool: 'threads',
     maxWorkers: 2,
-    testTimeout: 20_000,
+    // A test that hangs fails; how long one takes depends on what else the machine does.
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is waited for comes within milliseconds; on a machine with other work it may take longer.
     expect: { poll: { timeout: 10_000 } },
