@@ -1,7 +1,7 @@
 /**
- * What `npm test` leaves to `npm run test:ci`, with the reason and the seconds it took on two cores that had other work
- * too. A test file that is not listed here is run by `npm test` alone. A file with `fewer` is run by both: by
- * `npm test` with these smaller counts, by `npm run test:ci` with the full ones.
+ * What `npm test` leaves to `npm run test:ci`, with the reason and the seconds it took on two cores that had
+ * other work too. A test file that is not listed here is run by `npm test` alone. A file with `fewer` is run
+ * by both: by `npm test` with these smaller counts, by `npm run test:ci` with the full ones.
  */
 export type CiSuite = {
   readonly file: string;

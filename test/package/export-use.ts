@@ -9,8 +9,8 @@ export type Export = { readonly file: string; readonly name: string };
 const ENTRIES = /^sdk\/(agent\/|testing\/)?index\.ts$|\.test-d\.ts$|\.check\.ts$/;
 
 /**
- * The exports that are imported nowhere else. Default exports and published entries do not count, nor do types that
- * an exported function or value of their file names.
+ * The exports that are imported nowhere else. Default exports and published entries do not count, nor do
+ * types that an exported function or value of their file names.
  */
 export function findUnusedExports({ sources, read }: Repository): readonly Export[] {
   const used = new Set<string>();

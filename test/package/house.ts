@@ -1,6 +1,6 @@
 /**
- * `npm run house [FOLDER]`: what the laws of this folder count, for each folder of a checkout of this repository (this
- * one by default), as one table in Markdown. It fails nothing; the tests beside it do.
+ * `npm run house [FOLDER]`: what the laws of this folder count, for each folder of a checkout of this
+ * repository (this one by default), as one table in Markdown. It fails nothing; the tests beside it do.
  */
 import { dirname } from 'node:path';
 import { findUnusedExports } from './export-use.ts';

@@ -1,6 +1,7 @@
 /**
- * Who may import whom. Layers are data: a file imports from a lower rank or from its own folder, never sideways, never
- * up. And no circles: neither between files, nor between the children of any folder (its files and its subfolders).
+ * Who may import whom. Layers are data: a file imports from a lower rank or from its own folder, never
+ * sideways, never up. And no circles: neither between files, nor between the children of any folder (its
+ * files and its subfolders).
  */
 import type { Import, Repository } from './repository.ts';
 
@@ -81,7 +82,10 @@ function childOf(file: string, folder: string): string {
   return file.slice(folder.length + 1).replace(/\/.*/, '/');
 }
 
-/** The sets of nodes of which each reaches every other, by Tarjan; nodes that only reach themselves are left out. */
+/**
+ * The sets of nodes of which each reaches every other, by Tarjan; nodes that only reach themselves are left
+ * out.
+ */
 function findCircles(edges: readonly Edge[]): readonly (readonly string[])[] {
   const targets = new Map<string, Set<string>>();
   for (const { from, target } of edges) {

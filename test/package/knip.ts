@@ -1,6 +1,7 @@
 /**
- * What is used, for `knip` (a part of `npm run lint`): no export that no other file imports, no file that nothing
- * reaches, no dependency that nothing needs. The entries are what is started in another way than by an import.
+ * What is used, for `knip` (a part of `npm run lint`): no export that no other file imports, no file that
+ * nothing reaches, no dependency that nothing needs. The entries are what is started in another way than by
+ * an import.
  */
 import type { KnipConfig } from 'knip';
 
@@ -27,7 +28,8 @@ const config: KnipConfig = {
         // Run as commands, by the paths of their files.
         ...['@arethetypeswrong/cli', '@hey-api/openapi-ts', '@redocly/cli', 'openapi-typescript', 'publint'],
         ...['@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],
-        // Named in spec/.spectral.yaml and spec/tspconfig.yaml; the last one is loaded by the emitter where it is there.
+        // Named in spec/.spectral.yaml and spec/tspconfig.yaml; the last one is loaded by the emitter where
+        // it is there.
         ...['@stoplight/spectral-owasp-ruleset', '@typespec/openapi3', '@typespec/sse'],
       ],
     },

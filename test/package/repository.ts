@@ -1,4 +1,6 @@
-/** The files of a checkout as the laws of this folder read them: their paths, their texts and their syntax. */
+/**
+ * The files of a checkout as the laws of this folder read them: their paths, their texts and their syntax.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -6,7 +8,10 @@ import ts from 'typescript';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** An import of one file by another; `target` is empty where it names a package that is not of this repository. */
+/**
+ * An import of one file by another; `target` is empty where it names a package that is not of this
+ * repository.
+ */
 export type Import = { readonly from: string; readonly specifier: string; readonly target: string };
 
 /** A piece of a source file and the line it begins in. */

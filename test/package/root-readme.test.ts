@@ -1,4 +1,7 @@
-/** The README is executed: its commands are run, its code is run, its answers are compared, its table is the code's. */
+/**
+ * The README is executed: its commands are run, its code is run, its answers are compared, its table is the
+ * code's.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -9,8 +9,8 @@ export const COMMENT_COLUMNS_MAX = 110;
 export type FunctionLength = { readonly name: string; readonly line: number; readonly lines: number };
 
 /**
- * The functions of a file, closures among them, with their lines. Left out are the callbacks of `describe`, and in a
- * `*.suite.ts` the functions `describe…` that hold such a callback's content for several engines.
+ * The functions of a file, closures among them, with their lines. Left out are the callbacks of `describe`,
+ * and in a `*.suite.ts` the functions `describe…` that hold such a callback's content for several engines.
  */
 export function measureFunctions(file: string, text: string): readonly FunctionLength[] {
   const source = parseSource(file, text);

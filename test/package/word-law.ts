@@ -1,9 +1,10 @@
 /**
- * The words of this repository: one word for one thing. Each rule names a word that is not used, or that is reserved for
- * one meaning, and what to write instead.
+ * The words of this repository: one word for one thing. Each rule names a word that is not used, or that is
+ * reserved for one meaning, and what to write instead.
  *
- * An identifier is looked at in two forms: as it is written (`names`) and as its words in small letters, separated
- * by blanks (`words`: `createJudge2` is "create judge2"). Comments and strings of more than one word are `texts`.
+ * An identifier is looked at in two forms: as it is written (`names`) and as its words in small letters,
+ * separated by blanks (`words`: `createJudge2` is "create judge2"). Comments and strings of more than one
+ * word are `texts`.
  */
 import { type Pieces, readPieces } from './repository.ts';
 
@@ -299,7 +300,9 @@ function findIn({ identifiers, comments, strings }: Pieces, rules: readonly Word
   return uses;
 }
 
-/** `createJudge` is "create judge"; what underscores join stays one word, for the wire's names are not ours. */
+/**
+ * `createJudge` is "create judge"; what underscores join stays one word, for the wire's names are not ours.
+ */
 function splitWords(identifier: string): string {
   return identifier
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
