@@ -1,7 +1,7 @@
 /**
- * What `npm test` leaves to `npm run test:ci`, with the reason and the seconds it took on two cores that had other work
- * too. A test file that is not listed here is run by `npm test` alone. A file with `fewer` is run by both: by
- * `npm test` with these smaller counts, by `npm run test:ci` with the full ones.
+ * What `npm test` leaves to `npm run test:ci`, with the reason and the seconds it took on two cores that had
+ * other work too. A test file that is not listed here is run by `npm test` alone. A file with `fewer` is run
+ * by both: by `npm test` with these smaller counts, by `npm run test:ci` with the full ones.
  */
 export type CiSuite = {
   readonly file: string;
@@ -54,6 +54,12 @@ const CRASHES: readonly CiSuite[] = [
     partIn: ['test/sdk/retries.test.ts', 'test/sdk/subscription.test.ts'],
   },
   {
+    file: 'test/sdk/process.test.ts',
+    seconds: 16,
+    reason: 'agents as processes that block, are stopped and are killed',
+    partIn: ['test/sdk/agent.test.ts', 'test/sdk/outbox.test.ts', 'test/sdk/work.test.ts'],
+  },
+  {
     file: 'test/cli/restart.test.ts',
     seconds: 11,
     reason: 'commands that wait for a gateway to come back',
@@ -98,6 +104,13 @@ const OVERLOAD: readonly CiSuite[] = [
     reason: '100,000 hostile inputs',
     partIn: ['test/resilience/socket-fuzz.test.ts'],
     fewer: { FUZZ_RUNS: '5000' },
+  },
+  {
+    file: 'test/resilience/canary.test.ts',
+    seconds: 21,
+    reason: 'thousands of requests with a secret in each place',
+    // Whichever suite starts the gateway, its output and its store are searched for its secrets.
+    partIn: [E2E, 'test/server/redactor.test.ts'],
   },
   {
     file: 'test/resilience/stream-load.test.ts',
@@ -146,6 +159,13 @@ const RANDOM: readonly CiSuite[] = [
     reason: '2,000 plans on each engine',
     partIn: ['test/properties/model.test.ts'],
     fewer: { MODEL_RUNS: '200' },
+  },
+  {
+    file: 'test/engines/alike.test.ts',
+    seconds: 11,
+    reason: '25 random histories on both engines',
+    partIn: ['test/engines/alike.test.ts'],
+    fewer: { ALIKE_RUNS: '8' },
   },
   {
     file: 'test/properties/mutants.test.ts',

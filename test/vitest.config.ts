@@ -1,7 +1,7 @@
 /**
- * The suites. `TEST_GROUP` chooses a group, as `test/run-tests.ts` sets it: `quick` for what `npm test` runs, `ci` for
- * what it leaves out; without it, everything with its full counts. The contract suite is one file that is run twice:
- * on a mock that knows the document alone, and on the real server.
+ * The suites. `TEST_GROUP` chooses a group, as `test/run-tests.ts` sets it: `quick` for what `npm test` runs,
+ * `ci` for what it leaves out; without it, everything with its full counts. The contract suite is one file
+ * that is run twice: on a mock that knows the document alone, and on the real server.
  */
 import { defineConfig } from 'vitest/config';
 import { CI_SUITES } from './ci-suites.ts';
@@ -31,7 +31,8 @@ export default defineConfig({
     deps: { interopDefault: false },
     pool: 'threads',
     maxWorkers: 2,
-    testTimeout: 20_000,
+    // A test that hangs fails; how long one takes depends on what else the machine does.
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is waited for comes within milliseconds; on a machine with other work it may take longer.
     expect: { poll: { timeout: 10_000 } },

@@ -5,7 +5,7 @@
 import { submit } from '../e2e/plain-calls.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
 import { percentile, readCpuMs, readRssKiB } from '../resilience/process-cost.ts';
-import { startCrowd } from '../resilience/stream-readers.ts';
+import { startStreamReaders } from '../resilience/stream-readers.ts';
 
 export type Streaming = {
   readonly streams: number;
@@ -24,18 +24,18 @@ const EVENTS = 10;
 
 /** Opens so many streams, spread over so many sessions, and sends events to all of them. */
 export async function measureStreams(streams: number, sessions: number): Promise<Streaming> {
-  const names = Array.from({ length: sessions }, (_, place) => `s${place}`);
+  const names = Array.from({ length: sessions }, (_, index) => `s${index}`);
   const gateway = await startGateway({ STREAMS_PER_SESSION_MAX: '1000000' });
-  const crowd = startCrowd(gateway.baseUrl, SECRET);
+  const readers = startStreamReaders(gateway.baseUrl, SECRET);
   try {
-    // What serving compiles and loads once is not a stream's.
+    // What is compiled and loaded once is not counted as a stream's.
     for (let n = 0; n < 200; n += 1) await submit(gateway.baseUrl, { cli_session_id: '' });
-    const warm = startCrowd(gateway.baseUrl, SECRET);
+    const warm = startStreamReaders(gateway.baseUrl, SECRET);
     await warm.open(Array.from({ length: Math.min(500, streams) }, () => 'warm'));
     await warm.leave();
     const beforeKiB = readRssKiB(gateway.pid);
     const beganMs = performance.now();
-    await crowd.open(Array.from({ length: streams }, (_, place) => names[place % sessions] ?? ''));
+    await readers.open(Array.from({ length: streams }, (_, index) => names[index % sessions] ?? ''));
     const openMs = performance.now() - beganMs;
     const memoryKiB = (readRssKiB(gateway.pid) - beforeKiB) / streams;
     const took: number[] = [];
@@ -44,14 +44,14 @@ export async function measureStreams(streams: number, sessions: number): Promise
       const cpuMs = readCpuMs(gateway.pid);
       const startMs = performance.timeOrigin + performance.now();
       for (const session of names) await submit(gateway.baseUrl, { cli_session_id: session });
-      const { lastMs } = await crowd.awaitEvents(event);
+      const { lastMs } = await readers.awaitEvents(event);
       took.push(lastMs - startMs);
       cpuUs.push(((readCpuMs(gateway.pid) - cpuMs) * 1_000) / streams);
     }
     const [p50Ms, mostMs] = [percentile(took, 0.5), Math.max(...took)];
     return { streams, sessions, openMs, memoryKiB, p50Ms, mostMs, cpuUs: percentile(cpuUs, 0.5) };
   } finally {
-    await crowd.leave();
+    await readers.leave();
     await gateway.stop();
   }
 }

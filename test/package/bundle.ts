@@ -1,4 +1,7 @@
-/** Bundles a few lines over the kit as its users' bundlers do: minified, for browsers, without what is not used. */
+/**
+ * Bundles a few lines over the kit as its users' bundlers do: minified, for browsers, without what is not
+ * used.
+ */
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 

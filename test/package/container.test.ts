@@ -1,4 +1,7 @@
-/** The container files, as far as they can be judged without running them: what they name is there and means something. */
+/**
+ * The container files, as far as they can be judged without running them: what they name is there and means
+ * something.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** The command `task-gateway` as it was installed: run on a Node of one's choice, and on one it believes to be on. */
+/**
+ * The command `task-gateway` as it was installed: run on a Node of one's choice, and on one it believes to be
+ * on.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';

@@ -1,6 +1,7 @@
 /**
- * What is published, as its users get it: the contract and the kit are packed, installed from their tarballs into an
- * empty project, compiled against, and run, on this Node and on the host's where that is another one the kit supports.
+ * What is published, as its users get it: the contract and the kit are packed, installed from their tarballs
+ * into an empty project, compiled against, and run, on this Node and on the host's where that is another one
+ * the kit supports.
  */
 import { execFile } from 'node:child_process';
 import {

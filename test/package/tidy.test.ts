@@ -1,173 +1,123 @@
-/**
- * The rules of the house that can be executed: who may import whom, names, sizes, marks that must not stay.
- * The layers are data; a file that belongs to none fails.
- */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
-import ts from 'typescript';
+/** Names of files, what each file opens with, and marks that must not stay. */
+import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CI_SUITES } from '../ci-suites.ts';
+import { openRepository } from './repository.ts';
 
-const ROOT = new URL('../..', import.meta.url).pathname;
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((file) => file !== '');
-const sources = files.filter(
-  (file) => /^(server|sdk|test|spec)\/.*\.(ts|tsx|js)$/.test(file) && !file.endsWith('.d.ts'),
-);
+const { files, sources, read } = openRepository();
 
-/** A file imports from a lower rank or from its own folder, never sideways, never up. */
-const RANKS: readonly { readonly folder: string; readonly rank: number }[] = [
-  { folder: 'generated', rank: 0 },
-  { folder: 'server/domain', rank: 1 },
-  { folder: 'server/ports', rank: 2 },
-  { folder: 'server/async', rank: 3 },
-  { folder: 'server/gateway', rank: 4 },
-  { folder: 'server/engines', rank: 4 },
-  { folder: 'server/push', rank: 4 },
-  { folder: 'server/system', rank: 4 },
-  { folder: 'server/http', rank: 4 },
-  { folder: 'server', rank: 5 },
-  { folder: 'sdk', rank: 1 },
-  { folder: 'spec', rank: 1 },
-  { folder: 'test', rank: 6 },
-];
+describe('names', () => {
+  /** Names that say nothing of what a file holds. */
+  const magnets = /(^|[/-])(utils?|helpers?|common|types|base|managers?|misc|lib)[-./]/i;
 
-type Import = { readonly from: string; readonly specifier: string; readonly target: string };
-
-function layerOf(file: string): { folder: string; rank: number } | undefined {
-  return RANKS.find(({ folder }) => file === folder || file.startsWith(`${folder}/`));
-}
-
-function readImports(file: string): readonly Import[] {
-  const info = ts.preProcessFile(readFileSync(join(ROOT, file), 'utf8'), true, true);
-  return info.importedFiles.map(({ fileName }) => ({
-    from: file,
-    specifier: fileName,
-    target: resolveTarget(file, fileName),
-  }));
-}
-
-function resolveTarget(file: string, specifier: string): string {
-  if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier));
-  if (specifier.startsWith('@task-gateway/contract')) return 'generated';
-  if (specifier.startsWith('@task-gateway/sdk')) return 'sdk';
-  if (specifier.startsWith('@task-gateway/server')) return 'server';
-  return '';
-}
-
-/** The reason why an import breaks the law, or nothing. */
-function judgeImport({ from, target }: Pick<Import, 'from' | 'target'>): string | undefined {
-  if (target === '') return undefined;
-  const mine = layerOf(from);
-  const theirs = layerOf(target);
-  if (!mine || !theirs) return `${from} → ${target}: belongs to no layer`;
-  if (mine.folder === theirs.folder) return undefined;
-  if (mine.folder === 'test') return undefined;
-  if (mine.folder === 'sdk' || mine.folder === 'spec') {
-    return theirs.folder === 'generated'
-      ? undefined
-      : `${from} → ${target}: ${mine.folder}/ sees only the contract`;
-  }
-  if (theirs.folder === 'sdk' || theirs.folder === 'spec')
-    return `${from} → ${target}: the server does not see it`;
-  return theirs.rank < mine.rank ? undefined : `${from} → ${target}: sideways or up`;
-}
-
-describe('the import law', () => {
-  test('every import goes to a lower rank or stays in its folder', () => {
-    const broken = sources.flatMap((file) => readImports(file).flatMap((one) => judgeImport(one) ?? []));
-    expect(broken).toEqual([]);
-  });
-
-  test('the law bites', () => {
-    expect(judgeImport({ from: 'server/domain/step.ts', target: 'server/ports/store.ts' })).toMatch(
-      'sideways or up',
-    );
-    expect(judgeImport({ from: 'server/gateway/tasks.ts', target: 'server/http/app.ts' })).toMatch(
-      'sideways or up',
-    );
-    expect(judgeImport({ from: 'sdk/client.ts', target: 'server/main.ts' })).toMatch(
-      'sees only the contract',
-    );
-    expect(judgeImport({ from: 'server/main.ts', target: 'test/harness/fake-clock.ts' })).toMatch(
-      'sideways or up',
-    );
-    expect(judgeImport({ from: 'server/http/app.ts', target: 'server/ports/store.ts' })).toBeUndefined();
-  });
-
-  test('the domain is pure: no async, no clock, no ids, no packages', () => {
-    const impure = /\basync\b|\bawait\b|Date\.now|new Date|Math\.random|process\.|setTimeout|randomUUID/;
-    for (const file of sources.filter((one) => one.startsWith('server/domain/'))) {
-      const text = stripComments(readFileSync(join(ROOT, file), 'utf8'));
-      expect(impure.exec(text)?.[0], file).toBeUndefined();
-      for (const { specifier } of readImports(file))
-        expect(specifier, file).toMatch(/^\.|^@task-gateway\/contract/);
-    }
-  });
-
-  test('process.env is read by the entry and config alone', () => {
-    const readers = sources.filter(
-      (file) =>
-        file.startsWith('server/') &&
-        stripComments(readFileSync(join(ROOT, file), 'utf8')).includes('process.env'),
-    );
-    expect(readers.filter((file) => !/^server\/(main|config\/config)\.ts$/.test(file))).toEqual([]);
-  });
-});
-
-describe('names and sizes', () => {
   test('no file is called utils, helpers, common, types, base or manager', () => {
-    const magnets = /(^|[/-])(utils?|helpers?|common|types|base|managers?|misc|lib)[-./]/i;
     expect(sources.filter((file) => magnets.test(file) && !file.includes('/baseline/'))).toEqual([]);
   });
 
-  test('no file is so long that somebody would fear to split it', () => {
-    const long = sources
-      .map((file) => ({ file, lines: readFileSync(join(ROOT, file), 'utf8').split('\n').length }))
-      .filter(({ lines }) => lines > 330);
-    expect(long).toEqual([]);
+  test.each(['server/utils.ts', 'sdk/call-helpers.ts', 'test/common/one.ts', 'server/types.ts'])(
+    'the law bites: %s',
+    (file) => {
+      expect(file).toMatch(magnets);
+    },
+  );
+
+  const findRepeated = (paths: readonly string[]): readonly string[] => {
+    const names = paths.map((path) => basename(path));
+    return names.filter((name, index) => names.indexOf(name) !== index);
+  };
+
+  test('no two files of the tests have one name', () => {
+    expect(findRepeated(sources.filter((file) => /^test\/(?!bench\/peer\/)/.test(file)))).toEqual([]);
   });
 
-  test('every source file opens with what it holds', () => {
-    const silent = sources.filter((file) => {
-      const text = readFileSync(join(ROOT, file), 'utf8').replace(/^#!.*\n/, '');
-      return !/^\s*(\/\*\*|\/\/|\/\*)/.test(text);
-    });
-    expect(silent).toEqual([]);
+  test('the law bites: a name in two folders', () => {
+    expect(findRepeated(['test/a/one.ts', 'test/b/two.ts', 'test/b/one.ts'])).toEqual(['one.ts']);
   });
 
   test('only what belongs there stands at the top level', () => {
     const allowed = new Set([
       ...['package.json', 'package-lock.json', 'tsconfig.json', 'README.md', 'LICENSE', 'CHANGELOG.md'],
-      ...['spec', 'generated', 'server', 'sdk', 'test', 'Dockerfile', 'compose.yaml'],
+      ...['spec', 'generated', 'server', 'sdk', 'test', 'Dockerfile', 'compose.yaml', 'knip.json'],
     ]);
     const top = new Set(files.map((file) => file.split('/')[0] ?? ''));
     expect([...top].filter((name) => !allowed.has(name) && !name.startsWith('.'))).toEqual([]);
   });
 });
 
-describe('marks that must not stay', () => {
+describe('contents', () => {
+  const opens = /^\s*(\/\*\*|\/\/|\/\*)/;
+
+  test('every source file opens with what it holds', () => {
+    const silent = sources.filter((file) => !opens.test(read(file).replace(/^#!.*\n/, '')));
+    expect(silent).toEqual([]);
+  });
+
+  const marks = new RegExp(
+    [
+      `\\b${'TO'}DO\\b`,
+      `\\b${'FIX'}ME\\b`,
+      `\\b${'XX'}X\\b`,
+      `@ts-${'ignore'}`,
+      `@ts-${'nocheck'}`,
+      `biome-${'ignore'}`,
+      `\\.${'only'}\\(`,
+    ].join('|'),
+  );
+
   test('no postponed work, no silenced checks, no focused or skipped tests', () => {
-    const marks = new RegExp(
-      [
-        `\\b${'TO'}DO\\b`,
-        `\\b${'FIX'}ME\\b`,
-        `\\b${'XX'}X\\b`,
-        `@ts-${'ignore'}`,
-        `@ts-${'nocheck'}`,
-        `biome-${'ignore'}`,
-        `\\.${'only'}\\(`,
-      ].join('|'),
-    );
-    const marked = sources.filter((file) => marks.test(readFileSync(join(ROOT, file), 'utf8')));
-    expect(marked).toEqual([]);
+    expect(sources.filter((file) => marks.test(read(file)))).toEqual([]);
+  });
+
+  test.each([`// ${'TO'}DO`, `// @ts-${'ignore'}`, `// biome-${'ignore'} lint`, `test.${'only'}('')`])(
+    'the law bites: %s',
+    (text) => {
+      expect(text).toMatch(marks);
+    },
+  );
+});
+
+describe('sections of the specification', () => {
+  /** Whether a line may cite one: in the tests, and in the comments of the sources that are not published. */
+  const mayCite = (file: string, line: string): boolean =>
+    file.startsWith('test/') || (/^spec\/.*\.tsp$/.test(file) && /^[^"]*?\/\/(?!\/).*§/.test(line));
+  const findCitations = (file: string, text: string): readonly string[] =>
+    text
+      .split('\n')
+      .flatMap((line, index) => (line.includes('§') && !mayCite(file, line) ? [`${file}:${index + 1}`] : []));
+
+  test('are cited in the tests and in comments of spec/ alone', () => {
+    const texts = files.filter((file) => /\.(ts|tsx|js|tsp|lua|md|json|ya?ml|html)$/.test(file));
+    expect(texts.flatMap((file) => findCitations(file, read(file)))).toEqual([]);
+  });
+
+  test.each([
+    ['server/main.ts', '// see §4.7'],
+    ['spec/tasks.tsp', '/** See §4.7. */'],
+    ['spec/tasks.tsp', '  @doc("§4.7")'],
+    ['README.md', '§4'],
+  ])('the law bites: %s with %s', (file, text) => {
+    expect(findCitations(file, text)).toEqual([`${file}:1`]);
+  });
+
+  test.each([
+    ['spec/tasks.tsp', '  // §4.7 asks for it'],
+    ['test/http/secrets.test.ts', '/** §4.7 */'],
+  ])('the law spares %s with %s', (file, text) => {
+    expect(findCitations(file, text)).toEqual([]);
   });
 });
 
-function stripComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
-}
+describe('the long suites', () => {
+  test('are files that are there, each once, and name files for their smaller parts', () => {
+    const listed = CI_SUITES.map(({ file }) => file);
+    expect(new Set(listed).size).toBe(listed.length);
+    for (const file of CI_SUITES.flatMap((suite) => [suite.file, ...suite.partIn]))
+      expect(files, file).toContain(file);
+  });
+
+  test('have their smaller parts in what npm test runs', () => {
+    const left = CI_SUITES.filter(({ fewer }) => fewer === undefined).map(({ file }) => file);
+    for (const { file, partIn } of CI_SUITES)
+      for (const part of partIn) expect(left, `${file}: ${part}`).not.toContain(part);
+  });
+});

@@ -1,6 +1,6 @@
 /**
- * Every bound, over the real process: what is beyond it is refused with the documented problem and, where trying
- * again helps, with when. A flood of it leaves nothing behind, and after it the gateway serves as before.
+ * Every bound, over the real process: a call beyond it is refused with the documented problem and, where a retry helps,
+ * with Retry-After. A flood of such calls leaves nothing behind, and after it the gateway serves as before.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildCall, type Call } from '../contract/usual-calls.ts';
@@ -14,10 +14,10 @@ const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const HEAD = 'HTTP/1.1\r\nHost: a\r\n';
 const FLOOD = 50;
 const ROUNDS = { first: 5, more: 10 };
-/** Of a fresh process, whose heap first grows to what such requests take: measured, it is even from the thirtieth on. */
-const ROUNDS_OF_A_FRESH_ONE = { first: 30, more: 10 };
-/** For a machine on which much else runs. */
-const PATIENCE = { timeout: 90_000 };
+/** For a fresh process, whose heap first grows to what such requests take: measured, it is level after thirty. */
+const ROUNDS_OF_NEW_PROCESS = { first: 30, more: 10 };
+/** For a machine with much other work. */
+const TIMEOUT = { timeout: 90_000 };
 
 const env = {
   OPEN_TASKS_MAX: '5',
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
-/** A task that waits for an agent nobody is. */
+/** A task that waits for an agent that does not exist. */
 const waitingTask = buildCall('submitTask', secrets, { queue_timeout: 600 });
 const registration = (agent_id: string): Call => buildCall('registerAgent', secrets, { agent_id });
 const askNow = (call: Call): Promise<CheckedResponse> => askOnce(gateway.baseUrl, call);
@@ -58,7 +58,7 @@ async function openBody(): Promise<RawConnection> {
   return wire;
 }
 
-/** A bound: filled, exceeded again and again, let go. */
+/** A bound: filled, exceeded again and again, released. */
 type Bound = {
   readonly title: string;
   readonly status: number;
@@ -155,7 +155,7 @@ const bounds: readonly Bound[] = [
   { title: 'length of an agent’s id', ...refuse, beyond: registration('a'.repeat(257)) },
 ];
 
-/** What anybody may expect of a gateway that is well. */
+/** Submits, lists, gets and cancels a task: each returns as usual. */
 async function expectNormalService(): Promise<void> {
   await expect.poll(async () => (await askNow(waitingTask)).status).toBe(200);
   const listed = await askNow(buildCall('listTasks', secrets));
@@ -165,8 +165,8 @@ async function expectNormalService(): Promise<void> {
   expect((await askNow(buildCall('cancelTask', secrets, {}, id))).status).toBe(200);
 }
 
-describe('beyond the bound on', PATIENCE, () => {
-  test.each(bounds)('$title the answer is $status $code, and a flood leaves nothing', async (bound) => {
+describe('beyond the bound on', TIMEOUT, () => {
+  test.each(bounds)('$title the response is $status $code, and a flood leaves nothing', async (bound) => {
     const release = await bound.fill();
     onTestFinished(async () => void (await release()));
     // A body of a hundred thousand keys is a megabyte of work for both sides.
@@ -186,7 +186,7 @@ describe('beyond the bound on', PATIENCE, () => {
   });
 });
 
-describe('a body larger than the bound', PATIENCE, () => {
+describe('a body larger than the bound', TIMEOUT, () => {
   const limit = Number(env.BODY_MAX_BYTES);
   const problem = (text: string): unknown => {
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
@@ -205,26 +205,26 @@ describe('a body larger than the bound', PATIENCE, () => {
     await expectNormalService();
   });
 
-  test('is refused in the middle when it comes in chunks and does not say how long it is', async () => {
+  test('is refused in the middle when it comes in chunks without a declared length', async () => {
     const small = await startGateway({ BODY_MAX_BYTES: '65536' });
     const smallPort = Number(new URL(small.baseUrl).port);
     const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
     const round = async (): Promise<void> => {
       const wires = await Promise.all(Array.from({ length: FLOOD }, () => openConnection(smallPort)));
       for (const wire of wires) {
-        // More than the bound and no end: an answer can't rest on the end.
+        // More than the bound and no end: the response can't wait for the end.
         wire.write(`POST /api/cli/tasks ${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(6)}`);
       }
       for (const wire of wires) expect(problem(await wire.readUntil(/\}$/))).toMatchObject(refusal);
       await closeAll(wires);
     };
-    await expectFlat(small.pid, round, ROUNDS_OF_A_FRESH_ONE);
+    await expectFlat(small.pid, round, ROUNDS_OF_NEW_PROCESS);
     await small.stop();
   });
 });
 
-describe('what is no operation’s', PATIENCE, () => {
-  test('headers larger than the bound are answered 431, and a flood leaves nothing', async () => {
+describe('outside of all operations', TIMEOUT, () => {
+  test('headers larger than the bound get a 431, and a flood leaves nothing', async () => {
     const request = `GET /livez ${HEAD}X: ${'x'.repeat(20_000)}\r\n\r\n`;
     const round = async (): Promise<void> => {
       const texts = await Promise.all(Array.from({ length: FLOOD }, () => exchange(port, request)));
@@ -237,7 +237,7 @@ describe('what is no operation’s', PATIENCE, () => {
     await expectNormalService();
   });
 
-  test('connections beyond the bound are closed at once, and the others go on unharmed', async () => {
+  test('connections beyond the bound are closed at once, and the others go on', async () => {
     const small = await startGateway({ CONNECTIONS_MAX: '20' });
     onTestFinished(async () => void (await small.stop()));
     const smallPort = Number(new URL(small.baseUrl).port);
@@ -251,7 +251,7 @@ describe('what is no operation’s', PATIENCE, () => {
       await caller?.readUntil(new RegExp(`("ok"[^]*){${number + 1}}`));
       expect(held.every((wire) => !wire.isClosed())).toBe(true);
     };
-    // Who is held says nothing, so all of this must be over before it is cut for that.
+    // The open connections send nothing, so all of this must end before they are closed for that.
     await expectFlat(small.pid, round, ROUNDS);
     await closeAll(held);
     await expect

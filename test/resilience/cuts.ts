@@ -1,6 +1,6 @@
 /**
- * Power cuts, tried: a life of the real gateway is recorded under strace, its files are rebuilt as a cut would leave
- * them at points spread over that life, and what had been answered by then is looked for.
+ * Power cuts: a run of the real gateway is recorded under strace, its files are rebuilt as a cut would leave them at
+ * points spread over that run, and what was acknowledged before each cut is looked up.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -16,12 +16,12 @@ import { CUTS, createDisk } from './disk.ts';
 import { type Operation, readRecording, STRACE, STRACE_CALLS } from './recording.ts';
 
 const LANES = 6;
-const LIFE_MAX_MS = 60_000;
+const RUN_MAX_MS = 60_000;
 
-/** What had been answered by the time of a cut, by task. */
-export type Promised = { readonly submitted: ReadonlySet<string>; readonly succeeded: ReadonlySet<string> };
+/** What was acknowledged before a cut, by task. */
+type Promised = { readonly submitted: ReadonlySet<string>; readonly succeeded: ReadonlySet<string> };
 
-/** Says what of that a database file lacks. */
+/** Resolves with what of that a database file lacks. */
 export type FindLost = (file: string, promised: Promised) => Promise<readonly string[]>;
 
 /** Why strace can't be used here; undefined when it can. */
@@ -35,7 +35,7 @@ export function findTracingObstacle(): string | undefined {
 }
 
 /** Runs the real gateway under strace until so many tasks were submitted, claimed and reported; `more` goes to strace. */
-export async function recordLife(
+export async function recordRun(
   folder: string,
   tasks: number,
   more: readonly string[] = [],
@@ -49,12 +49,12 @@ export async function recordLife(
   const url = gateway.baseUrl;
   const agent = { auth: SECRET, agent_id: 'cutter' };
   const body = { ...agent, endpoint: 'pull', agent_tags: ['e2e'], max_concurrent: 20 };
-  const endMs = performance.now() + LIFE_MAX_MS;
-  while ((await post(url, '/api/agent/register', body)).status !== 200) refuseEndless(endMs);
+  const endMs = performance.now() + RUN_MAX_MS;
+  while ((await post(url, '/api/agent/register', body)).status !== 200) requireTimeLeft(endMs);
   let left = tasks;
   const lane = async (): Promise<void> => {
     while (left > 0) {
-      refuseEndless(endMs);
+      requireTimeLeft(endMs);
       const submitted = await submit(url, { cli_session_id: 'cut', queue_timeout: 60 }).catch(
         () => undefined,
       );
@@ -75,18 +75,18 @@ export async function recordLife(
   return readRecording(log, database);
 }
 
-function refuseEndless(endMs: number): void {
-  if (performance.now() > endMs) throw new Error('the recorded life took longer than a minute');
+function requireTimeLeft(endMs: number): void {
+  if (performance.now() > endMs) throw new Error('the recorded run took longer than a minute');
 }
 
-/** So many places spread over the whole life. */
+/** So many operations, spread over the whole run; by index. */
 export function spread(operations: readonly Operation[], count: number): ReadonlySet<number> {
   return new Set(
     Array.from({ length: count }, (_, n) => Math.floor(((n + 1) * operations.length) / count) - 1),
   );
 }
 
-/** So many places spread over what came shortly behind each failed fsync: `reach` operations. */
+/** So many operations, spread over the `reach` operations after each failed fsync; by index. */
 export function spreadBehindFailures(
   operations: readonly Operation[],
   count: number,
@@ -95,14 +95,14 @@ export function spreadBehindFailures(
   const near = operations.flatMap(({ kind }, at) =>
     kind === 'failed sync' ? Array.from({ length: reach }, (_, n) => at + n) : [],
   );
-  const places = [...new Set(near)].filter((at) => at < operations.length);
-  return new Set(places.filter((_, n) => (n * count) % places.length < count));
+  const indexes = [...new Set(near)].filter((at) => at < operations.length);
+  return new Set(indexes.filter((_, n) => (n * count) % indexes.length < count));
 }
 
-/** Goes through the operations and cuts behind those at the given places, in all ways; stops at the first loss. */
+/** Goes through the operations and cuts after those at the given indexes, in all ways; stops at the first loss. */
 export async function tryCuts(
   operations: readonly Operation[],
-  places: ReadonlySet<number>,
+  cutAfter: ReadonlySet<number>,
   findLost: FindLost,
 ): Promise<{ readonly tried: number; readonly promises: number; readonly lost: readonly string[] }> {
   // In memory if there is such a folder: nothing here depends on a disk.
@@ -117,10 +117,12 @@ export async function tryCuts(
       disk.follow(operation);
       if (operation.kind === 'answer') noteAnswer(operation.text, submitted, succeeded);
       for (const how of CUTS) {
-        if (!places.has(at) || submitted.size === 0 || lost.length > 0) continue;
+        if (!cutAfter.has(at) || submitted.size === 0 || lost.length > 0) continue;
         tried += 1;
         disk.cut(how, folder, Math.random);
-        const found = await findLost(join(folder, 'gateway.db'), { submitted, succeeded }).catch(tellError);
+        const found = await findLost(join(folder, 'gateway.db'), { submitted, succeeded }).catch(
+          describeError,
+        );
         lost = found.map((one) => `cut after operation ${at} (${how}): ${one}`);
       }
     }
@@ -130,11 +132,11 @@ export async function tryCuts(
   return { tried, promises: submitted.size + succeeded.size, lost };
 }
 
-function tellError(error: unknown): readonly string[] {
+function describeError(error: unknown): readonly string[] {
   return [error instanceof Error ? error.message : String(error)];
 }
 
-/** What a caller was told: a task that was accepted, a report that was. */
+/** Notes what a response acknowledges: an accepted task, or an accepted report. */
 function noteAnswer(text: string, submitted: Set<string>, succeeded: Set<string>): void {
   const id = /"request_id":"([^"]+)"/.exec(text)?.[1];
   if (!text.startsWith('HTTP/1.1 200') || id === undefined) return;
@@ -142,7 +144,7 @@ function noteAnswer(text: string, submitted: Set<string>, succeeded: Set<string>
   if (text.includes('"accepted":true')) succeeded.add(id);
 }
 
-/** Asks the engine alone. */
+/** Looks with the engine alone. */
 export const findLostByEngine: FindLost = async (file, { submitted, succeeded }) => {
   const openStorage = () => openFileHere(file);
   const store = await createEmbeddedStore({ openStorage, clock: createClock(), log: SILENT });
@@ -159,14 +161,14 @@ export const findLostByEngine: FindLost = async (file, { submitted, succeeded })
   }
 };
 
-/** Starts the real gateway on the file and asks it over HTTP. */
+/** Starts the real gateway on the file and looks over HTTP. */
 export const findLostByGateway: FindLost = async (file, { submitted, succeeded }) => {
   const gateway = await startGateway({ STORE: `sqlite:${file}` });
   try {
     const lost: string[] = [];
     for (const id of submitted) {
       const { status, body } = await get(gateway.baseUrl, `/api/cli/tasks/${id}`);
-      if (status !== 200) lost.push(`${id} was submitted and is answered ${status}`);
+      if (status !== 200) lost.push(`${id} was submitted and is now ${status}`);
       else if (succeeded.has(id) && body.status !== 'success') lost.push(`${id} had succeeded`);
     }
     return lost;

@@ -1,6 +1,6 @@
 /**
- * A disk that is full, under the real gateway: a small file system in memory where this may be mounted (root only), and
- * everywhere a limit on how large files may grow, which is lifted from outside.
+ * A full disk under the real gateway: a small file system in memory where that may be mounted (root only), and
+ * everywhere a limit on the size of files, which is lifted from outside.
  */
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
@@ -15,20 +15,22 @@ const DISK_BYTES = 16 * 1_024 * 1_024;
 
 /** Why nothing can be mounted here; undefined when it can. */
 function findMountObstacle(): string | undefined {
-  const place = mkdtempSync(join(tmpdir(), 'task-gateway-mount-'));
+  const mountPoint = mkdtempSync(join(tmpdir(), 'task-gateway-mount-'));
   try {
-    mount(place);
-    execFileSync('umount', [place]);
+    mount(mountPoint);
+    execFileSync('umount', [mountPoint]);
     return undefined;
   } catch {
     return 'only root may mount, and some containers forbid it even to root';
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    rmSync(mountPoint, { recursive: true, force: true });
   }
 }
 
-function mount(place: string): void {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', place], { stdio: 'ignore' });
+function mount(mountPoint: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', mountPoint], {
+    stdio: 'ignore',
+  });
 }
 
 /** Writes until nothing fits any more. */
@@ -60,14 +62,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a full disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
-  test.skipIf(obstacle !== undefined)('is an outage that ends when there is room again', async () => {
-    const place = join(folder, 'disk');
-    mkdirSync(place);
-    mount(place);
-    const ballast = join(place, 'ballast');
+  test.skipIf(obstacle !== undefined)('is an outage that ends when there is space again', async () => {
+    const mountPoint = join(folder, 'disk');
+    mkdirSync(mountPoint);
+    mount(mountPoint);
+    const ballast = join(mountPoint, 'ballast');
     try {
       await expectSurvival(
-        join(place, 'gateway.db'),
+        join(mountPoint, 'gateway.db'),
         'disk-full',
         {
           begin: () => fill(ballast),
@@ -77,7 +79,7 @@ describe('a full disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
         TIMES,
       );
     } finally {
-      execFileSync('umount', [place]);
+      execFileSync('umount', [mountPoint]);
     }
   });
 

@@ -1,4 +1,4 @@
-/** A disk as a power cut leaves it: what was synced is there; of the rest, some, none, or a torn part. */
+/** A disk as a power cut leaves it: what was synced is there; of the rest all, nothing, or a torn part. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Operation } from './recording.ts';
@@ -22,8 +22,8 @@ export type Disk = {
    * is lost, though the system goes on to show it: it is marked as written, so the next fsync has nothing to do.
    */
   follow(operation: Operation): void;
-  /** Writes the files as they would be found after a cut now, into an empty folder, under their own last names. */
-  cut(how: Cut, folder: string, chance: () => number): void;
+  /** Writes the files as they would be after a cut now, into an empty folder, under their base names. */
+  cut(how: Cut, folder: string, random: () => number): void;
 };
 
 const SECTOR = 512;
@@ -62,32 +62,32 @@ export function createDisk(): Disk {
         case 'answer':
       }
     },
-    cut(how, folder, chance) {
+    cut(how, folder, random) {
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder, { recursive: true });
       for (const [name, { synced, unsynced }] of files) {
-        const left = choose(how, unsynced, chance).reduce(change, synced);
+        const left = choose(how, unsynced, random).reduce(change, synced);
         writeFileSync(join(folder, name.slice(name.lastIndexOf('/') + 1)), left);
       }
     },
   };
 }
 
-function choose(how: Cut, unsynced: readonly Change[], chance: () => number): readonly Change[] {
+function choose(how: Cut, unsynced: readonly Change[], random: () => number): readonly Change[] {
   switch (how) {
     case 'nothing unsynced':
       return [];
     case 'everything, the last write torn':
-      return [...unsynced.slice(0, -1), ...unsynced.slice(-1).map((one) => tear(one, chance))];
+      return [...unsynced.slice(0, -1), ...unsynced.slice(-1).map((one) => tear(one, random))];
     case 'a random part of what was unsynced':
-      return unsynced.filter(() => chance() < 0.5);
+      return unsynced.filter(() => random() < 0.5);
   }
 }
 
 /** Only whole sectors of a write arrive, and not all of them. */
-function tear(one: Change, chance: () => number): Change {
+function tear(one: Change, random: () => number): Change {
   if (one.kind !== 'write') return one;
-  const sectors = Math.floor((chance() * one.bytes.length) / SECTOR);
+  const sectors = Math.floor((random() * one.bytes.length) / SECTOR);
   return { ...one, bytes: one.bytes.subarray(0, sectors * SECTOR) };
 }
 

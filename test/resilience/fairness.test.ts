@@ -1,7 +1,7 @@
 /**
- * What one session's crowd costs another session: how long its submit, get and event take alone, beside thousands of
- * waiting tasks, beside readers that are far behind, and beside long replays. Times are told, not judged; judged is
- * that everything was answered and every event came.
+ * What one session's load costs another session: how long its submit, get and event take alone, beside thousands of
+ * waiting tasks, beside readers that are far behind, and beside long replays. The times are printed; asserted is that
+ * every call returned and every event came.
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   gateway = await startGateway();
   caller = createCaller(gateway.baseUrl);
   stream = await subscribe(gateway.baseUrl, 'other');
-  // What is compiled first is nobody's fault.
+  // The first calls compile what the others run.
   await sample();
 });
 afterAll(async () => {
@@ -57,7 +57,7 @@ async function sample(): Promise<Times> {
 
 let alone: Times | null = null;
 
-/** Prints what is usual and what is rare, and how many times those of the session alone they are. */
+/** Prints medians and 99th percentiles, and their ratios to those of the session alone. */
 function printTimes(beside: string, times: Times): void {
   for (const what of ['submit', 'get', 'event'] as const) {
     for (const share of [0.5, 0.99]) {
@@ -78,7 +78,7 @@ function open(): Socket {
   return socket;
 }
 
-/** Replays the session from its start, again and again, as fast as it can be read; says how many replays ended. */
+/** Replays the session from its start, again and again, as fast as it can be read; `stop` returns how often. */
 function replayAgainAndAgain(session: string, count: number): { stop(): number } {
   let stopped = false;
   let ended = 0;
@@ -116,7 +116,7 @@ describe('another session', { timeout: 300_000 }, () => {
   });
 
   test(`beside ${WAITING} waiting tasks of one session`, async () => {
-    const more = { cli_session_id: 'crowded', task_tags: ['awaited'], queue_timeout: 600 };
+    const more = { cli_session_id: 'busy', task_tags: ['awaited'], queue_timeout: 600 };
     const ids = await caller.submitMany(WAITING, more);
     printTimes('beside_waiting', await sample());
     const last = await caller.call('GET', `/api/cli/tasks/${ids.at(-1)}?auth=${SECRET}`);

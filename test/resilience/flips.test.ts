@@ -1,13 +1,13 @@
 /**
- * A flipped bit anywhere in a store file that the real gateway wrote: the file is opened by the engine and everything
- * in it is asked for.
+ * A flipped bit anywhere in a store file that the real gateway wrote: the engine opens the file, and all of its
+ * contents are read.
  *
- * What is promised of each answer: it is what it was, or an error that names the file or the key. A value is never
- * another one. There are two exceptions, both stated and held here:
- * - A bit in SQLite's own pages, or in a key, can hide rows. They read as absent, and a listing lacks them. Asking for
- *   what is absent can't tell; the inspection that runs beside the gateway after each start does, and names it.
- * - Within the last transaction of the log of a killed process a flipped bit can't be told from the torn end that a
- *   power cut leaves: that transaction counts as never made, as a whole. After an orderly stop there is no log.
+ * Promised of each read: it returns what it did before, or an error that names the file or the key; never another
+ * value. There are two exceptions, which are checked here as well:
+ * - A bit in SQLite's own pages, or in a key, can hide rows. They read as absent, and a listing lacks them. A read
+ *   can't notice that; the inspection that runs beside the gateway after each start does, and names the file.
+ * - In the last transaction of the log of a killed process a flipped bit looks like the torn end that a power cut
+ *   leaves: that transaction counts as never committed, as a whole. After an orderly stop there is no log.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,13 +21,13 @@ import { createFakeClock } from '../harness/fake-clock.ts';
 import { printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { type Contents, readEverything, type Said } from './read-all.ts';
-import { liveIn } from './seeded-database.ts';
+import { type Contents, type Reading, readAll } from './read-all.ts';
+import { seedDatabase } from './seeded-database.ts';
 
 /** How many bits are flipped in each file; `FLIP_RUNS` asks for more, `FLIP_SEED` for the same again. */
 const FLIPS = Number(process.env.FLIP_RUNS ?? 150);
 const SEED = Number(process.env.FLIP_SEED ?? drawSeed());
-const TASKS_EACH_LIFE = 40;
+const TASKS_EACH_RUN = 40;
 const FRAME_HEADER_BYTES = 24;
 const LOG_HEADER_BYTES = 32;
 const PAGE_BYTES = 4_096;
@@ -36,7 +36,7 @@ const LEAF_PAGE = 0x0a;
 
 /** The bytes of a store's files. */
 type Files = { readonly database: Buffer; readonly log: Buffer };
-type Everything = ReadonlyMap<string, Said>;
+type Readings = ReadonlyMap<string, Reading>;
 
 let folder: string;
 let contents: Contents;
@@ -47,9 +47,9 @@ let stopped: Files;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-flip-'));
   const file = join(folder, 'gateway.db');
-  contents = await liveIn(file, TASKS_EACH_LIFE);
+  contents = await seedDatabase(file, TASKS_EACH_RUN);
   killed = readFiles(file);
-  await readAll(file);
+  await readFile(file);
   stopped = readFiles(file);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -62,21 +62,21 @@ function readFiles(file: string): Files {
 /** Puts the files into a folder of their own: no connection to an earlier copy can be in the way. */
 function put({ database, log }: Files): string {
   copies += 1;
-  const place = join(folder, String(copies));
-  mkdirSync(place);
-  const file = join(place, 'gateway.db');
+  const copy = join(folder, String(copies));
+  mkdirSync(copy);
+  const file = join(copy, 'gateway.db');
   writeFileSync(file, database);
   if (log.length > 0) writeFileSync(`${file}-wal`, log);
   return file;
 }
 
-/** Everything the engine says of a file, or why it refuses it. */
-async function readAll(file: string): Promise<Everything | string> {
+/** All that the engine reads from a file, or the message with which it refuses the file. */
+async function readFile(file: string): Promise<Readings | string> {
   try {
     const openStorage = () => openFileHere(file);
     const store = await createEmbeddedStore({ openStorage, clock: createFakeClock(), log: SILENT });
     try {
-      return await readEverything(store, contents);
+      return await readAll(store, contents);
     } finally {
       await store.close();
     }
@@ -85,11 +85,11 @@ async function readAll(file: string): Promise<Everything | string> {
   }
 }
 
-async function readIntact(files: Files): Promise<Everything> {
-  const everything = await readAll(put(files));
-  if (typeof everything === 'string') throw new Error(everything);
-  expect([...everything.values()].filter((said) => 'error' in said)).toEqual([]);
-  return everything;
+async function readIntact(files: Files): Promise<Readings> {
+  const readings = await readFile(put(files));
+  if (typeof readings === 'string') throw new Error(readings);
+  expect([...readings.values()].filter((reading) => 'error' in reading)).toEqual([]);
+  return readings;
 }
 
 function flip(bytes: Buffer, at: number, bit: number): Buffer {
@@ -98,57 +98,56 @@ function flip(bytes: Buffer, at: number, bit: number): Buffer {
   return flipped;
 }
 
-/** Names the file or a key: a person must know where to look. */
+/** Whether a message names the file or a key: a person must know where to look. */
 const isNamed = (message: string): boolean => /gateway\.db|under "[^"]+"/.test(message);
 
-type Verdict = {
+type Difference = {
   readonly wrong: readonly string[];
   readonly unnamed: readonly string[];
   readonly hidden: readonly string[];
   readonly outcome: 'as it was' | 'named' | 'hidden';
 };
 
-/** Compares what a damaged file says with what it said before. */
-function judge(now: Everything | string, before: Everything): Verdict {
+/** Compares what is read from a damaged file with what was read before. */
+function compare(now: Readings | string, before: Readings): Difference {
   const errors =
     typeof now === 'string'
       ? [now]
-      : [...now.values()].flatMap((said) => ('error' in said ? [said.error] : []));
+      : [...now.values()].flatMap((reading) => ('error' in reading ? [reading.error] : []));
   const differing =
     typeof now === 'string'
       ? []
       : [...before]
-          .filter(([question, said]) => {
-            const answer = now.get(question);
-            return !answer || ('value' in answer && 'value' in said && answer.value !== said.value);
+          .filter(([name, old]) => {
+            const reading = now.get(name);
+            return !reading || ('value' in reading && 'value' in old && reading.value !== old.value);
           })
-          .map(([question]) => question);
-  const isHidden = (question: string): boolean => lacks(now, before, question);
+          .map(([name]) => name);
+  const isHidden = (name: string): boolean =>
+    typeof now !== 'string' && checkHidden(now.get(name), before.get(name), name);
   const hidden = differing.filter(isHidden);
   return {
-    wrong: differing.filter((question) => !isHidden(question)),
+    wrong: differing.filter((name) => !isHidden(name)),
     unnamed: errors.filter((message) => !isNamed(message)),
     hidden,
     outcome: hidden.length > 0 ? 'hidden' : errors.length > 0 ? 'named' : 'as it was',
   };
 }
 
-/** Whether an answer differs by what it lacks alone: absent, or a listing that is a part of what it was, in its order. */
-function lacks(now: Everything | string, before: Everything, question: string): boolean {
-  if (typeof now === 'string') return false;
-  const [said, old] = [now.get(question), before.get(question)];
-  if (!said || !old || 'error' in said || 'error' in old) return false;
-  if (said.value === undefined) return true;
-  if (old.value === undefined || !/^(tasks|feed|agents|slots)/.test(question)) return false;
+/** Whether a reading only lacks something: it is absent, or a listing that is a part of what it was, in its order. */
+function checkHidden(now: Reading | undefined, old: Reading | undefined, name: string): boolean {
+  if (!now || !old || 'error' in now || 'error' in old) return false;
+  if (now.value === undefined) return true;
+  if (old.value === undefined || !/^(tasks|feed|agents|slots)/.test(name)) return false;
   const whole = (JSON.parse(old.value) as unknown[]).map((item) => JSON.stringify(item));
   let from = 0;
-  return (JSON.parse(said.value) as unknown[]).every((item) => {
+  return (JSON.parse(now.value) as unknown[]).every((item) => {
     from = whole.indexOf(JSON.stringify(item), from) + 1;
     return from > 0;
   });
 }
 
-/** Where the last transaction of a log begins: behind the last but one of the frames that end one. */
+/** Where the last transaction of a log begins: after the last but one of the frames that end a transaction. */
 function findLastTransaction({ log }: Files): number {
   const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(8);
   const salt = log.subarray(16, 24);
@@ -161,22 +160,22 @@ function findLastTransaction({ log }: Files): number {
 }
 
 describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
-  test(`in the database is never a wrong answer, in ${FLIPS} places`, {
+  test(`in the database is never a wrong value, at ${FLIPS} random positions`, {
     timeout: 60_000 + FLIPS * 200,
   }, async () => {
     const before = await readIntact(stopped);
     expect(stopped.log).toHaveLength(0);
     expect(before.get('tasks')).toMatchObject({ value: expect.stringMatching(/^\[".*"\]$/) });
-    const chance = createRandom(SEED);
+    const random = createRandom(SEED);
     const outcomes = { 'as it was': 0, named: 0, hidden: 0 };
     for (let run = 0; run < FLIPS; run += 1) {
       // Every third in the head of a page, where SQLite keeps what leads to the rows.
-      const page = chance.next(stopped.database.length / PAGE_BYTES);
-      const at = run % 3 === 0 ? page * PAGE_BYTES + chance.next(24) : chance.next(stopped.database.length);
-      const bit = chance.next(8);
+      const page = random.next(stopped.database.length / PAGE_BYTES);
+      const at = run % 3 === 0 ? page * PAGE_BYTES + random.next(24) : random.next(stopped.database.length);
+      const bit = random.next(8);
       const flipped = { ...stopped, database: flip(stopped.database, at, bit) };
       const file = put(flipped);
-      const { wrong, unnamed, hidden, outcome } = judge(await readAll(file), before);
+      const { wrong, unnamed, hidden, outcome } = compare(await readFile(file), before);
       const where = `bit ${bit} of byte ${at}, FLIP_SEED=${SEED}`;
       expect(wrong, where).toEqual([]);
       expect(unnamed, where).toEqual([]);
@@ -192,26 +191,26 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
     expect(outcomes.named).toBeGreaterThan(0);
   });
 
-  test(`in the log of a killed process is named, in ${FLIPS} places, or its last transaction was never made`, {
+  test(`in the log of a killed process is named, at ${FLIPS} random positions, or its last transaction was never made`, {
     timeout: 60_000 + FLIPS * 200,
   }, async () => {
     const before = await readIntact(killed);
     const last = findLastTransaction(killed);
     const without = await readIntact({ ...killed, log: killed.log.subarray(0, last) });
-    const chance = createRandom(SEED);
+    const random = createRandom(SEED);
     let named = 0;
     for (let run = 0; run < FLIPS; run += 1) {
       // Every tenth in the last transaction.
       const at =
-        run % 10 === 0 ? last + chance.next(killed.log.length - last) : chance.next(killed.log.length);
-      const bit = chance.next(8);
-      const now = await readAll(put({ ...killed, log: flip(killed.log, at, bit) }));
+        run % 10 === 0 ? last + random.next(killed.log.length - last) : random.next(killed.log.length);
+      const bit = random.next(8);
+      const now = await readFile(put({ ...killed, log: flip(killed.log, at, bit) }));
       const where = `bit ${bit} of byte ${at} of ${killed.log.length}, FLIP_SEED=${SEED}`;
       if (typeof now !== 'string') {
-        // Behind the last frame there may be the remains of an earlier use of the log, which nobody reads.
+        // After the last frame there may be remains of an earlier use of the log, which are never read.
         expect(at, where).toBeGreaterThanOrEqual(last);
-        const verdicts = [before, without].map((state) => judge(now, state).outcome);
-        expect(verdicts, where).toContain('as it was');
+        const outcomes = [before, without].map((state) => compare(now, state).outcome);
+        expect(outcomes, where).toContain('as it was');
         continue;
       }
       named += 1;
@@ -234,13 +233,13 @@ function hideRow({ database, log }: Files): Files {
 }
 
 describe('a row that damage hides', () => {
-  test('is noticed by the inspection, which has nothing to say of an intact file', async () => {
+  test('is noticed by the inspection, which reports nothing for an intact file', async () => {
     expect(await findDamage(put(stopped))).toBeUndefined();
     expect(await findDamage(put(killed))).toBeUndefined();
     expect(await findDamage(put(hideRow(stopped)))).toMatch(/the pages of .*gateway\.db are damaged/);
   });
 
-  test('is told in the log of the real gateway soon after its start', { timeout: 30_000 }, async () => {
+  test('is reported in the log of the real gateway soon after its start', { timeout: 30_000 }, async () => {
     const gateway = await startGateway({ STORE: `sqlite:${put(hideRow(stopped))}` });
     try {
       await expect

@@ -1,28 +1,28 @@
 /**
- * Pours inputs over a port and reads every answer: those with a right framing many at a time down a few connections,
- * each answer matched with its input; the others on a connection each, until the server has closed it.
+ * Sends inputs to a port and reads every response: those with a right framing many at a time over a few connections,
+ * each response matched with its input; the others on a connection each, until the server has closed it.
  */
 import { connect, type Socket } from 'node:net';
 import type { Input } from './hostile-inputs.ts';
 
-/** What came back for all of them. */
-export type Flooded = {
-  /** How often each status was answered. */
+/** The responses to all inputs. */
+export type FloodResult = {
+  /** How often each status came. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Inputs that were closed upon without an answer. */
+  /** Inputs whose connection was closed without a response. */
   readonly unanswered: number;
-  /** What must not be: a status of 500 or more, an answer that cannot be read, none where there must be one. */
+  /** A status of 500 or more, a response that cannot be parsed, or none where there must be one. */
   readonly faults: readonly string[];
 };
 
 const LANES = 12;
 const BATCH = 48;
-/** Nothing here takes so long: whoever waits for longer hangs. */
+/** Nothing here takes so long: an input without a response by then hangs. */
 const HANG_MS = 20_000;
-const FAULTS_TOLD = 5;
+const FAULTS_DESCRIBED = 5;
 
-/** Sends so many inputs. Resolves when all are answered or closed upon; rejects when one hangs. */
-export async function flood(port: number, next: () => Input, count: number): Promise<Flooded> {
+/** Sends so many inputs. Resolves when each has a response or a closed connection; rejects when one hangs. */
+export async function flood(port: number, next: () => Input, count: number): Promise<FloodResult> {
   const statuses = new Map<number, number>();
   const faults: string[] = [];
   let unanswered = 0;
@@ -33,7 +33,7 @@ export async function flood(port: number, next: () => Input, count: number): Pro
     if (status >= 500 || status < 200) blame(input, `was answered ${status}`);
   };
   const blame = (input: Input, what: string): void => {
-    if (faults.length < FAULTS_TOLD) faults.push(`${describe(input)} ${what}`);
+    if (faults.length < FAULTS_DESCRIBED) faults.push(`${describe(input)} ${what}`);
     else faults.push(what);
   };
 
@@ -50,16 +50,16 @@ export async function flood(port: number, next: () => Input, count: number): Pro
     }
   };
 
-  /** Sends them down one connection; answers those the server closed before, to be sent again. */
+  /** Sends them over one connection; resolves with those behind a close of the server, to be sent again. */
   const sendFramed = async (inputs: readonly Input[]): Promise<Input[]> => {
     const answered = await converse(port, inputs);
-    for (const [place, status] of answered.entries()) note(inputs[place] as Input, status);
+    for (const [index, status] of answered.entries()) note(inputs[index] as Input, status);
     const [refused, ...rest] = inputs.slice(answered.length);
     if (!refused) return [];
     if (answered.length > 0) return [refused, ...rest];
-    // Closed upon at once: whatever it was, it is not sent a third time.
+    // Closed at once again: it is not sent a third time.
     unanswered += 1;
-    blame(refused, 'was closed upon without an answer');
+    blame(refused, 'was closed without a response');
     return rest;
   };
 

@@ -1,24 +1,24 @@
 /**
  * Hostile inputs for the gateway's socket, any number of them from one seed: mutated JSON, arbitrary bytes as bodies,
- * soups of headers, paths and queries, and bytes that are no HTTP. None of them asks for an answer that takes time: no
- * stream, and no wait for something that exists.
+ * mixtures of headers, paths and queries, and bytes that are not HTTP. None of them asks for a response that takes
+ * time: no stream, and no wait for something that exists.
  */
 import { buildCall, type Call, type OperationId, type Secrets } from '../contract/usual-calls.ts';
 
-export type Kind = 'json' | 'bytes' | 'head' | 'wire';
+type Kind = 'json' | 'bytes' | 'head' | 'wire';
 
 export type Input = {
   readonly kind: Kind;
   readonly bytes: Buffer;
-  /** A HEAD request: its answer has no body, whatever it says of its length. */
+  /** A HEAD request: its response has no body, whatever length it declares. */
   readonly isHead: boolean;
 };
 
 /** A number from 0 to below `below`, the same ones for the same seed. */
-export type Dice = (below: number) => number;
+export type Random = (below: number) => number;
 
 /** Mulberry32: small and fast, and good enough to be hostile. */
-export function createDice(seed: number): Dice {
+export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -169,28 +169,28 @@ const WIRE_PIECES: readonly string[] = [
 const WIRE_END = Buffer.from('\r\n\r\n\0\r\n\r\n');
 
 /** Makes inputs, one at a time. The secrets are right ones, so that what is behind them is reached as well. */
-export function createInputs(dice: Dice, secrets: Secrets): () => Input {
-  const pick = <T>(all: readonly T[]): T => all[dice(all.length)] as T;
+export function createInputs(random: Random, secrets: Secrets): () => Input {
+  const pick = <T>(all: readonly T[]): T => all[random(all.length)] as T;
   const pickBytes = (most: number): Buffer =>
-    Buffer.from(Array.from({ length: dice(most) }, () => dice(256)));
+    Buffer.from(Array.from({ length: random(most) }, () => random(256)));
 
   const pickCall = (): Call => {
     const operation = pick(WITH_BODY);
     // Nobody by this name ever registers: a claim would wait for a task.
-    const agent_id = operation === 'claimTask' ? 'nobody' : `agent-${dice(40)}`;
+    const agent_id = operation === 'claimTask' ? 'nobody' : `agent-${random(40)}`;
     const own = operation === 'submitTask' ? {} : { agent_id };
-    return buildCall(operation, secrets, { ...own, ...(dice(4) === 0 && { auth: secrets.gateway }) });
+    return buildCall(operation, secrets, { ...own, ...(random(4) === 0 && { auth: secrets.gateway }) });
   };
 
   /** One to three fields replaced, left out, added or said twice; never into a claim of an agent that exists. */
   const mutateFields = (body: string, isClaim: boolean): string => {
     const fields = Object.entries(JSON.parse(body)).map(([key, value]) => [key, JSON.stringify(value)]);
-    for (let count = dice(3); count >= 0; count -= 1) {
-      const at = dice(fields.length + 1);
-      const name = dice(3) === 0 ? pick(FIELDS) : (fields[at]?.[0] ?? pick(FIELDS));
-      if (dice(4) === 0) fields.splice(at, 1);
+    for (let count = random(3); count >= 0; count -= 1) {
+      const at = random(fields.length + 1);
+      const name = random(3) === 0 ? pick(FIELDS) : (fields[at]?.[0] ?? pick(FIELDS));
+      if (random(4) === 0) fields.splice(at, 1);
       else if (isClaim && name === 'agent_id') fields.push(['agent_id', '"nobody"']);
-      else if (dice(2) === 0) fields.push([name, pick(VALUES)]);
+      else if (random(2) === 0) fields.push([name, pick(VALUES)]);
       else fields.splice(at, 1, [name, pick(VALUES)]);
     }
     return `{${fields.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;
@@ -199,15 +199,15 @@ export function createInputs(dice: Dice, secrets: Secrets): () => Input {
   /** Bytes flipped, cut out, doubled or put in. */
   const mutateBytes = (given: Buffer): Buffer => {
     let bytes = given;
-    for (let count = dice(4); count >= 0; count -= 1) {
-      const at = dice(bytes.length + 1);
-      const to = Math.min(bytes.length, at + 1 + dice(8));
+    for (let count = random(4); count >= 0; count -= 1) {
+      const at = random(bytes.length + 1);
+      const to = Math.min(bytes.length, at + 1 + random(8));
       const middle = [
         Buffer.alloc(0),
         pickBytes(4),
-        Buffer.from(bytes.subarray(at, to).map((byte) => byte ^ (1 << dice(8)))),
+        Buffer.from(bytes.subarray(at, to).map((byte) => byte ^ (1 << random(8)))),
         Buffer.concat([bytes.subarray(at, to), bytes.subarray(at, to)]),
-      ][dice(4)] as Buffer;
+      ][random(4)] as Buffer;
       bytes = Buffer.concat([bytes.subarray(0, at), middle, bytes.subarray(to)]);
     }
     return bytes;
@@ -216,32 +216,37 @@ export function createInputs(dice: Dice, secrets: Secrets): () => Input {
   const json = (): Buffer => {
     const { path, body } = pickCall();
     const mutated = mutateFields(String(body), path.includes('claim'));
-    return frame('POST', path, [], dice(3) === 0 ? mutateBytes(Buffer.from(mutated)) : Buffer.from(mutated));
+    return frame(
+      'POST',
+      path,
+      [],
+      random(3) === 0 ? mutateBytes(Buffer.from(mutated)) : Buffer.from(mutated),
+    );
   };
   const bytes = (): Buffer => frame('POST', pickCall().path, [], pickBytes(200));
   const head = (): Input => {
     const method = pick(METHODS);
-    const query = Array.from({ length: Math.max(0, dice(6) - 2) }, () => pick(PARAMETERS)).join('&');
-    const headers = Array.from({ length: dice(6) }, () => pick(HEADERS));
-    if (dice(3) === 0) headers.push(`X-Admin-Auth: ${secrets.admin}`);
-    if (dice(3) === 0) headers.push(`Authorization: Bearer ${secrets.gateway}`);
-    const body = method === 'POST' || dice(8) === 0 ? pickBytes(40) : null;
+    const query = Array.from({ length: Math.max(0, random(6) - 2) }, () => pick(PARAMETERS)).join('&');
+    const headers = Array.from({ length: random(6) }, () => pick(HEADERS));
+    if (random(3) === 0) headers.push(`X-Admin-Auth: ${secrets.admin}`);
+    if (random(3) === 0) headers.push(`Authorization: Bearer ${secrets.gateway}`);
+    const body = method === 'POST' || random(8) === 0 ? pickBytes(40) : null;
     const target = pick(PATHS) + (query === '' ? '' : `?${query}`);
     return { kind: 'head', bytes: frame(method, target, headers, body), isHead: method === 'HEAD' };
   };
   const wire = (): Buffer => {
-    if (dice(2) === 0) {
+    if (random(2) === 0) {
       const { path, body } = pickCall();
       return Buffer.concat([mutateBytes(frame('POST', path, [], Buffer.from(String(body)))), WIRE_END]);
     }
-    const pieces = Array.from({ length: dice(12) }, () =>
-      dice(3) === 0 ? pickBytes(30) : Buffer.from(pick(WIRE_PIECES), 'latin1'),
+    const pieces = Array.from({ length: random(12) }, () =>
+      random(3) === 0 ? pickBytes(30) : Buffer.from(pick(WIRE_PIECES), 'latin1'),
     );
     return Buffer.concat([...pieces, WIRE_END]);
   };
 
   return () => {
-    const kind = dice(20);
+    const kind = random(20);
     if (kind < 10) return { kind: 'json', bytes: json(), isHead: false };
     if (kind < 14) return { kind: 'bytes', bytes: bytes(), isHead: false };
     return kind < 18 ? head() : { kind: 'wire', bytes: wire(), isHead: false };

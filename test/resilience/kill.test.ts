@@ -1,4 +1,4 @@
-/** SIGKILL at any instant, again and again, under load: whatever was answered is there, every task ends, once. */
+/** SIGKILL at any instant, again and again, under load: no acknowledged call is lost, and every task ends once. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ import { createLoad, SESSION } from './load.ts';
 
 /** How often the process is killed; `KILL_CYCLES` asks for more. */
 const CYCLES = Number(process.env.KILL_CYCLES ?? 25);
-/** The longest a process lives under load before it is killed. */
-const LIFE_MAX_MS = 500;
+/** How long a process runs under load before it is killed, at most. */
+const RUN_MAX_MS = 500;
 
 test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES * 10_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-kill-'));
@@ -25,8 +25,8 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
   try {
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
       load.go();
-      // The moment of the kill is what this test draws by lot.
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * LIFE_MAX_MS));
+      // The moment of the kill is random.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * RUN_MAX_MS));
       await gateway.kill();
       await load.pause();
       gateway = await startGateway(again);
@@ -44,9 +44,9 @@ test(`${CYCLES} kills under load break no promise`, { timeout: 60_000 + CYCLES *
     );
     await load.pause();
     expect(await history.findBroken(baseUrl)).toEqual([]);
-    const told = (await replay(baseUrl, SESSION)).map(({ data }) => data.request_id);
-    expect(new Set(told).size).toBe(told.length);
-    expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
+    const ended = (await replay(baseUrl, SESSION)).map(({ data }) => data.request_id);
+    expect(new Set(ended).size).toBe(ended.length);
+    expect(history.ids.filter((id) => !ended.includes(id))).toEqual([]);
     const counts = history.count();
     for (const [what, count] of Object.entries(counts)) printTally(`kill:${what}`, count, 'answers');
     printTally('kill:kills', CYCLES, 'kills');

@@ -1,7 +1,7 @@
 /**
  * A power cut at any point: the operations of the real process on its files are recorded under load, the files are
- * rebuilt as a cut would leave them, and the engine opens them; a sample is opened by the real gateway. What had been
- * answered by then is there. Also when an fsync had failed before.
+ * rebuilt as a cut would leave them, and the engine opens them; a sample is opened by the real gateway. What was
+ * acknowledged before the cut is there, also when an fsync had failed before.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import {
   findLostByEngine,
   findLostByGateway,
   findTracingObstacle,
-  recordLife,
+  recordRun,
   spread,
   spreadBehindFailures,
   tryCuts,
@@ -23,9 +23,9 @@ import { CUTS } from './disk.ts';
 const POINTS = Number(process.env.CUT_POINTS ?? 2_000);
 const GATEWAY_POINTS = 10 + POINTS / 200;
 const TASKS = 150;
-/** The fsyncs of each writer that fail; the writer that follows it, a thread of its own, counts anew. */
+/** The fsyncs of each writer that fail; the writer that follows, a thread of its own, counts from one again. */
 const FAILING_SYNCS = '25..27';
-/** Cuts behind a failed fsync are tried until the file was opened anew and written to, about. */
+/** How many operations after a failed fsync are tried: about until the file was opened again and written to. */
 const REACH = 150;
 
 const obstacle = findTracingObstacle();
@@ -42,8 +42,8 @@ test('where the tests must be complete, power cuts are tried', () => {
 });
 
 describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINTS * 250 }, () => {
-  test(`lose nothing that was answered, at ${POINTS} points`, async () => {
-    const operations = await recordLife(folder, TASKS);
+  test(`lose nothing that was acknowledged, at ${POINTS} points`, async () => {
+    const operations = await recordRun(folder, TASKS);
     const byEngine = await tryCuts(operations, spread(operations, POINTS / CUTS.length), findLostByEngine);
     expect(byEngine.lost).toEqual([]);
     expect(byEngine.promises).toBeGreaterThanOrEqual(TASKS * 2);
@@ -58,9 +58,9 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
     printTally('power-cuts-opened-by-the-gateway', byGateway.tried, 'cuts');
   });
 
-  test('lose nothing that was answered after an fsync had failed: nothing rests on what it was for', async () => {
+  test('lose nothing that was acknowledged after a failed fsync: no acknowledgement rests on it', async () => {
     const inject = `inject=fsync,fdatasync:error=EIO:when=${FAILING_SYNCS}`;
-    const operations = await recordLife(folder, TASKS, ['-e', inject]);
+    const operations = await recordRun(folder, TASKS, ['-e', inject]);
     const failed = operations.filter(({ kind }) => kind === 'failed sync').length;
     expect(failed).toBeGreaterThan(0);
     const { tried, promises, lost } = await tryCuts(

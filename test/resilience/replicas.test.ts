@@ -1,6 +1,6 @@
 /**
- * Three gateways on one Redis: any of them serves any call, what one was answered every other sees, and one that is
- * killed is missed by nobody for long.
+ * Three gateways on one Redis: each of them serves any call, each sees what another has committed, and when one is
+ * killed the others take over within seconds.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ demandRedis('several replicas');
 
 /** How often one of the three is killed under load; `REPLICA_KILLS` asks for more. */
 const KILLS = Number(process.env.REPLICA_KILLS ?? 6);
-const LIFE_MAX_MS = 500;
+const RUN_MAX_MS = 500;
 const WAIT = { timeout: 20_000, interval: 20 };
 /** Other replicas take over within 2 s. */
 const TAKEN_OVER_MS = 2_000 + MACHINE_SLACK_MS;
@@ -38,14 +38,14 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     await replicas.stop();
     await redis.dispose();
   });
-  const [a, b, c] = [0, 1, 2].map((place) => () => replicas.urls[place] ?? '') as [
+  const [a, b, c] = [0, 1, 2].map((index) => () => replicas.urls[index] ?? '') as [
     () => string,
     () => string,
     () => string,
   ];
   const status = async (url: string, id: string) => (await get(url, `/api/cli/tasks/${id}`)).body.status;
 
-  test('a task is submitted on one, its agent registered on another, reported on the third, told by any', async () => {
+  test('a task is submitted on one, its agent registered on another, its result reported on the third; any returns it', async () => {
     const register = { auth: SECRET, agent_id: 'story', endpoint: 'pull', agent_tags: ['story'] };
     await post(b(), '/api/agent/register', { ...register, max_concurrent: 3 });
     const stream = await subscribe(a(), 'story');
@@ -54,10 +54,10 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     const waiting = post(c(), '/api/agent/claim', { auth: SECRET, agent_id: 'story', wait: 10 });
     const first = await submit(a(), more);
     expect((await waiting).body.request_id).toBe(first);
-    const patient = get(b(), `/api/cli/tasks/${first}?wait=10`);
+    const polling = get(b(), `/api/cli/tasks/${first}?wait=10`);
     const report = { agent_id: 'story', status: 'success', result: { output: '完成' } };
     expect((await post(c(), '/api/agent/result', { request_id: first, ...report })).body.accepted).toBe(true);
-    expect((await patient).body.status).toBe('success');
+    expect((await polling).body.status).toBe('success');
     await vi.waitFor(() => expect(stream.events).toHaveLength(1), WAIT);
     expect((await post(a(), '/api/agent/result', { request_id: first, ...report })).body.accepted).toBe(
       false,
@@ -87,7 +87,7 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
       const [one, two] = await Promise.all([submit(b(), task), submit(c(), { ...task, queue_timeout: 60 })]);
       await vi.waitFor(async () => {
         const both = await Promise.all([status(a(), one), status(a(), two)]);
-        // One has the agent; the other waits, or had no time to wait and ended for want of a second agent.
+        // One has the agent; the other waits, or had no time to wait and failed without a second agent.
         expect(both.filter((each) => each === 'running')).toHaveLength(1);
         expect(both).not.toEqual(['pending', 'running']);
       }, WAIT);
@@ -137,7 +137,7 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tasks`;
     const agent = { auth: SECRET, agent_id: 'silent', endpoint, agent_tags: ['silent'], max_concurrent: 100 };
     await post(b(), '/api/agent/register', agent);
-    // Whoever looks first pushes, so several are needed until the one that dies has some.
+    // Any replica may push, so several tasks are needed for the killed ones to have some.
     for (let index = 0; index < 12; index += 1) await submit(a(), { task_tags: ['silent'] });
     await vi.waitFor(() => expect(arrived).toHaveLength(12), WAIT);
     const known = new Set(arrived.map(({ id }) => id));
@@ -168,16 +168,16 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     // The subscriber stays with the first, which is killed as often as the others.
     const load = await createLoad(a(), history, spread);
     closing.push(load.close);
-    const liveOn = () => new Promise((resolve) => setTimeout(resolve, Math.random() * LIFE_MAX_MS));
+    const runOn = () => new Promise((resolve) => setTimeout(resolve, Math.random() * RUN_MAX_MS));
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const place = kill % 3;
+      const index = kill % 3;
       load.go();
-      await liveOn();
-      await replicas.kill(place);
-      await liveOn();
+      await runOn();
+      await replicas.kill(index);
+      await runOn();
       await load.pause();
-      expect(await history.findBroken(replicas.urls[(place + 1) % 3] ?? ''), `kill ${kill + 1}`).toEqual([]);
-      await replicas.restart(place);
+      expect(await history.findBroken(replicas.urls[(index + 1) % 3] ?? ''), `kill ${kill + 1}`).toEqual([]);
+      await replicas.restart(index);
     }
     load.finish();
     await vi.waitFor(
@@ -188,9 +188,9 @@ describe.each(REDIS_COMMANDS)('three replicas on %s', (command) => {
     );
     await load.pause();
     for (const url of replicas.urls) expect(await history.findBroken(url)).toEqual([]);
-    const told = (await replay(c(), SESSION)).map(({ data }) => data.request_id);
-    expect(new Set(told).size).toBe(told.length);
-    expect(history.ids.filter((id) => !told.includes(id))).toEqual([]);
+    const ended = (await replay(c(), SESSION)).map(({ data }) => data.request_id);
+    expect(new Set(ended).size).toBe(ended.length);
+    expect(history.ids.filter((id) => !ended.includes(id))).toEqual([]);
     const { submitted, cancelled, reported, shown } = history.count();
     printTally('replicas.acknowledged', submitted, 'tasks');
     expect(Math.min(submitted, cancelled, reported, shown)).toBeGreaterThan(0);

@@ -2,14 +2,14 @@
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 
 export type Replicas = {
-  /** By their place; one that was killed is the one that was started in its stead. */
-  at(place: number): GatewayProcess;
-  /** The addresses, each the same for the life of a place. */
+  /** By index; after a restart the process that was started last. */
+  at(index: number): GatewayProcess;
+  /** The addresses by index; each stays the same over restarts. */
   readonly urls: readonly string[];
-  /** SIGKILL; nothing takes its place yet. */
-  kill(place: number): Promise<void>;
-  /** Starts another in the place, on the same port. */
-  restart(place: number): Promise<void>;
+  /** SIGKILL; nothing is started instead. */
+  kill(index: number): Promise<void>;
+  /** Starts another on the same port. */
+  restart(index: number): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -21,19 +21,19 @@ export async function startReplicas(
 ): Promise<Replicas> {
   const settings = { ...env, STORE: storeUrl };
   const running: GatewayProcess[] = [];
-  for (let place = 0; place < count; place += 1) running.push(await startGateway(settings));
+  for (let index = 0; index < count; index += 1) running.push(await startGateway(settings));
   const urls = running.map(({ baseUrl }) => baseUrl);
-  const at = (place: number): GatewayProcess => {
-    const gateway = running[place];
-    if (!gateway) throw new Error(`there is no replica ${place}`);
+  const at = (index: number): GatewayProcess => {
+    const gateway = running[index];
+    if (!gateway) throw new Error(`there is no replica ${index}`);
     return gateway;
   };
   return {
     at,
     urls,
-    kill: (place) => at(place).kill(),
-    async restart(place) {
-      running[place] = await startGateway({ ...settings, PORT: new URL(at(place).baseUrl).port });
+    kill: (index) => at(index).kill(),
+    async restart(index) {
+      running[index] = await startGateway({ ...settings, PORT: new URL(at(index).baseUrl).port });
     },
     stop: async () => void (await Promise.all(running.map((gateway) => gateway.stop()))),
   };

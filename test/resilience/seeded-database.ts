@@ -1,6 +1,6 @@
 /**
- * A store file as the real gateway leaves it when it is killed in the middle of its life: some of it in the database,
- * the rest in its log.
+ * A store file as the real gateway leaves it when it is killed under load: some of its content in the database, the
+ * rest in its log.
  */
 import { post, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
@@ -9,26 +9,26 @@ import type { Contents } from './read-all.ts';
 const SESSIONS = ['a', 'b'] as const;
 const AGENT = { auth: SECRET, agent_id: 'puller' };
 
-/** Fills a file that is not there yet, in two lives, the second of which is ended by SIGKILL; `each` tasks in each. */
-export async function liveIn(file: string, each: number): Promise<Contents> {
+/** Fills a file that does not exist yet, by two processes with `each` tasks each; the second is ended by SIGKILL. */
+export async function seedDatabase(file: string, each: number): Promise<Contents> {
   const contents = {
     tasks: [] as string[],
     keys: [] as string[],
     agents: ['puller', 'idle'],
     sessions: SESSIONS,
   };
-  for (const life of [1, 2]) {
+  for (const run of [1, 2]) {
     const gateway = await startGateway({ STORE: `sqlite:${file}` });
-    await live(gateway, contents, life, each);
-    await (life === 1 ? gateway.stop() : gateway.kill());
+    await addTasks(gateway, contents, run, each);
+    await (run === 1 ? gateway.stop() : gateway.kill());
   }
   return contents;
 }
 
-async function live(
+async function addTasks(
   { baseUrl }: GatewayProcess,
   contents: { tasks: string[]; keys: string[] },
-  life: number,
+  run: number,
   each: number,
 ): Promise<void> {
   for (const [agent_id, endpoint] of [
@@ -48,7 +48,7 @@ async function live(
     const cli_session_id = SESSIONS[n % SESSIONS.length] ?? '';
     // Every seventh is larger than a page of the file.
     const payload = { text: '你好'.repeat(n % 7 === 0 ? 3_000 : n) };
-    const key = n % 5 === 0 ? `key-${life}-${n}` : undefined;
+    const key = n % 5 === 0 ? `key-${run}-${n}` : undefined;
     if (key !== undefined) contents.keys.push(key);
     contents.tasks.push(await submitOne(baseUrl, { cli_session_id, payload }, key));
     if (n % 2 === 0) await workOne(baseUrl, n);
@@ -65,12 +65,12 @@ async function submitOne(
 ): Promise<string> {
   const task = { queue_timeout: 3_600, timeout: 3_600, ...more };
   if (key === undefined) return await submit(url, task);
-  const answer = await fetch(`${url}/api/cli/tasks`, {
+  const response = await fetch(`${url}/api/cli/tasks`, {
     method: 'POST',
     headers: { 'Idempotency-Key': key },
     body: JSON.stringify({ auth: SECRET, task_type: 'translate', task_tags: ['e2e'], ...task }),
   });
-  return String(((await answer.json()) as { request_id: string }).request_id);
+  return String(((await response.json()) as { request_id: string }).request_id);
 }
 
 async function workOne(url: string, n: number): Promise<void> {

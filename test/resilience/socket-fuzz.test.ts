@@ -1,6 +1,6 @@
 /**
- * The real process under 100,000 hostile inputs (`FUZZ_RUNS` says how many) over real sockets: no answer of 500 or
- * more, no crash, no error in its log, no descriptor and no memory left behind.
+ * The real process under 100,000 hostile inputs (`FUZZ_RUNS` changes it) over real sockets: no status of 500 or more, no
+ * crash, no error in its log, no descriptor and no memory left behind.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,28 +9,28 @@ import { printFigure, printTally } from '../harness/figures.ts';
 import { useFolder } from '../harness/folder.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { flood } from './flood.ts';
-import { createDice, createInputs, type Input } from './hostile-inputs.ts';
+import { createInputs, createRandom, type Input } from './hostile-inputs.ts';
 
 const INPUTS = Number(process.env.FUZZ_RUNS ?? 100_000);
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000_007);
-/** Memory is looked at after each; the first ones warm the process up. */
+/** Memory is measured after each; the first ones warm the process up. */
 const ROUNDS = 10;
-/** What the heap may breathe, and what the tasks that were accepted may take. */
+/** What the heap may swing by, and what the accepted tasks may take. */
 const MEMORY_MARGIN_MB = 96;
 const SECRETS = { gateway: SECRET, admin: ADMIN_SECRET };
 
-test('no input gets an answer of 500, ends the process or leaves anything behind', {
+test('no input gets a status of 500, ends the process or leaves anything behind', {
   timeout: 120_000 + INPUTS * 2,
 }, async () => {
   console.log(`fuzz: FUZZ_SEED=${SEED} FUZZ_RUNS=${INPUTS}`);
   const gateway = await startGateway({
     STORE: `sqlite:${join(useFolder(), 'gateway.db')}`,
-    // What the inputs register as an endpoint is never anybody else's.
+    // Whatever the inputs register as an endpoint, pushes go to this machine alone.
     PUSH_ALLOW: '127.0.0.1',
   });
   try {
     const port = Number(new URL(gateway.baseUrl).port);
-    const next = createInputs(createDice(SEED), SECRETS);
+    const next = createInputs(createRandom(SEED), SECRETS);
     const kinds = new Map<string, number>();
     const counted = (): Input => {
       const input = next();
@@ -50,7 +50,7 @@ test('no input gets an answer of 500, ends the process or leaves anything behind
       memoryMb.push(readMemoryMb(gateway.pid));
     }
     await expect.poll(() => countDescriptors(gateway.pid), { timeout: 10_000 }).toBeLessThan(openAtFirst + 8);
-    // The inputs do reach what is behind the checks, and are refused in every way.
+    // The inputs reach what is behind the checks, and are refused in every way.
     for (const status of [200, 400, 401, 404, 405, 415, 422, 431])
       expect(statuses.get(status) ?? 0, `answers of ${status}`).toBeGreaterThan(0);
     const warmMb = Math.max(...memoryMb.slice(0, ROUNDS / 2));
@@ -60,9 +60,9 @@ test('no input gets an answer of 500, ends the process or leaves anything behind
     expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
     expect(await gateway.stop()).toBe(0);
     expect(gateway.output()).not.toMatch(/"level":"error"/);
-    const told = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+    const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
     console.log(`fuzz: ${[...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ')}`);
-    console.log(`fuzz: ${told.join(', ')}, closed upon ${unanswered}; memory ${memoryMb.join(', ')} MB`);
+    console.log(`fuzz: ${counts.join(', ')}, closed upon ${unanswered}; memory ${memoryMb.join(', ')} MB`);
     printTally('fuzz-inputs', INPUTS, 'inputs');
     const failed = [...statuses].filter(([status]) => status >= 500);
     printTally('fuzz-answers-5xx', failed.length, 'statuses');

@@ -1,15 +1,15 @@
-/** Very many readers at once, and readers that join in the middle: each gets every event, in order, once. */
+/** Thousands of readers at once, and readers that join in the middle: each gets every event once, in order. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Stream, subscribe } from '../e2e/plain-calls.ts';
 import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readRssKiB } from './process-cost.ts';
 import { SCALE } from './soak.ts';
-import { startCrowd } from './stream-readers.ts';
+import { startStreamReaders } from './stream-readers.ts';
 import { createCaller } from './submitting.ts';
 
 const STREAMS = Math.min(10_000, Math.round(2_000 * SCALE));
-/** So many that at the largest scale none has as many streams as a session may have. */
+/** So many that even at the largest scale no session has as many streams as it may have. */
 const SESSIONS = 200;
 const EVENTS_EACH = 5;
 const JOINS = 20;
@@ -37,57 +37,57 @@ async function awaitEvents(stream: Stream, count: number): Promise<void> {
 test(`${STREAMS} streams at once each get every event of their session once, in order`, {
   timeout: 120_000,
 }, async () => {
-  const names = Array.from({ length: SESSIONS }, (_, place) => `session-${place}`);
-  const crowd = startCrowd(gateway.baseUrl, SECRET);
+  const names = Array.from({ length: SESSIONS }, (_, index) => `session-${index}`);
+  const readers = startStreamReaders(gateway.baseUrl, SECRET);
   const caller = createCaller(gateway.baseUrl);
   try {
     const beforeKiB = readRssKiB(gateway.pid);
-    await crowd.open(Array.from({ length: STREAMS }, (_, place) => names[place % SESSIONS] ?? ''));
+    await readers.open(Array.from({ length: STREAMS }, (_, index) => names[index % SESSIONS] ?? ''));
     printFigure(`stream_memory_of_${STREAMS}`, (readRssKiB(gateway.pid) - beforeKiB) / STREAMS, 'KiB');
     await Promise.all(names.map((cli_session_id) => caller.submitMany(EVENTS_EACH, { cli_session_id })));
-    await crowd.awaitEvents(EVENTS_EACH);
-    // Reading every session anew would cost more than the crowd.
-    for (const session of names.filter((_, place) => place % 4 === 0)) {
+    await readers.awaitEvents(EVENTS_EACH);
+    // Replaying every session would cost more than all the readers.
+    for (const session of names.filter((_, index) => index % 4 === 0)) {
       const replay = await subscribe(gateway.baseUrl, session);
       await awaitEvents(replay, EVENTS_EACH);
       expect(new Set(idsOf(replay)).size).toBe(EVENTS_EACH);
-      expect(await crowd.countWrong(session, idsOf(replay)), session).toBe(0);
+      expect(await readers.countWrong(session, idsOf(replay)), session).toBe(0);
       replay.leave();
     }
   } finally {
-    await Promise.all([crowd.leave(), caller.close()]);
+    await Promise.all([readers.leave(), caller.close()]);
   }
 });
 
-test(`${JOINS} readers that join in ${EVENTS} events miss none and get none twice, each from its own place`, {
+test(`${JOINS} readers that join in ${EVENTS} events miss none and get none twice, each from its own cursor`, {
   timeout: 120_000,
 }, async () => {
   const session = 'joined';
   const caller = createCaller(gateway.baseUrl);
-  const patient = await subscribe(gateway.baseUrl, session);
+  const subscriber = await subscribe(gateway.baseUrl, session);
   const joiners: { readonly stream: Stream; readonly from: number }[] = [];
   const submitted = caller.submitMany(EVENTS, { cli_session_id: session });
   try {
     for (let join = 1; join <= JOINS; join += 1) {
-      await awaitEvents(patient, (join * EVENTS) / (JOINS + 1));
-      // From the start, from somewhere behind, from the newest: every joiner another place.
-      const from = Math.floor(((join % 5) / 4) * patient.events.length);
-      const cursor = patient.events[from - 1]?.id;
+      await awaitEvents(subscriber, (join * EVENTS) / (JOINS + 1));
+      // From the start, from the middle, from the newest event: each reader has another cursor.
+      const from = Math.floor(((join % 5) / 4) * subscriber.events.length);
+      const cursor = subscriber.events[from - 1]?.id;
       joiners.push({ stream: await subscribe(gateway.baseUrl, session, cursor), from });
     }
     const ids = await submitted;
-    await awaitEvents(patient, EVENTS);
-    const order = idsOf(patient);
+    await awaitEvents(subscriber, EVENTS);
+    const order = idsOf(subscriber);
     expect(new Set(order)).toEqual(new Set(ids));
     expect(order.length).toBe(EVENTS);
     for (const { stream, from } of joiners) {
       await awaitEvents(stream, EVENTS - from);
       expect(idsOf(stream).join()).toBe(order.slice(from).join());
     }
-    const places = patient.events.map(({ id }) => id);
-    expect(new Set(places).size).toBe(EVENTS);
+    const event_ids = subscriber.events.map(({ id }) => id);
+    expect(new Set(event_ids).size).toBe(EVENTS);
   } finally {
-    for (const { stream } of [...joiners, { stream: patient }]) stream.leave();
+    for (const { stream } of [...joiners, { stream: subscriber }]) stream.leave();
     await caller.close();
   }
 });

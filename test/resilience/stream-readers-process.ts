@@ -1,25 +1,25 @@
 /**
- * Many readers of event streams in a process of their own, so that what they cost is not counted as the gateway's.
- * Bare sockets; each keeps the ids of the events it got. Told by messages what to do; answers each with one.
+ * Many readers of event streams in a process of their own, so that their cost is not counted as the gateway's. Bare
+ * sockets; each keeps the ids of the events it received. Each message is a command and gets one reply.
  */
 import { connect, type Socket } from 'node:net';
 
-export type CrowdOrder =
-  /** Opens streams of these sessions, so many at a time; answers when all have begun. */
+export type ReadersCommand =
+  /** Opens streams of these sessions, so many at a time; replies when all have begun. */
   | {
       readonly op: 'open';
       readonly port: number;
       readonly auth: string;
       readonly sessions: readonly string[];
     }
-  /** Answers when every reader has had so many events in all. */
+  /** Replies when every reader has had so many events in all. */
   | { readonly op: 'await'; readonly events: number }
-  /** Answers with how many readers of the session have not had exactly these events, in this order. */
+  /** Replies with how many readers of the session have not had exactly these events, in this order. */
   | { readonly op: 'compare'; readonly session: string; readonly request_ids: readonly string[] }
   /** Closes all. */
   | { readonly op: 'leave' };
 
-export type CrowdAnswer =
+export type ReadersReply =
   | { readonly ok: true; readonly wrong: number; readonly firstMs: number; readonly lastMs: number }
   | { readonly ok: false; readonly reason: string };
 
@@ -27,7 +27,7 @@ type Reader = { readonly socket: Socket; readonly session: string; readonly got:
 
 const OPENING_AT_ONCE = 100;
 const readers: Reader[] = [];
-/** Readers by how many events they have had, so that waiting looks at none of them. */
+/** How many readers have had so many events, so that waiting need not look at each of them. */
 const reached = new Map<number, { count: number; firstMs: number; lastMs: number }>();
 let closed = 0;
 let wake = (): void => {};
@@ -39,11 +39,11 @@ function nowMs(): number {
 function note(reader: Reader, request_id: string): void {
   reader.got.push(request_id);
   const atMs = nowMs();
-  const place = reached.get(reader.got.length) ?? { count: 0, firstMs: atMs, lastMs: atMs };
-  reached.set(reader.got.length, place);
-  place.count += 1;
-  place.lastMs = atMs;
-  if (place.count === readers.length) wake();
+  const step = reached.get(reader.got.length) ?? { count: 0, firstMs: atMs, lastMs: atMs };
+  reached.set(reader.got.length, step);
+  step.count += 1;
+  step.lastMs = atMs;
+  if (step.count === readers.length) wake();
 }
 
 function take(reader: Reader, text: string): void {
@@ -70,7 +70,7 @@ function openOne(port: number, auth: string, session: string): Promise<void> {
       if (begun) return;
       begun = true;
       if (/^HTTP\/1\.1 200 /.test(String(text))) resolve();
-      else reject(new Error(`a stream was answered ${String(text).slice(0, 200)}`));
+      else reject(new Error(`a stream began with ${String(text).slice(0, 200)}`));
     });
     socket.on('error', reject);
     socket.on('close', () => {
@@ -83,31 +83,31 @@ function openOne(port: number, auth: string, session: string): Promise<void> {
   });
 }
 
-async function openAll(order: Extract<CrowdOrder, { op: 'open' }>): Promise<void> {
-  const left = order.sessions.values();
+async function openAll(command: Extract<ReadersCommand, { op: 'open' }>): Promise<void> {
+  const left = command.sessions.values();
   const lane = async (): Promise<void> => {
-    for (const session of left) await openOne(order.port, order.auth, session);
+    for (const session of left) await openOne(command.port, command.auth, session);
   };
   await Promise.all(Array.from({ length: OPENING_AT_ONCE }, lane));
 }
 
-async function carryOut(order: CrowdOrder): Promise<CrowdAnswer> {
+async function carryOut(command: ReadersCommand): Promise<ReadersReply> {
   const done = { ok: true, wrong: 0, firstMs: 0, lastMs: 0 } as const;
-  switch (order.op) {
+  switch (command.op) {
     case 'open':
-      await openAll(order);
+      await openAll(command);
       return done;
     case 'await': {
-      while ((reached.get(order.events)?.count ?? 0) < readers.length) {
+      while ((reached.get(command.events)?.count ?? 0) < readers.length) {
         if (closed > 0) return { ok: false, reason: `${closed} streams were closed` };
         await new Promise<void>((resolve) => (wake = resolve));
       }
-      const { firstMs = 0, lastMs = 0 } = reached.get(order.events) ?? {};
+      const { firstMs = 0, lastMs = 0 } = reached.get(command.events) ?? {};
       return { ...done, firstMs, lastMs };
     }
     case 'compare': {
-      const right = order.request_ids.join();
-      const mine = readers.filter(({ session }) => session === order.session);
+      const right = command.request_ids.join();
+      const mine = readers.filter(({ session }) => session === command.session);
       return { ...done, wrong: mine.filter(({ got }) => got.join() !== right).length };
     }
     case 'leave':
@@ -116,10 +116,10 @@ async function carryOut(order: CrowdOrder): Promise<CrowdAnswer> {
   }
 }
 
-process.on('message', async (order: CrowdOrder) => {
-  const answer = await carryOut(order).catch(
-    (error: unknown): CrowdAnswer => ({ ok: false, reason: String(error) }),
+process.on('message', async (command: ReadersCommand) => {
+  const reply = await carryOut(command).catch(
+    (error: unknown): ReadersReply => ({ ok: false, reason: String(error) }),
   );
-  process.send?.(answer);
+  process.send?.(reply);
 });
 process.on('disconnect', () => process.exit());

@@ -1,10 +1,10 @@
-/** A crowd of stream readers, in a process of its own: opened, waited for, compared, ended. One order at a time. */
+/** Many stream readers in a process of their own, driven by one command at a time. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { CrowdAnswer, CrowdOrder } from './stream-readers-process.ts';
+import type { ReadersCommand, ReadersReply } from './stream-readers-process.ts';
 
-export type Crowd = {
+export type StreamReaders = {
   /** Opens one stream for each of these sessions; rejects if one is refused. */
   open(sessions: readonly string[]): Promise<void>;
   /** When every reader has had so many events in all: when the first and the last of them had (ms of the epoch). */
@@ -16,23 +16,23 @@ export type Crowd = {
 };
 
 /** Starts the process; it has no streams yet. */
-export function startCrowd(baseUrl: string, auth: string): Crowd {
+export function startStreamReaders(baseUrl: string, auth: string): StreamReaders {
   const child = fork(join(import.meta.dirname, 'stream-readers-process.ts'), { execArgv: [] });
   const port = Number(new URL(baseUrl).port);
 
-  async function tell(order: CrowdOrder): Promise<Extract<CrowdAnswer, { ok: true }>> {
-    child.send(order);
-    const [answer] = (await once(child, 'message')) as [CrowdAnswer];
-    if (!answer.ok) throw new Error(`The crowd could not ${order.op}: ${answer.reason}`);
-    return answer;
+  async function send(command: ReadersCommand): Promise<Extract<ReadersReply, { ok: true }>> {
+    child.send(command);
+    const [reply] = (await once(child, 'message')) as [ReadersReply];
+    if (!reply.ok) throw new Error(`The stream readers could not ${command.op}: ${reply.reason}`);
+    return reply;
   }
 
   return {
-    open: async (sessions) => void (await tell({ op: 'open', port, auth, sessions })),
-    awaitEvents: (events) => tell({ op: 'await', events }),
-    countWrong: async (session, request_ids) => (await tell({ op: 'compare', session, request_ids })).wrong,
+    open: async (sessions) => void (await send({ op: 'open', port, auth, sessions })),
+    awaitEvents: (events) => send({ op: 'await', events }),
+    countWrong: async (session, request_ids) => (await send({ op: 'compare', session, request_ids })).wrong,
     async leave() {
-      await tell({ op: 'leave' });
+      await send({ op: 'leave' });
       const ended = once(child, 'exit');
       child.disconnect();
       await ended;

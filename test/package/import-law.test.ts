@@ -1,0 +1,90 @@
+/** The imports of every source file obey the law, and the law notices what breaks it. */
+import { describe, expect, test } from 'vitest';
+import { explainImport, findFileCircles, findFolderCircles, listEdges } from './import-law.ts';
+import { openRepository } from './repository.ts';
+
+const repository = openRepository();
+const { sources, read, imports } = repository;
+const edges = listEdges(repository);
+
+describe('layers', () => {
+  test('every import goes to a lower rank or stays in its folder', () => {
+    const broken = sources.flatMap((file) => imports(file).flatMap((one) => explainImport(one) ?? []));
+    expect(broken).toEqual([]);
+  });
+
+  test.each([
+    ['server/domain/step.ts', 'server/ports/store.ts', 'sideways or up'],
+    ['server/ports/store.ts', 'server/async/waiting.ts', 'sideways or up'],
+    ['server/gateway/tasks.ts', 'server/http/app.ts', 'sideways or up'],
+    ['server/push/pusher.ts', 'server/config/settings.ts', 'sideways or up'],
+    ['server/main.ts', 'test/harness/fake-clock.ts', 'sideways or up'],
+    ['server/main.ts', 'sdk/client.ts', 'may not import from sdk/'],
+    ['sdk/client.ts', 'server/main.ts', 'from the contract alone'],
+    ['server/main.ts', 'somewhere/else.ts', 'belongs to no layer'],
+  ])('the law bites: %s may not import %s', (from, target, reason) => {
+    expect(explainImport({ from, target })).toMatch(reason);
+  });
+
+  test.each([
+    ['server/http/app.ts', 'server/ports/store.ts'],
+    ['server/engines/redis/store.ts', 'server/async/waiting.ts'],
+    ['server/config/settings.ts', 'server/push/networks.ts'],
+    ['server/main.ts', 'server/config/config.ts'],
+    ['test/e2e/demo.ts', 'sdk/client.ts'],
+  ])('%s may import %s', (from, target) => {
+    expect(explainImport({ from, target })).toBeUndefined();
+  });
+});
+
+describe('circles', () => {
+  test('no files import each other in a circle', () => {
+    expect(findFileCircles(edges)).toEqual([]);
+  });
+
+  test('no children of a folder import each other in a circle', () => {
+    expect(findFolderCircles(edges)).toEqual([]);
+  });
+
+  test('the law bites: a circle of three files is found, a way without return is not', () => {
+    const circle = [
+      { from: 'a/one.ts', target: 'a/two.ts' },
+      { from: 'a/two.ts', target: 'a/three.ts' },
+      { from: 'a/three.ts', target: 'a/one.ts' },
+    ];
+    expect(findFileCircles(circle)).toEqual(['a/one.ts ↔ a/three.ts ↔ a/two.ts']);
+    expect(findFileCircles(circle.slice(1))).toEqual([]);
+  });
+
+  test('the law bites: two folders in a circle are found, though no two of their files are', () => {
+    const circle = [
+      { from: 'a/b/one.ts', target: 'a/c/two.ts' },
+      { from: 'a/c/three.ts', target: 'a/b/four.ts' },
+    ];
+    expect(findFileCircles(circle)).toEqual([]);
+    expect(findFolderCircles(circle)).toEqual(['a/: b/ ↔ c/']);
+    expect(findFolderCircles(circle.slice(1))).toEqual([]);
+  });
+});
+
+describe('purity', () => {
+  test('the domain is pure: no async, no clock, no ids, no packages', () => {
+    const impure = /\basync\b|\bawait\b|Date\.now|new Date|Math\.random|process\.|setTimeout|randomUUID/;
+    for (const file of sources.filter((one) => one.startsWith('server/domain/'))) {
+      expect(impure.exec(stripComments(read(file)))?.[0], file).toBeUndefined();
+      for (const { specifier } of imports(file))
+        expect(specifier, file).toMatch(/^\.|^@task-gateway\/contract/);
+    }
+  });
+
+  test('process.env is read by the entry and config alone', () => {
+    const readers = sources.filter(
+      (file) => file.startsWith('server/') && stripComments(read(file)).includes('process.env'),
+    );
+    expect(readers.filter((file) => !/^server\/(main|config\/config)\.ts$/.test(file))).toEqual([]);
+  });
+});
+
+function stripComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}

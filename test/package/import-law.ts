@@ -1,0 +1,116 @@
+/**
+ * Who may import whom. Layers are data: a file imports from a lower rank or from its own folder, never
+ * sideways, never up. And no circles: neither between files, nor between the children of any folder (its
+ * files and its subfolders).
+ */
+import type { Import, Repository } from './repository.ts';
+
+/** The first folder that holds a file is its layer. */
+const RANKS: readonly { readonly folder: string; readonly rank: number }[] = [
+  { folder: 'generated', rank: 0 },
+  { folder: 'server/domain', rank: 1 },
+  { folder: 'server/ports', rank: 2 },
+  { folder: 'server/async', rank: 3 },
+  { folder: 'server/gateway', rank: 4 },
+  { folder: 'server/engines', rank: 4 },
+  { folder: 'server/push', rank: 4 },
+  { folder: 'server/system', rank: 4 },
+  { folder: 'server/http', rank: 4 },
+  { folder: 'server/config', rank: 5 },
+  { folder: 'server', rank: 6 },
+  { folder: 'sdk', rank: 1 },
+  { folder: 'spec', rank: 1 },
+  { folder: 'test', rank: 7 },
+];
+
+export type Edge = Pick<Import, 'from' | 'target'>;
+
+function layerOf(file: string): { folder: string; rank: number } | undefined {
+  return RANKS.find(({ folder }) => file === folder || file.startsWith(`${folder}/`));
+}
+
+/** Why an import breaks the law of the layers; undefined where it does not. */
+export function explainImport({ from, target }: Edge): string | undefined {
+  if (target === '') return undefined;
+  const mine = layerOf(from);
+  const theirs = layerOf(target);
+  if (!mine || !theirs) return `${from} → ${target}: belongs to no layer`;
+  if (mine.folder === theirs.folder || mine.folder === 'test') return undefined;
+  if (mine.folder === 'sdk' || mine.folder === 'spec') {
+    if (theirs.folder === 'generated') return undefined;
+    return `${from} → ${target}: ${mine.folder}/ may import from the contract alone`;
+  }
+  if (theirs.folder === 'sdk' || theirs.folder === 'spec')
+    return `${from} → ${target}: the server may not import from ${theirs.folder}/`;
+  return theirs.rank < mine.rank ? undefined : `${from} → ${target}: sideways or up`;
+}
+
+/** All imports between files of this repository. */
+export function listEdges({ sources, imports }: Repository): readonly Edge[] {
+  const known = new Set(sources);
+  return sources.flatMap(imports).filter(({ target }) => known.has(target));
+}
+
+/** Circles of files, each as a sentence. */
+export function findFileCircles(edges: readonly Edge[]): readonly string[] {
+  return findCircles(edges).map((files) => files.join(' ↔ '));
+}
+
+/** Circles between the children of any folder, each as a sentence with the imports that close it. */
+export function findFolderCircles(edges: readonly Edge[]): readonly string[] {
+  const folders = new Set(edges.flatMap(({ from, target }) => [...foldersOf(from), ...foldersOf(target)]));
+  return [...folders].sort().flatMap((folder) => {
+    const inside = edges.filter(({ from, target }) => isIn(from, folder) && isIn(target, folder));
+    const children = inside.map(({ from, target }) => ({
+      from: childOf(from, folder),
+      target: childOf(target, folder),
+    }));
+    return findCircles(children).map((circle) => `${folder}/: ${circle.join(' ↔ ')}`);
+  });
+}
+
+function foldersOf(file: string): readonly string[] {
+  const parts = file.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+function isIn(file: string, folder: string): boolean {
+  return file.startsWith(`${folder}/`);
+}
+
+function childOf(file: string, folder: string): string {
+  return file.slice(folder.length + 1).replace(/\/.*/, '/');
+}
+
+/**
+ * The sets of nodes of which each reaches every other, by Tarjan; nodes that only reach themselves are left
+ * out.
+ */
+function findCircles(edges: readonly Edge[]): readonly (readonly string[])[] {
+  const targets = new Map<string, Set<string>>();
+  for (const { from, target } of edges) {
+    if (from !== target) targets.set(from, (targets.get(from) ?? new Set()).add(target));
+  }
+  const order = new Map<string, number>();
+  const stack: string[] = [];
+  const circles: string[][] = [];
+
+  function visit(node: string): number {
+    const index = order.size;
+    order.set(node, index);
+    let low = index;
+    stack.push(node);
+    for (const next of targets.get(node) ?? []) {
+      if (!order.has(next)) low = Math.min(low, visit(next));
+      else if (stack.includes(next)) low = Math.min(low, order.get(next) ?? low);
+    }
+    if (low === index) {
+      const circle = stack.splice(stack.indexOf(node));
+      if (circle.length > 1) circles.push(circle.sort());
+    }
+    return low;
+  }
+
+  for (const node of targets.keys()) if (!order.has(node)) visit(node);
+  return circles;
+}

@@ -1,0 +1,51 @@
+/**
+ * What is used, for `knip` (a part of `npm run lint`): no export that no other file imports, no file that
+ * nothing reaches, no dependency that nothing needs. The entries are what is started in another way than by
+ * an import.
+ */
+import type { KnipConfig } from 'knip';
+
+const config: KnipConfig = {
+  workspaces: {
+    '.': {
+      entry: [
+        // Started by .ci/run, by vitest, and by hand.
+        '.ci/count.js',
+        'test/**/*.test.ts',
+        'test/http/chain-cost.ts',
+        // Compiled, never run.
+        'test/http/handlers.check.ts',
+        'test/**/*.test-d.ts',
+        // Processes of their own, and what is loaded into one.
+        'test/bench/sketch.ts',
+        'test/properties/moved-clock.ts',
+        'test/sdk/agent-process.ts',
+        'spec/main.tsp',
+      ],
+      project: ['.ci/**', 'spec/**/*.{ts,js,tsp}', 'test/**/*.{ts,js}', '!test/bench/peer/**'],
+      vitest: { config: 'test/vitest.config.ts' },
+      ignoreDependencies: [
+        // Run as commands, by the paths of their files.
+        ...['@arethetypeswrong/cli', '@hey-api/openapi-ts', '@redocly/cli', 'openapi-typescript', 'publint'],
+        ...['@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],
+        // Named in spec/.spectral.yaml and spec/tspconfig.yaml; the last one is loaded by the emitter where
+        // it is there.
+        ...['@stoplight/spectral-owasp-ruleset', '@typespec/openapi3', '@typespec/sse'],
+      ],
+    },
+    // Threads are started by their file's name.
+    server: { entry: ['engines/embedded/sqlite/*-thread.ts'], project: ['**/*.{ts,js}'] },
+    sdk: {
+      entry: ['cli/main.ts', 'agent/heartbeat-thread.ts', 'examples/**/*.js'],
+      project: ['**/*.{ts,js}'],
+    },
+    generated: { project: [] },
+  },
+  compilers: {
+    tsp: (text) => text.match(/^import ".+";$/gm)?.join('\n') ?? '',
+  },
+  // The tests use packages of the server as they are installed for it, and programs of the machine.
+  exclude: ['unlisted', 'binaries'],
+};
+
+export default config;

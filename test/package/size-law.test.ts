@@ -1,0 +1,83 @@
+/** No function, file or comment is larger than the law allows, and the law notices what is. */
+import { describe, expect, test } from 'vitest';
+import { openRepository } from './repository.ts';
+import {
+  COMMENT_COLUMNS_MAX,
+  countLines,
+  FILE_LINES_MAX,
+  FUNCTION_LINES_MAX,
+  findWideComments,
+  measureFunctions,
+} from './size-law.ts';
+
+const { files, sources, read } = openRepository();
+const withComments = [...sources, ...files.filter((file) => /^(spec|server)\/.*\.(tsp|lua)$/.test(file))];
+
+describe('functions', () => {
+  test(`have at most ${FUNCTION_LINES_MAX} lines`, () => {
+    const long = sources.flatMap((file) =>
+      measureFunctions(file, read(file))
+        .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
+        .map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines} lines`),
+    );
+    expect(long).toEqual([]);
+  });
+
+  const longest = (file: string, text: string): number =>
+    Math.max(0, ...measureFunctions(file, text).map(({ lines }) => lines));
+  const filling = 'call();\n'.repeat(FUNCTION_LINES_MAX);
+
+  test.each([
+    ['a function', `function long() {\n${filling}}`],
+    ['a closure', `const make = () => {\nreturn () => {\n${filling}};\n};`],
+    ['a method', `const one = {\nlong() {\n${filling}},\n};`],
+    ['a test', `test('title', async () => {\n${filling}});`],
+    ['a function that only is called describeLong', `function describeLong() {\n${filling}}`],
+  ])('the law bites: %s', (_title, text) => {
+    expect(longest('test/one.test.ts', text)).toBeGreaterThan(FUNCTION_LINES_MAX);
+  });
+
+  test.each([
+    ['a describe', 'test/one.test.ts', `describe('title', () => {\n${filling}});`],
+    ['a describe of each', 'test/one.test.ts', `describe.each(STORES)('on %s', () => {\n${filling}});`],
+    ['a suite of several engines', 'test/one.suite.ts', `export function describeDue() {\n${filling}}`],
+  ])('the law spares the callback of %s', (_title, file, text) => {
+    expect(longest(file, text)).toBe(0);
+  });
+});
+
+describe('files', () => {
+  test(`have at most ${FILE_LINES_MAX} lines`, () => {
+    const long = sources.filter((file) => countLines(read(file)) > FILE_LINES_MAX);
+    expect(long).toEqual([]);
+  });
+
+  test('the law bites: lines are counted with and without an end of the last one', () => {
+    expect(countLines('a\nb\n')).toBe(2);
+    expect(countLines('a\nb')).toBe(2);
+  });
+});
+
+describe('comments', () => {
+  test(`have at most ${COMMENT_COLUMNS_MAX} columns`, () => {
+    const wide = withComments.flatMap((file) =>
+      findWideComments(file, read(file)).map((line) => `${file}:${line}`),
+    );
+    expect(wide).toEqual([]);
+  });
+
+  const wide = 'x'.repeat(COMMENT_COLUMNS_MAX);
+
+  test.each([
+    ['a line', 'a.ts', `// ${wide}`, [1]],
+    ['a block', 'a.ts', `/**\n * ${wide}\n */`, [2]],
+    ['Lua', 'a.lua', `-- ${wide}`, [1]],
+    ['TypeSpec', 'a.tsp', `model A {}\n// ${wide}`, [2]],
+  ])('the law bites: %s', (_title, file, text, lines) => {
+    expect(findWideComments(file, text)).toEqual(lines);
+  });
+
+  test('the law spares code, and what only looks like a comment', () => {
+    expect(findWideComments('a.ts', `const a = 'http://${wide}';\nconst b = /\\/\\*${wide}/;`)).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+/** How long a function, a file and a line of a comment may be. */
+import ts from 'typescript';
+import { lineAt, parseSource, readPieces, visitNodes } from './repository.ts';
+
+export const FUNCTION_LINES_MAX = 80;
+export const FILE_LINES_MAX = 320;
+export const COMMENT_COLUMNS_MAX = 110;
+
+export type FunctionLength = { readonly name: string; readonly line: number; readonly lines: number };
+
+/**
+ * The functions of a file, closures among them, with their lines. Left out are the callbacks of `describe`,
+ * and in a `*.suite.ts` the functions `describe…` that hold such a callback's content for several engines.
+ */
+export function measureFunctions(file: string, text: string): readonly FunctionLength[] {
+  const source = parseSource(file, text);
+  const found: FunctionLength[] = [];
+  visitNodes(source, (node) => {
+    if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return;
+    const name = nameOf(node);
+    if (isDescribeCallback(node)) return;
+    if (file.endsWith('.suite.ts') && /^describe[A-Z]/.test(name)) return;
+    const line = lineAt(source, node.getStart(source));
+    found.push({ name, line, lines: lineAt(source, node.getEnd()) - line + 1 });
+  });
+  return found;
+}
+
+/** Its own name, or that of what it is given to. */
+function nameOf(node: ts.SignatureDeclaration): string {
+  if (node.name) return node.name.getText();
+  const { parent } = node;
+  if (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)) return parent.name.getText();
+  if (ts.isCallExpression(parent)) return `${parent.expression.getText().slice(0, 30)}(…)`;
+  return 'anonymous';
+}
+
+/** Whether a function is given to `describe`, `describe.each(…)` and the like. */
+function isDescribeCallback({ parent }: ts.Node): boolean {
+  if (!ts.isCallExpression(parent)) return false;
+  let callee: ts.Expression = parent.expression;
+  while (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) callee = callee.expression;
+  return ts.isIdentifier(callee) && callee.text === 'describe';
+}
+
+/** The lines of a text; a last line without an end counts. */
+export function countLines(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
+
+/** The lines that hold a comment wider than allowed. */
+export function findWideComments(file: string, text: string): readonly number[] {
+  const lines = text.split('\n');
+  return readPieces(file, text).comments.flatMap((comment) =>
+    comment.text.split('\n').flatMap((_, index) => {
+      const line = comment.line + index;
+      return [...(lines[line - 1] ?? '')].length > COMMENT_COLUMNS_MAX ? [line] : [];
+    }),
+  );
+}
