@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
-import * as kit from '../../sdk/index.ts';
+import * as sdk from '../../sdk/index.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { until } from './kit-clock.ts';
+import { until } from './sdk-clock.ts';
 
 const SDK = join(import.meta.dirname, '../../sdk');
 const README = readFileSync(join(SDK, 'README.md'), 'utf8');
@@ -18,7 +18,7 @@ const programs = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text 
 
 let folder: string;
 let gateway: GatewayProcess;
-let client: kit.TaskGatewayClient;
+let client: sdk.TaskGatewayClient;
 /** Replaces the port 9000 of the README. */
 let freePort: number;
 let child: ChildProcess | undefined;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await once(server, 'listening');
   freePort = (server.address() as AddressInfo).port;
   server.close();
-  client = kit.createClient({ baseUrl: gateway.baseUrl, auth: AUTH });
+  client = sdk.createClient({ baseUrl: gateway.baseUrl, auth: AUTH });
 });
 
 afterEach(async () => {
@@ -173,7 +173,7 @@ describe('each program of the README runs', () => {
 describe('the README names', () => {
   test('every class of error the client may throw, and no other', () => {
     const named = [...README.matchAll(/^\| [├└]? ?`(\w+Error)`/gm)].map(([, name]) => name);
-    const exported = Object.keys(kit).filter((name) => name.endsWith('Error') && name !== 'TaskGatewayError');
+    const exported = Object.keys(sdk).filter((name) => name.endsWith('Error') && name !== 'TaskGatewayError');
     expect(named.sort()).toEqual(exported.sort());
   });
 
