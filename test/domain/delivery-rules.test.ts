@@ -1,4 +1,4 @@
-/** The arithmetic of delivery: pauses between attempts, and when a task wants to move. */
+/** The rules of delivery: pauses between attempts, and when a task wants to move to another agent. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { retryAfterMs, wantsToMove } from '../../server/domain/delivery.ts';
@@ -15,7 +15,7 @@ const fresh: Delivery = {
   nextMs: NOW,
   busy: [],
 };
-const HERE = { unavailableSinceMs: null, pull: false };
+const ONLINE = { unavailableSinceMs: null, pull: false };
 const untaken = (attempts: number, ageMs: number): Delivery => ({
   ...fresh,
   attempts,
@@ -24,21 +24,21 @@ const untaken = (attempts: number, ageMs: number): Delivery => ({
 });
 
 describe('the pause after an attempt', () => {
-  test('doubles from one second to thirty, within a fifth of it', () => {
+  test('doubles from 1 s to 30 s, plus or minus a fifth', () => {
     const middle = [1, 2, 3, 4, 5, 6, 7, 50].map((attempts) => retryAfterMs(attempts, 0.5, null));
     expect(middle).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
     expect(retryAfterMs(1, 0, null)).toBe(800);
     expect(retryAfterMs(6, 0.999_999, null)).toBeLessThanOrEqual(36_000);
   });
 
-  test('honours a longer Retry-After, up to five minutes', () => {
+  test('follows a longer Retry-After, up to five minutes', () => {
     expect(retryAfterMs(1, 0.5, 20_000)).toBe(20_000);
     expect(retryAfterMs(6, 0.5, 5)).toBe(30_000);
     expect(retryAfterMs(1, 0.5, 86_400_000)).toBe(300_000);
   });
 });
 
-describe('a task wants to move', () => {
+describe('a task wants to move to another agent', () => {
   test.each([
     [
       'not while it is acknowledged',
@@ -46,36 +46,51 @@ describe('a task wants to move', () => {
       { unavailableSinceMs: 0, pull: false },
       false,
     ],
-    ['not while an attempt is unknown and its agent is there', fresh, HERE, false],
+    ['not while the outcome of an attempt is unknown and its agent is online', fresh, ONLINE, false],
     [
-      'not before its agent has been gone for 90 s',
+      'not before its agent has been unavailable for 90 s',
       fresh,
       { unavailableSinceMs: NOW - 89_999, pull: false },
       false,
     ],
-    ['when its agent has been gone for 90 s', fresh, { unavailableSinceMs: NOW - 90_000, pull: false }, true],
     [
-      'at once from an agent that left, if nothing was taken',
+      'when its agent has been unavailable for 90 s',
+      fresh,
+      { unavailableSinceMs: NOW - 90_000, pull: false },
+      true,
+    ],
+    [
+      'at once from an agent that is unavailable, if no attempt was taken',
       untaken(1, 0),
       { unavailableSinceMs: NOW, pull: false },
       true,
     ],
-    ['not after two attempts', untaken(2, 60_000), HERE, false],
-    ['not before ten seconds', untaken(5, 9_999), HERE, false],
-    ['after three attempts and ten seconds', untaken(3, 10_000), HERE, true],
-    ['unclaimed for ten seconds', untaken(0, 10_000), { unavailableSinceMs: null, pull: true }, true],
-    ['not yet claimed for nine', untaken(0, 9_999), { unavailableSinceMs: null, pull: true }, false],
+    ['not after two untaken attempts', untaken(2, 60_000), ONLINE, false],
+    ['not before ten seconds have passed', untaken(5, 9_999), ONLINE, false],
+    ['after three untaken attempts and ten seconds', untaken(3, 10_000), ONLINE, true],
     [
-      'at once when its agent answered busy',
+      'when it has been unclaimed for ten seconds',
+      untaken(0, 10_000),
+      { unavailableSinceMs: null, pull: true },
+      true,
+    ],
+    [
+      'not when it has been unclaimed for less than ten seconds',
+      untaken(0, 9_999),
+      { unavailableSinceMs: null, pull: true },
+      false,
+    ],
+    [
+      'at once when its agent responded that it is busy',
       { ...untaken(1, 0), busy: [{ agent_id: 'A', untilMs: NOW + 1 }] },
-      HERE,
+      ONLINE,
       true,
     ],
   ] as const)('%s', (_title, delivery, agent, expected) => {
     expect(wantsToMove(delivery, 'A', agent, NOW)).toBe(expected);
   });
 
-  test('never while the first agent may have it and lives, whatever the numbers', () => {
+  test('never while its first agent may have it and is online, for any number of attempts and any age', () => {
     const attempts = fc.integer({ min: 1, max: 50 });
     fc.assert(
       fc.property(attempts, fc.nat(10_000_000), fc.boolean(), (count, ageMs, pull) => {

@@ -1,9 +1,10 @@
 /**
- * Every state that two tasks and two agents with one slot each can reach in eight steps, breadth first, without one
- * left out. After each step what its commit would do to slots, due entries, waiters and feed is carried out on a tiny
- * store, and must be exactly what the new states say.
+ * Every state that two tasks and two agents with one slot each can reach in eight steps, searched breadth
+ * first and completely. After each step its commit is applied to slots, due entries, waiting tasks and feed
+ * in a tiny store, and the result must be exactly what the new states require.
  *
- * Two mirrors are not walked twice: the tasks are alike, and so are the agents.
+ * The two tasks are interchangeable, and so are the two agents: worlds that differ only in their names are
+ * one world.
  */
 import { describe, expect, test } from 'vitest';
 import { step, type Trigger } from '../../server/domain/step.ts';
@@ -16,17 +17,17 @@ const NOW = 1_000;
 const AGENTS = ['A', 'B'] as const;
 const TASKS = [0, 1] as const;
 
-/** What the commits have left of one task beside its state. */
+/** What the commits have stored about one task beside its state. */
 type Traces = {
   readonly slot: string | null;
   readonly due: boolean;
-  readonly waits: boolean;
+  readonly waiting: boolean;
   readonly events: number;
 };
-type Place = { readonly state: TaskState; readonly traces: Traces };
-type World = readonly [Place, Place];
+type StoredTask = { readonly state: TaskState; readonly traces: Traces };
+type World = readonly [StoredTask, StoredTask];
 
-const fresh: Place = {
+const fresh: StoredTask = {
   state: createTaskState(
     {
       ...{ request_id: 'r', task_type: 't', task_tags: ['a'], payload: {}, cli_session_id: 's' },
@@ -34,10 +35,10 @@ const fresh: Place = {
     },
     { createdMs: NOW, deadlineMs: NOW + 60_000, queueEndMs: NOW + 9_000 },
   ),
-  traces: { slot: null, due: true, waits: false, events: 0 },
+  traces: { slot: null, due: true, waiting: false, events: 0 },
 };
 
-/** Everything that can be asked of a task, by and about either agent. */
+/** Every trigger of a task, from and about either agent. */
 const TRIGGERS: readonly Trigger[] = [
   { type: 'wait' },
   { type: 'stay' },
@@ -64,13 +65,13 @@ const TRIGGERS: readonly Trigger[] = [
   ]),
 ];
 
-/** Carries out a step's commit; null where the store refuses it because the agent holds as much as it may. */
-function commit(world: World, which: 0 | 1, trigger: Trigger, after: TaskState): World | null {
+/** Applies a step's commit. Returns null on a conflict: the agent has no free slot. */
+function applyCommit(world: World, which: 0 | 1, trigger: Trigger, after: TaskState): World | null {
   const { state, traces } = world[which];
   const request_id = `r${which}`;
   const before = { value: state, revision: '1' };
   const batch = batchFor({ request_id, before, after, trigger });
-  let { slot, due, waits, events } = traces;
+  let { slot, due, waiting, events } = traces;
   for (const change of batch.slots ?? []) {
     if (change.op === 'release' && slot === change.agent_id) slot = null;
     if (change.op !== 'grant') continue;
@@ -78,32 +79,26 @@ function commit(world: World, which: 0 | 1, trigger: Trigger, after: TaskState):
     slot = change.agent_id;
   }
   for (const { atMs } of batch.due ?? []) due = atMs !== null;
-  if (batch.wait) waits = batch.wait.op === 'join';
+  if (batch.wait) waiting = batch.wait.op === 'join';
   if (batch.event) events += 1;
-  const place = { state: after, traces: { slot, due, waits, events } };
-  return which === 0 ? [place, world[1]] : [world[0], place];
+  const stored = { state: after, traces: { slot, due, waiting, events } };
+  return which === 0 ? [stored, world[1]] : [world[0], stored];
 }
 
-function fail(rule: string, trigger: Trigger, before: Place, after: Place): never {
+function fail(rule: string, trigger: Trigger, before: StoredTask, after: StoredTask): never {
   throw new Error(`${rule}\n${JSON.stringify({ trigger, before, after }, null, 1)}`);
 }
 
-/** What must hold of every step that was allowed. */
-function judgeStep(before: Place, trigger: Trigger, after: Place): void {
+/** Throws when a step that the domain allowed breaks a rule. */
+function requireRules(before: StoredTask, trigger: Trigger, after: StoredTask): void {
   const must = (rule: string, holds: boolean): void => {
     if (!holds) fail(rule, trigger, before, after);
   };
   const { state } = after;
   const settled = isSettled(state);
   must('a settled task never changes', !isSettled(before.state));
-  must(
-    'success has a result, and nothing else has',
-    (state.status === 'success') === (state.result !== null),
-  );
-  must(
-    'failed has a reason, and nothing else has',
-    (state.status === 'failed') === (state.error_info !== null),
-  );
+  must('only success has a result', (state.status === 'success') === (state.result !== null));
+  must('only failed has a reason', (state.status === 'failed') === (state.error_info !== null));
   must('pending has no agent', state.status !== 'pending' || state.agent_id === null);
   must(
     'running and success have an agent',
@@ -111,11 +106,11 @@ function judgeStep(before: Place, trigger: Trigger, after: Place): void {
   );
   must('progress never falls', state.progress >= before.state.progress && state.progress <= 100);
   must(
-    'nobody is forgotten who had it',
+    'every earlier assignee stays listed',
     before.state.assignees.every((id) => state.assignees.includes(id)),
   );
   must('no task goes back to pending', state.status !== 'pending' || before.state.status === 'pending');
-  must('a delivery exactly while it runs', (state.status === 'running') === (state.delivery !== null));
+  must('it has a delivery exactly while it runs', (state.status === 'running') === (state.delivery !== null));
   if (before.state.delivery && state.status === 'running' && state.agent_id !== before.state.agent_id) {
     const gone = trigger.type === 'reassign' && trigger.agentGone;
     must('an acknowledged task is not moved', !before.state.delivery.acknowledged);
@@ -123,24 +118,26 @@ function judgeStep(before: Place, trigger: Trigger, after: Place): void {
   }
   const owner = state.status === 'running' ? state.agent_id : null;
   must('only an open task waits', !(settled && state.waiting));
-  must('a slot exactly where it runs', after.traces.slot === owner);
-  must('a due entry exactly while it is open', after.traces.due === !settled);
-  must('among the waiters exactly while it waits', after.traces.waits === state.waiting);
-  must('one event exactly when it has ended', after.traces.events === (settled ? 1 : 0));
+  must('its slot is held by its agent exactly while it runs', after.traces.slot === owner);
+  must('it has a due entry exactly while it is open', after.traces.due === !settled);
+  must('it is among the waiting tasks exactly while it waits', after.traces.waiting === state.waiting);
+  must('it has one event once it is settled, and none before', after.traces.events === (settled ? 1 : 0));
 }
 
-/** The same for worlds that differ only in which task or agent is called what. */
+/** Returns one name for all worlds that differ only in which task or agent has which name. */
 function nameWorld(world: World): string {
   const text = TASKS.map((which) => JSON.stringify(world[which]));
-  const mirrored = text.map((one) => one.replace(/"([AB])"/g, (_, agent) => (agent === 'A' ? '"B"' : '"A"')));
+  const mirrored = text.map((each) =>
+    each.replace(/"([AB])"/g, (_, agent) => (agent === 'A' ? '"B"' : '"A"')),
+  );
   return [text.toSorted().join(), mirrored.toSorted().join()].toSorted()[0] ?? '';
 }
 
 type Walk = { readonly states: number; readonly steps: number; readonly frontier: number };
 
-/** Goes to every world within the steps, judging each move on the way. */
+/** Visits every world that is reachable in so many steps, and requires the rules of each step. */
 function walkWorlds(decide: typeof step, steps: number): Walk {
-  const known = new Set([nameWorld([fresh, fresh])]);
+  const visited = new Set([nameWorld([fresh, fresh])]);
   let frontier: readonly World[] = [[fresh, fresh]];
   let tried = 0;
   for (let depth = 0; depth < steps; depth += 1) {
@@ -148,15 +145,15 @@ function walkWorlds(decide: typeof step, steps: number): Walk {
     for (const world of frontier) {
       for (const reached of listReachable(decide, world)) {
         const name = nameWorld(reached);
-        if (known.has(name)) continue;
-        known.add(name);
+        if (visited.has(name)) continue;
+        visited.add(name);
         next.push(reached);
       }
       tried += TASKS.length * TRIGGERS.length;
     }
     frontier = next;
   }
-  return { states: known.size, steps: tried, frontier: frontier.length };
+  return { states: visited.size, steps: tried, frontier: frontier.length };
 }
 
 function listReachable(decide: typeof step, world: World): World[] {
@@ -166,18 +163,18 @@ function listReachable(decide: typeof step, world: World): World[] {
       const before = world[which];
       const done = decide(before.state, trigger, NOW);
       if (!done.ok || done.state === before.state) continue;
-      const after = commit(world, which, trigger, done.state);
+      const after = applyCommit(world, which, trigger, done.state);
       if (!after) continue;
-      judgeStep(before, trigger, after[which]);
+      requireRules(before, trigger, after[which]);
       reached.push(after);
     }
   }
   return reached;
 }
 
-/** Tables with one wrong row, and the rule that must find each. */
+/** State tables with one wrong row, and the rule that must find each. */
 const WRONG: Readonly<Record<string, { readonly rule: string; readonly decide: typeof step }>> = {
-  'a late result wins over the end': {
+  'a late result replaces a terminal state': {
     rule: 'a settled task never changes',
     decide: (state, trigger, nowMs) =>
       isSettled(state) && trigger.type === 'succeed' && state.assignees.includes(trigger.agent_id)
@@ -191,7 +188,7 @@ const WRONG: Readonly<Record<string, { readonly rule: string; readonly decide: t
         ? step(state, { ...trigger, agentGone: true }, nowMs)
         : step(state, trigger, nowMs),
   },
-  'progress follows the last word': {
+  'progress is set to the last report, even a lower one': {
     rule: 'progress never falls',
     decide: (state, trigger, nowMs) => {
       const done = step(state, trigger, nowMs);
@@ -199,7 +196,7 @@ const WRONG: Readonly<Record<string, { readonly rule: string; readonly decide: t
       return { ok: true, state: { ...done.state, progress: trigger.progress ?? 0 } };
     },
   },
-  'a task that ends still waits for an agent': {
+  'a settled task still waits for an agent': {
     rule: 'only an open task waits',
     decide: (state, trigger, nowMs) => {
       const done = step(state, trigger, nowMs);
@@ -209,8 +206,8 @@ const WRONG: Readonly<Record<string, { readonly rule: string; readonly decide: t
   },
 };
 
-describe('whatever two tasks and two agents can come to', () => {
-  test('keeps every rule in eight steps, and the commits keep slots, due entries, waiters and feed', () => {
+describe('every state that two tasks and two agents can reach', () => {
+  test('keeps every rule within eight steps, and the commits keep slots, due entries, waiting tasks and feed consistent', () => {
     const { states, steps, frontier } = walkWorlds(step, STEPS);
     printFigure('reach:states', states, 'states');
     printFigure('reach:steps', steps, 'steps');

@@ -1,4 +1,7 @@
-/** The state table is one text: the comment that opens `step.ts`. Every cell of it is compared with what `step()` does. */
+/**
+ * The state table is one text: the comment that opens `step.ts`. Every cell of it is compared with what
+ * `step()` does.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Refusal, step, type Trigger } from '../../server/domain/step.ts';
@@ -15,7 +18,10 @@ const input: TaskInput = {
   timeout: 60,
 };
 
-/** The states of the table's columns, reached by steps. `A` is the present agent, `E` an earlier one, `B` another. */
+/**
+ * The states of the table's columns, reached by steps. `A` is the present agent, `E` an earlier one, `B`
+ * another.
+ */
 function buildStates(): Record<string, TaskState> {
   const pending = createTaskState(input, { createdMs: NOW, deadlineMs: NOW + 60_000, queueEndMs: null });
   const withE = advance(pending, { type: 'assign', agent_id: 'E', attempted: true, nextMs: NOW });

@@ -1,4 +1,4 @@
-/** The ranking copy agrees, pick by pick, with the plain reading of the rule. */
+/** The agent index picks the same agents as a plain implementation of the ranking rule. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
@@ -13,10 +13,10 @@ const agentStatus = fc
     tags,
     max: fc.integer({ min: 0, max: 4 }),
     external: fc.integer({ min: 0, max: 2 }),
-    held: fc.integer({ min: 0, max: 4 }),
+    slots: fc.integer({ min: 0, max: 4 }),
     lastGrantMs: fc.integer({ min: 0, max: 3 }),
     taken: fc.constantFrom(null, true, false),
-    away: fc.boolean(),
+    draining: fc.boolean(),
   })
   .map(
     (one): AgentStatus => ({
@@ -28,14 +28,14 @@ const agentStatus = fc
         external: one.external,
         registration: 'r',
         registeredMs: 0,
-        draining: one.away,
+        draining: one.draining,
         offlineMs: null,
         left: false,
         unregisteredMs: null,
         lostAfterMs: null,
       }),
       revision: 'r',
-      slots: one.held,
+      slots: one.slots,
       lastGrantMs: one.lastGrantMs,
       contact: {
         contactMs: 0,
@@ -46,7 +46,7 @@ const agentStatus = fc
     }),
   );
 
-/** The rule, word by word, over all agents. */
+/** The ranking rule, applied to all agents. */
 function pickPlainly(
   all: readonly AgentStatus[],
   wanted: readonly string[],
@@ -68,8 +68,8 @@ function pickPlainly(
     )[0]?.record.agent_id;
 }
 
-describe('the roster', () => {
-  test('picks what the rule picks, after any sequence of changes', async () => {
+describe('the agent index', () => {
+  test('picks the agent that the ranking rule picks, after any sequence of changes', async () => {
     const plan = fc.array(
       fc.tuple(fc.array(agentStatus, { maxLength: 5 }), tags, fc.subarray(['A1', 'A2', 'A3'])),
       {
@@ -78,29 +78,29 @@ describe('the roster', () => {
     );
     await fc.assert(
       fc.asyncProperty(plan, async (turns) => {
-        const truth = new Map<string, AgentStatus>();
+        const stored = new Map<string, AgentStatus>();
         let changed: readonly AgentStatus[] = [];
         const agentIndex = createAgentIndex({
           readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c' }),
-          getAgentStatus: async (agent_id) => truth.get(agent_id),
+          getAgentStatus: async (agent_id) => stored.get(agent_id),
         });
-        for (const [news, wanted, excluded] of turns) {
-          changed = news;
-          for (const one of news) truth.set(one.record.agent_id, one);
+        for (const [changes, wanted, excluded] of turns) {
+          changed = changes;
+          for (const one of changes) stored.set(one.record.agent_id, one);
           await agentIndex.refresh();
           const picked = agentIndex.pick(wanted, new Set(excluded))?.record.agent_id;
-          expect(picked).toBe(pickPlainly([...truth.values()], wanted, new Set(excluded)));
+          expect(picked).toBe(pickPlainly([...stored.values()], wanted, new Set(excluded)));
         }
       }),
       { numRuns: 500 },
     );
   });
 
-  test('counts a grant at once, so that a burst spreads', async () => {
+  test('counts a grant at once, so that a burst is spread over the agents', async () => {
     const [one, two] = fc.sample(agentStatus, { numRuns: 2, seed: 1 });
     if (!one || !two) throw new Error('no samples');
     const agents = [one, two].map((each, index): AgentStatus => {
-      const facts = {
+      const fields = {
         ...each.record,
         agent_id: `A${index}`,
         agent_tags: ['a'],
@@ -112,7 +112,7 @@ describe('the roster', () => {
         ...each,
         slots: 0,
         lastGrantMs: 0,
-        record: completeAgent(facts),
+        record: completeAgent(fields),
         contact: { ...each.contact, push: null },
       };
     });

@@ -1,4 +1,4 @@
-/** Agents: registration, load, liveness, reports and what they are told to drop. */
+/** Agents: registration, load, liveness, reports, and the cancelled tasks that a heartbeat returns. */
 import { describe, expect, test } from 'vitest';
 import { REFUSED } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
@@ -11,7 +11,7 @@ const agentOf = async (world: World, agent_id: string) =>
 
 async function submit(world: World, more = {}): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission(more));
-  await world.settle();
+  await world.runUntilIdle();
   return request_id;
 }
 
@@ -19,7 +19,7 @@ describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   describe('load', () => {
-    test('external load counts against the capacity until the agent says otherwise', async () => {
+    test('external load counts against the capacity until the agent reports another', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2, current_load: 2 }));
       expect(await agentOf(world, 'A')).toMatchObject({
@@ -46,20 +46,20 @@ describe.each(STORES)('on %s', (_name, open) => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
       await Promise.all(Array.from({ length: 20 }, () => world.gateway.submitTask(buildSubmission())));
-      await world.settle();
+      await world.runUntilIdle();
       const { tasks } = await world.gateway.listTasks({ limit: 50 });
       expect(tasks.filter(({ status }) => status === 'running')).toHaveLength(3);
       expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
     });
 
-    test('a maximum of zero takes nothing', async () => {
+    test('an agent with max_concurrent 0 gets no task', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 0 }));
       expect(await agentOf(world, 'A')).toMatchObject({ full: true, eligible: false });
       expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
     });
 
-    test('candidates rank by pushes taken, shared tags, load ratio, last assignment, id', async () => {
+    test('candidates rank by whether the last push was taken, shared tags, load ratio, last assignment, id', async () => {
       const world = await start();
       world.pusher.script('http://B.test/tasks', REFUSED);
       const wide = { max_concurrent: 4 };
@@ -77,7 +77,7 @@ describe.each(STORES)('on %s', (_name, open) => {
   });
 
   describe('states', () => {
-    test('draining is sticky until false or register, and takes nothing new', async () => {
+    test('draining lasts until a heartbeat unsets it or the agent registers, and the agent gets no new task', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 5 }));
       const id = await submit(world);
@@ -91,7 +91,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await agentOf(world, 'A')).toMatchObject({ state: 'processing' });
     });
 
-    test('an agent that beat every 15 s is offline after 90 s of silence and back with its next call', async () => {
+    test('an agent with a heartbeat every 15 s is offline after 90 s without contact, and online after its next call', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A'));
       for (let n = 0; n < 3; n += 1) {
@@ -105,7 +105,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'ready' });
     });
 
-    test('an agent that never beat stays eligible while its pushes are taken', async () => {
+    test('an agent that sends no heartbeats stays eligible while its pushes are taken', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
       await world.pass(400_000);
@@ -116,7 +116,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline' });
     });
 
-    test('the running tasks of a silent agent fail only if it asked for that', async () => {
+    test('the running tasks of an agent without contact fail only if it registered with lost_after', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
       await world.gateway.registerAgent(buildRegistration('B', { agent_tags: ['b'] }));
@@ -125,23 +125,23 @@ describe.each(STORES)('on %s', (_name, open) => {
       await world.pass(25_000);
       expect(await read(world, lost)).toMatchObject({ status: 'running' });
       await world.pass(10_000);
-      const ended = await read(world, lost);
-      expect(ended).toMatchObject({ status: 'failed', result: null });
-      expect(ended.error_info).toMatch(/^agent lost: no contact for 3\d s$/);
+      const failed = await read(world, lost);
+      expect(failed).toMatchObject({ status: 'failed', result: null });
+      expect(failed.error_info).toMatch(/^agent lost: no contact for 3\d s$/);
       await world.pass(600_000);
       expect(await read(world, kept)).toMatchObject({ status: 'running' });
     });
 
-    test('no time is counted while no gateway was sweeping', async () => {
+    test('time without contact is not counted while no gateway was sweeping', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
       const id = await submit(world, { timeout: 3_600 });
       await world.clock.advance(1_000_000);
-      await world.settle();
+      await world.runUntilIdle();
       expect(await read(world, id)).toMatchObject({ status: 'running' });
     });
 
-    test('a silent record goes after a day, and a heartbeat then says register again', async () => {
+    test('the record of an agent is removed after a day without contact, and its heartbeat then fails with agent_not_found', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A'));
       for (let hour = 0; hour < 25; hour += 1) {
@@ -172,7 +172,7 @@ describe.each(STORES)('on %s', (_name, open) => {
   });
 
   describe('reports', () => {
-    test('a late or repeated report is answered without effect, and only the assignee may report', async () => {
+    test('a late or repeated report returns accepted: false without effect, and only the assignee may report', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A'));
       await world.gateway.registerAgent(buildRegistration('B', { agent_tags: [] }));
@@ -180,7 +180,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       const report = (agent_id: string, status: 'success' | 'failed' | 'running' = 'success') =>
         world.gateway.reportResult({ request_id, agent_id, status, result: { output: 'x', extra: [1] } });
       await expect(report('B')).rejects.toMatchObject({ code: 'agent_mismatch' });
-      await expect(report('nobody')).rejects.toMatchObject({ code: 'agent_not_found' });
+      await expect(report('unknown')).rejects.toMatchObject({ code: 'agent_not_found' });
       expect(await report('A')).toEqual({ ok: true, request_id, status: 'success', accepted: true });
       expect(await report('A', 'failed')).toEqual({
         ok: true,
@@ -199,7 +199,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       ).rejects.toMatchObject({ code: 'task_not_found' });
     });
 
-    test('a report of progress acknowledges, and an agent nobody can reach may still report', async () => {
+    test('a progress report acknowledges the task, also from an agent that cannot be reached', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', REFUSED);
       await world.gateway.registerAgent(buildRegistration('A'));
@@ -211,7 +211,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await read(world, request_id)).toMatchObject({ progress: 30, status: 'running', result: null });
     });
 
-    test('cancelled tasks are told in the heartbeat, by name when the agent names its tasks', async () => {
+    test('a heartbeat returns the cancelled tasks; when it names tasks, it returns those of them that it must drop', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
       const first = await submit(world);
@@ -231,33 +231,34 @@ describe.each(STORES)('on %s', (_name, open) => {
   });
 
   describe('submissions and listings', () => {
-    test('a repeat under the same key is answered with the fresh snapshot, also when both arrive at once', async () => {
+    test('a repeated submission under one key returns the first response, also when both arrive at once', async () => {
       const world = await start();
       const [one, two] = await Promise.all([
         world.gateway.submitTask(buildSubmission(), 'key-1'),
         world.gateway.submitTask(buildSubmission(), 'key-1'),
       ]);
       expect(two).toEqual(one);
-      await world.settle();
+      await world.runUntilIdle();
       expect(await world.gateway.submitTask(buildSubmission(), 'key-1')).toEqual(one);
       await expect(world.gateway.submitTask(buildSubmission({ timeout: 5 }), 'key-1')).rejects.toMatchObject({
         code: 'idempotency_conflict',
       });
       expect((await world.gateway.listTasks({ limit: 10 })).tasks).toHaveLength(1);
-      // The key outlives the task: what was answered first is answered again, and nothing is submitted anew.
+      // The key is kept longer than the task: the first response is returned again, and no new task is
+      // submitted.
       await world.pass(5_000);
       await world.store.trim({ keepTasksMs: 1_000, sessionEventsMax: 10 }, 100);
       expect(await world.gateway.submitTask(buildSubmission(), 'key-1')).toEqual(one);
     });
 
-    test('no more tasks are open than the limit', async () => {
+    test('a submission beyond the limit of open tasks is refused as busy', async () => {
       const world = await start({ openTasksMax: 2 });
       await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
       await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
       await expect(world.gateway.submitTask(buildSubmission())).rejects.toMatchObject({ code: 'busy' });
     });
 
-    test('the listing pages through everything, newest first, each once', async () => {
+    test('the listing pages through all tasks, newest first, each once', async () => {
       const world = await start();
       const ids: string[] = [];
       for (let n = 0; n < 25; n += 1) {
@@ -281,14 +282,14 @@ describe.each(STORES)('on %s', (_name, open) => {
       });
     });
 
-    test('a wait ends when the task does', async () => {
+    test('a waiting getTask returns when the task settles', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A'));
       const request_id = await submit(world);
-      const waiting = world.gateway.getTask(request_id, 60_000, NEVER);
+      const reading = world.gateway.getTask(request_id, 60_000, NEVER);
       await world.pass(2_000);
       await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'failed', error_info: 'boom' });
-      expect(await waiting).toMatchObject({ status: 'failed', error_info: 'boom' });
+      expect(await reading).toMatchObject({ status: 'failed', error_info: 'boom' });
     });
   });
 });

@@ -1,4 +1,4 @@
-/** What an agent's coming, going and silence do to the tasks, its own and those that wait. */
+/** What registering, unregistering and losing contact do to an agent's tasks and to those that wait. */
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
@@ -13,14 +13,14 @@ const agentOf = async (world: World, agent_id: string) =>
 
 async function submit(world: World, more = {}): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission({ timeout: 3_600, ...more }));
-  await world.settle();
+  await world.runUntilIdle();
   return request_id;
 }
 
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);
 
-  test('a task that is with its own agent again neither stands before other waiters nor is pushed faster', async () => {
+  test('a task whose agent registered again neither blocks other waiting tasks nor is pushed faster', async () => {
     const world = await start();
     world.pusher.script(A, REFUSED);
     await world.gateway.registerAgent(buildRegistration('A'));
@@ -30,67 +30,70 @@ describe.each(STORES)('on %s', (_name, open) => {
     world.pusher.script(A, BROKEN);
     await world.gateway.registerAgent(buildRegistration('A'));
     await world.pass(2_000);
-    const waiter = await submit(world, { queue_timeout: 600 });
+    const waiting = await submit(world, { queue_timeout: 600 });
     const pushes = world.pusher.sent.length;
     await world.gateway.registerAgent(buildRegistration('B'));
     await world.pass(60_000);
-    expect(await read(world, waiter)).toMatchObject({ status: 'running', agent_id: 'B' });
+    expect(await read(world, waiting)).toMatchObject({ status: 'running', agent_id: 'B' });
     expect(await read(world, bound)).toMatchObject({ status: 'running', agent_id: 'A' });
     expect(world.pusher.sent.length - pushes).toBeLessThan(10);
   });
 
   test.each([
-    ['with its first push still open', A],
-    ['to claim its tasks', 'pull'],
-  ])('nor does it when its agent is back %s', async (_how, endpoint) => {
-    const world = await start();
-    world.pusher.script(A, 'hang');
-    await world.gateway.registerAgent(buildRegistration('A', { endpoint }));
-    const bound = await submit(world);
-    if (endpoint === 'pull') await world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
-    await world.gateway.unregisterAgent('A');
-    await world.pass(95_000);
-    await world.gateway.registerAgent(buildRegistration('A', { endpoint }));
-    await world.pass(2_000);
-    const waiter = await submit(world, { queue_timeout: 600 });
-    await world.gateway.registerAgent(buildRegistration('B'));
-    await world.pass(5_000);
-    expect(await read(world, waiter)).toMatchObject({ status: 'running', agent_id: 'B' });
-    expect(await read(world, bound)).toMatchObject({ status: 'running', agent_id: 'A' });
-    expect(world.pusher.sent.filter((push) => push.endpoint === A).length).toBeLessThanOrEqual(1);
-  });
+    ['while its first push is still open', A],
+    ['as a pull agent', 'pull'],
+  ])(
+    'a task whose agent registered again %s does not block other waiting tasks and is not pushed again',
+    async (_how, endpoint) => {
+      const world = await start();
+      world.pusher.script(A, 'hang');
+      await world.gateway.registerAgent(buildRegistration('A', { endpoint }));
+      const bound = await submit(world);
+      if (endpoint === 'pull') await world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
+      await world.gateway.unregisterAgent('A');
+      await world.pass(95_000);
+      await world.gateway.registerAgent(buildRegistration('A', { endpoint }));
+      await world.pass(2_000);
+      const waiting = await submit(world, { queue_timeout: 600 });
+      await world.gateway.registerAgent(buildRegistration('B'));
+      await world.pass(5_000);
+      expect(await read(world, waiting)).toMatchObject({ status: 'running', agent_id: 'B' });
+      expect(await read(world, bound)).toMatchObject({ status: 'running', agent_id: 'A' });
+      expect(world.pusher.sent.filter((push) => push.endpoint === A).length).toBeLessThanOrEqual(1);
+    },
+  );
 
-  test('a silent agent loses what it had, not what it was given a moment ago', async () => {
+  test('an agent without contact loses the tasks it had, not one that it was assigned a moment ago', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));
     for (let beats = 0; beats < 2; beats += 1) {
       await world.gateway.heartbeatAgent({ agent_id: 'A' });
       await world.pass(400);
     }
-    const had = await submit(world);
-    const waiters = [];
-    for (let n = 0; n < 4; n += 1) waiters.push(await submit(world, { queue_timeout: 600 }));
+    const earlier = await submit(world);
+    const waitingIds = [];
+    for (let n = 0; n < 4; n += 1) waitingIds.push(await submit(world, { queue_timeout: 600 }));
     world.pusher.script(A, REFUSED);
     await world.pass(50_000);
-    expect((await read(world, had)).error_info).toMatch(/^agent lost/);
-    for (const id of waiters) expect(await read(world, id)).toMatchObject({ error_info: null });
+    expect((await read(world, earlier)).error_info).toMatch(/^agent lost/);
+    for (const id of waitingIds) expect(await read(world, id)).toMatchObject({ error_info: null });
     await world.pass(60_000);
-    expect((await read(world, waiters[0] ?? '')).error_info).toMatch(/^agent lost/);
+    expect((await read(world, waitingIds[0] ?? '')).error_info).toMatch(/^agent lost/);
   });
 
-  test('a 410 of a push older than the registration does not send the agent away', async () => {
+  test('a 410 to a push older than the registration does not make the agent offline', async () => {
     const world = await start();
     world.pusher.script(A, 'hang');
     await world.gateway.registerAgent(buildRegistration('A'));
     await submit(world);
     await world.pass(1_000);
     await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'http://new.test/tasks' }));
-    world.pusher.answer(A, GONE);
+    world.pusher.respond(A, GONE);
     await world.pass(5_000);
     expect(await agentOf(world, 'A')).toMatchObject({ state: 'processing', push: { last_status: 202 } });
   });
 
-  test('an agent that never beats and registers anew is not offline for a push that failed before', async () => {
+  test('an agent without heartbeats that registers again is not offline for a push that failed before', async () => {
     const world = await start();
     world.pusher.script(A, REFUSED);
     await world.gateway.registerAgent(buildRegistration('A'));
@@ -102,7 +105,7 @@ describe.each(STORES)('on %s', (_name, open) => {
     expect(await agentOf(world, 'A')).toMatchObject({ state: 'ready', eligible: true });
   });
 
-  test('a claim that waits is handed nothing once its agent is unregistered, and does not look all the time', async () => {
+  test('a waiting claim returns no task once its agent is unregistered, and does not poll the store', async () => {
     let reads = 0;
     const world = await start({
       wrap: (store) => ({
@@ -124,7 +127,7 @@ describe.each(STORES)('on %s', (_name, open) => {
     expect(reads).toBeLessThan(1_000);
   });
 
-  test('a pull agent that claims nothing comes last among the candidates until it claims', async () => {
+  test('a pull agent that claims nothing ranks last among the candidates until it claims', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
     await world.gateway.registerAgent(buildRegistration('B', { current_load: 1, max_concurrent: 9 }));
@@ -143,7 +146,7 @@ describe.each(STORES)('on %s', (_name, open) => {
     expect(await read(world, await submit(world))).toMatchObject({ agent_id: 'A' });
   });
 
-  test('an acknowledged push is stored even where its contact cannot be noted', async () => {
+  test('an acknowledgement is stored even if its contact cannot be recorded', async () => {
     let failing = false;
     const world = await start({
       wrap: (store) => ({

@@ -1,4 +1,4 @@
-/** One deadline for a call: the caller is answered in time, and nothing is applied after it was told otherwise. */
+/** One deadline for a call: the caller gets its response in time, and nothing is applied after a 503. */
 import { describe, expect, test } from 'vitest';
 import type { Batch, Store } from '../../server/ports/store.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
@@ -9,7 +9,7 @@ import { useWorlds } from '../harness/worlds.ts';
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);
 
-  /** Every call that changes something, on a task that is pending. */
+  /** Every call that changes something, made on a pending task. */
   const calls = (world: World, request_id: string): readonly (() => Promise<unknown>)[] => [
     () => world.gateway.registerAgent(buildRegistration('A')),
     () => world.gateway.heartbeatAgent({ agent_id: 'A', draining: true }),
@@ -19,7 +19,7 @@ describe.each(STORES)('on %s', (_name, open) => {
     () => world.gateway.unregisterAgent('A'),
   ];
 
-  test('a call’s commits must be applied within four seconds of its beginning', async () => {
+  test('a call’s commits must be applied within four seconds of its start', async () => {
     const batches: Batch[] = [];
     const wrap = (store: Store): Store => ({
       ...store,
@@ -31,17 +31,17 @@ describe.each(STORES)('on %s', (_name, open) => {
     const world = await start({ wrap });
     const { request_id } = await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
     for (const call of calls(world, request_id)) {
-      const beganMs = world.store.nowMs();
+      const startMs = world.store.nowMs();
       batches.length = 0;
       await call();
       expect(batches.length).toBeGreaterThan(0);
       for (const { notAfterMs, writes } of batches) {
-        if (writes.length > 0) expect(notAfterMs).toBe(beganMs + 4_000);
+        if (writes.length > 0) expect(notAfterMs).toBe(startMs + 4_000);
       }
     }
   });
 
-  test('a store that does not answer is an outage within five seconds', async () => {
+  test('a store that does not reply is an outage within five seconds', async () => {
     let isStuck = false;
     const wrap = (store: Store): Store => ({
       ...store,
@@ -52,12 +52,12 @@ describe.each(STORES)('on %s', (_name, open) => {
     await world.gateway.registerAgent(buildRegistration('A', { agent_tags: [] }));
     isStuck = true;
     for (const call of calls(world, request_id)) {
-      const answer = call().then(
+      const result = call().then(
         () => 'done',
         (error: unknown) => error,
       );
       await world.clock.advance(4_750);
-      expect(await answer).toBeInstanceOf(StoreUnavailable);
+      expect(await result).toBeInstanceOf(StoreUnavailable);
     }
   });
 });

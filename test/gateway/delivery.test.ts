@@ -1,4 +1,4 @@
-/** How an assignment reaches its agent: acknowledged, not taken, unknown; moves, retries, pull. */
+/** How a task reaches its agent: acknowledged, untaken and unknown attempts, moves, retries, pull agents. */
 import { describe, expect, test } from 'vitest';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
@@ -7,7 +7,7 @@ import { useWorlds } from '../harness/worlds.ts';
 
 async function submit(world: World, more = {}): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission(more));
-  await world.settle();
+  await world.runUntilIdle();
   return request_id;
 }
 
@@ -20,25 +20,25 @@ describe.each(STORES)('on %s', (_name, open) => {
     test('is running before the push starts and acknowledged by a 2xx', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A'));
-      const fresh = await world.gateway.submitTask(buildSubmission());
-      expect(fresh).toMatchObject({
+      const submitted = await world.gateway.submitTask(buildSubmission());
+      expect(submitted).toMatchObject({
         status: 'pending',
         agent_id: null,
         progress: 0,
         result: null,
         error_info: null,
       });
-      await world.settle();
+      await world.runUntilIdle();
       expect(world.pusher.sent[0]?.task).toMatchObject({
         status: 'running',
         agent_id: 'A',
-        request_id: fresh.request_id,
+        request_id: submitted.request_id,
       });
       await world.pass(120_000);
       expect(world.pusher.sent).toHaveLength(1);
     });
 
-    test('ends as no agent at once when nobody qualifies', async () => {
+    test('fails at once as no_agent when no agent is eligible', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { agent_tags: ['other'] }));
       const id = await submit(world);
@@ -49,7 +49,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       });
     });
 
-    test('is retried on the same agent with growing pauses while the fate is unknown', async () => {
+    test('is retried on the same agent with growing pauses while the outcome of its attempts is unknown', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', BROKEN);
       await world.gateway.registerAgent(buildRegistration('A'));
@@ -62,7 +62,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
     });
 
-    test('moves at once from an agent that answers busy', async () => {
+    test('moves at once from an agent that responds that it is busy', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', BUSY);
       await world.gateway.registerAgent(buildRegistration('A'));
@@ -80,7 +80,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       ]);
     });
 
-    test('moves after three attempts and ten seconds when nothing was taken', async () => {
+    test('moves after three attempts and ten seconds when no attempt was taken', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', REFUSED);
       await world.gateway.registerAgent(buildRegistration('A'));
@@ -92,7 +92,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
     });
 
-    test('an agent that answers 410 is offline until it beats', async () => {
+    test('makes its agent offline until the next heartbeat when the agent responds with 410', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', GONE);
       await world.gateway.registerAgent(buildRegistration('A'));
@@ -102,26 +102,26 @@ describe.each(STORES)('on %s', (_name, open) => {
         eligible: false,
       });
       world.pusher.script('http://A.test/tasks', TAKEN);
-      const beat = await world.gateway.heartbeatAgent({ agent_id: 'A' });
-      expect(beat.state).toBe('processing');
+      const heartbeat = await world.gateway.heartbeatAgent({ agent_id: 'A' });
+      expect(heartbeat.state).toBe('processing');
       await world.pass(5_000);
       expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
     });
 
-    test('a connection without an answer stays the only one, and a late 2xx counts', async () => {
+    test('is not pushed again while a push has no response, and a late 2xx acknowledges it', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', 'hang');
       await world.gateway.registerAgent(buildRegistration('A'));
       const id = await submit(world);
       await world.pass(200_000);
       expect(world.pusher.sent).toHaveLength(1);
-      world.pusher.answer('http://A.test/tasks', TAKEN);
+      world.pusher.respond('http://A.test/tasks', TAKEN);
       await world.pass(200_000);
       expect(world.pusher.sent).toHaveLength(1);
       expect(await read(world, id)).toMatchObject({ status: 'running' });
     });
 
-    test('ends at its deadline while its push is still open', async () => {
+    test('fails at its deadline while its push is still open', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', 'hang');
       await world.gateway.registerAgent(buildRegistration('A'));
@@ -132,7 +132,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout', agent_id: 'A' });
     });
 
-    test('after unregister what may have been taken moves after 90 s, and what was acknowledged stays', async () => {
+    test('moves 90 s after its agent is unregistered if it may have been taken, and stays if it was acknowledged', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', BROKEN);
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
@@ -148,7 +148,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await read(world, acknowledged)).toMatchObject({ agent_id: 'A', status: 'running' });
     });
 
-    test('after unregister with nobody else the task is offered again when an agent appears', async () => {
+    test('stays with an unregistered agent while there is no other, and moves when another registers', async () => {
       const world = await start();
       world.pusher.script('http://A.test/tasks', REFUSED);
       await world.gateway.registerAgent(buildRegistration('A'));
@@ -163,7 +163,7 @@ describe.each(STORES)('on %s', (_name, open) => {
   });
 
   describe('waiting for an agent', () => {
-    test('the oldest waiter goes first when an agent becomes free, and the rest fail at their queue end', async () => {
+    test('the oldest waiting task is assigned first when a slot becomes free, and the others fail at their queue end', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A'));
       const first = await submit(world, { queue_timeout: 50 });
@@ -178,22 +178,22 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await read(world, third)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
     });
 
-    test('the timeout wins when both end at once', async () => {
+    test('a task whose timeout and queue end coincide fails as timeout', async () => {
       const world = await start();
       const id = await submit(world, { queue_timeout: 10, timeout: 10 });
       await world.pass(11_000);
       expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout' });
     });
 
-    test('a hundred waiters all get through one agent of capacity ten, never more than ten at once', async () => {
+    test('a hundred waiting tasks all run on one agent with ten slots, at most ten at once', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 10 }));
       const ids: string[] = [];
       for (let n = 0; n < 100; n += 1) {
         ids.push((await world.gateway.submitTask(buildSubmission({ queue_timeout: 300 }))).request_id);
       }
-      let done = 0;
-      while (done < 100) {
+      let reported = 0;
+      while (reported < 100) {
         await world.pass(1_200);
         const running = (await world.gateway.listAgents()).agents[0]?.running_request_ids ?? [];
         expect(running.length).toBeGreaterThan(0);
@@ -205,7 +205,7 @@ describe.each(STORES)('on %s', (_name, open) => {
             status: 'success',
             result: { output: 'x' },
           });
-          done += 1;
+          reported += 1;
         }
       }
       for (const id of ids) expect(await read(world, id)).toMatchObject({ status: 'success' });
@@ -213,7 +213,7 @@ describe.each(STORES)('on %s', (_name, open) => {
   });
 
   describe('a pull agent', () => {
-    test('claims the oldest assignment, once, and again after 15 s without word', async () => {
+    test('claims its oldest task once, and again after 15 s without acknowledgement', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 2 }));
       const first = await submit(world);
@@ -229,19 +229,19 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(world.pusher.sent).toEqual([]);
     });
 
-    test('waits for a task and gets it when it comes', async () => {
+    test('waits for a task and claims it when it is submitted', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
       const claim = world.gateway.claimTask({ agent_id: 'A', wait: 30 }, NEVER);
       await world.pass(5_000);
       const id = await submit(world);
       expect(await claim).toMatchObject({ request_id: id });
-      const nothing = world.gateway.claimTask({ agent_id: 'A', wait: 10 }, NEVER);
+      const claimInVain = world.gateway.claimTask({ agent_id: 'A', wait: 10 }, NEVER);
       await world.pass(10_400);
-      expect(await nothing).toBeNull();
+      expect(await claimInVain).toBeNull();
     });
 
-    test('loses to another agent what it does not claim for ten seconds', async () => {
+    test('loses a task to another agent when it has not claimed it for ten seconds', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
       const id = await submit(world);

@@ -1,4 +1,4 @@
-/** A session's stream, as its readers hold it in memory. */
+/** What a reader of a session's stream keeps in memory. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ const EVENTS = 20;
 setFlagsFromString('--expose_gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-async function endTasks(world: World): Promise<void> {
+async function settleTasks(world: World): Promise<void> {
   await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: EVENTS }));
   for (let n = 0; n < EVENTS; n += 1) {
     const { request_id } = await world.gateway.submitTask(buildSubmission({ cli_session_id: 's' }));
@@ -23,15 +23,15 @@ async function endTasks(world: World): Promise<void> {
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);
 
-  test('a reader that stands still holds the event it is at, none of those it passed', async () => {
+  test('a reader that pauses keeps its present event in memory, and none of the events before it', async () => {
     const world = await start();
-    await endTasks(world);
+    await settleTasks(world);
     const leave = new AbortController();
     const items = world.gateway
       .subscribeEvents('s', null, (item) => item, leave.signal)
       [Symbol.asyncIterator]();
     const passed: WeakRef<StreamItem>[] = [];
-    // Read in a call of its own, so that nothing of it stands on this one's stack.
+    // Read in a separate call, so that no event stays referenced by this function's stack.
     const read = async (): Promise<void> => {
       const { value } = await items.next();
       passed.push(new WeakRef(value as StreamItem));

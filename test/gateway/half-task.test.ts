@@ -1,4 +1,6 @@
-/** A task of which the store has one half only: damage is told as such, never as a task nobody submitted. */
+/**
+ * A task of which the store has only one half is reported as damage, never as a task that was not submitted.
+ */
 import { describe, expect, test } from 'vitest';
 import { readTask } from '../../server/gateway/tasks.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
@@ -15,7 +17,7 @@ describe.each(STORES)('half a task in %s', (_name, openStore) => {
     must(await store.commit({ writes: [write] }));
   };
 
-  test.each(['input', 'task'] as const)('its %s alone is an error that names the task', async (half) => {
+  test.each(['input', 'task'] as const)('the %s alone is an error that names the task', async (half) => {
     const store = await openStore(createFakeClock());
     await put(store, half);
     const reading = readTask(store, 't1');
@@ -26,7 +28,7 @@ describe.each(STORES)('half a task in %s', (_name, openStore) => {
     await store.close();
   });
 
-  test('that is whole a moment later is answered whole, and one that is gone is gone', async () => {
+  test('that is complete a moment later is returned complete, and an absent task as absent', async () => {
     const store = await openStore(createFakeClock());
     await put(store, 'input');
     let reads = 0;

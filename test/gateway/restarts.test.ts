@@ -1,4 +1,7 @@
-/** Agents that come back: what they had and do not name is pushed again, whenever the answer of an earlier push comes. */
+/**
+ * Agents that register again: tasks they had and do not name are pushed again, whenever an earlier push is
+ * responded to.
+ */
 import { describe, expect, test } from 'vitest';
 import { TAKEN } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
@@ -7,14 +10,14 @@ import { useWorlds } from '../harness/worlds.ts';
 
 async function submit(world: World): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission());
-  await world.settle();
+  await world.runUntilIdle();
   return request_id;
 }
 
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);
 
-  test('a restarted agent is pushed again what it had acknowledged and does not name', async () => {
+  test('an acknowledged task that its restarted agent does not name is pushed to it again', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
     const lost = await submit(world);
@@ -25,7 +28,7 @@ describe.each(STORES)('on %s', (_name, open) => {
     expect(world.pusher.sent.slice(2).map(({ task }) => task.request_id)).toEqual([lost]);
   });
 
-  test('what an agent that came down takes while its successor registers is pushed to the successor', async () => {
+  test('a task that the old process takes after its successor registered is pushed to the successor', async () => {
     const world = await start();
     const before = 'http://before.test/tasks';
     world.pusher.script(before, 'hang');
@@ -34,7 +37,7 @@ describe.each(STORES)('on %s', (_name, open) => {
     await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3, request_ids: [] }));
     await world.pass(2_000);
     expect(world.pusher.sent).toHaveLength(1);
-    expect(world.pusher.answer(before, TAKEN)).toBe(1);
+    expect(world.pusher.respond(before, TAKEN)).toBe(1);
     await world.pass(1_000);
     expect(world.pusher.sent.map(({ endpoint, task }) => [new URL(endpoint).host, task.request_id])).toEqual([
       ['before.test', request_id],
@@ -44,14 +47,14 @@ describe.each(STORES)('on %s', (_name, open) => {
     expect(world.pusher.sent).toHaveLength(2);
   });
 
-  test('a push under way when an agent registers without a list counts as it is answered', async () => {
+  test('a push under way while its agent registers without naming tasks counts by its response', async () => {
     const world = await start();
     const before = 'http://before.test/tasks';
     world.pusher.script(before, 'hang');
     await world.gateway.registerAgent(buildRegistration('A', { endpoint: before }));
     await submit(world);
     await world.gateway.registerAgent(buildRegistration('A'));
-    world.pusher.answer(before, TAKEN);
+    world.pusher.respond(before, TAKEN);
     await world.pass(30_000);
     expect(world.pusher.sent).toHaveLength(1);
   });

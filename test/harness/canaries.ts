@@ -1,17 +1,17 @@
 /**
- * Looks for secrets in whatever came out of a gateway: as they are and in the forms that text goes through on its way,
- * such as base64, percent-encoding, hexadecimal and escapes of JSON. A leak is told by the secret's place in the list,
- * never by its text.
+ * Searches a gateway's outputs for secrets: as they are, and in the forms that text is often encoded in, such
+ * as base64, percent-encoding, hexadecimal and escapes of JSON. A leak is reported by the secret's position
+ * in the list, never by its text.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 export type Canaries = {
-  /** Says which secrets stand in it, in which form; empty: none. */
+  /** Returns which secrets the output contains, and in which form; empty when it contains none. */
   findLeaks(output: string | Uint8Array): readonly string[];
 };
 
-/** The forms of a secret. One that has no other form in some way stands there once more, which does no harm. */
+/** The forms of a secret. A form that leaves a secret as it is only repeats it, which does no harm. */
 const FORMS: Readonly<Record<string, (secret: string) => readonly string[]>> = {
   'as it is': (secret) => [secret],
   'in capitals': (secret) => [secret.toUpperCase()],
@@ -36,13 +36,17 @@ const FORMS: Readonly<Record<string, (secret: string) => readonly string[]>> = {
   'UTF-16': (secret) => [Buffer.from(secret, 'utf16le').toString('latin1')],
 };
 
-/** Creates the search. Secrets are ASCII; those of fewer than 8 characters would be found by chance and are refused. */
+/**
+ * Creates the search. Secrets are ASCII. Throws for one of fewer than 8 characters, which other text might
+ * contain.
+ */
 export function createCanaries(secrets: readonly string[]): Canaries {
-  if (secrets.some((one) => one.length < 8)) throw new Error('A secret is too short to be looked for.');
-  const wanted = secrets.flatMap((secret, place) =>
+  if (secrets.some((one) => one.length < 8))
+    throw new Error('A secret is shorter than 8 characters: too short to search for.');
+  const wanted = secrets.flatMap((secret, index) =>
     Object.entries(FORMS).flatMap(([form, write]) =>
       write(secret).map((text) => ({
-        what: `secret ${place + 1}, ${form}`,
+        what: `secret ${index + 1}, ${form}`,
         bytes: Buffer.from(text, 'latin1'),
       })),
     ),
@@ -55,7 +59,7 @@ export function createCanaries(secrets: readonly string[]): Canaries {
   };
 }
 
-/** Every file beside the store's, such as its log and its lock, by its name. */
+/** The store's files, such as its database, its log and its lock: their contents by their names. */
 export function readStoreFiles(file: string): ReadonlyMap<string, Buffer> {
   const found = new Map<string, Buffer>();
   for (const name of existsSync(dirname(file)) ? readdirSync(dirname(file)) : []) {
@@ -63,7 +67,7 @@ export function readStoreFiles(file: string): ReadonlyMap<string, Buffer> {
     try {
       found.set(name, readFileSync(join(dirname(file), name)));
     } catch (error) {
-      // A folder, or gone meanwhile: nothing to look into.
+      // A folder, or a file that was just removed: there is nothing to search.
       if (!(error instanceof Error && 'code' in error && /^(EISDIR|ENOENT)$/.test(String(error.code))))
         throw error;
     }
@@ -77,7 +81,10 @@ function percentAll(text: string): string {
     .join('');
 }
 
-/** Base64 of the secret at each of the three places it can begin at within a text, without what neighbours change. */
+/**
+ * Base64 of the secret at each of its three alignments in a text, without the characters that its neighbours
+ * change.
+ */
 function writeBase64(secret: string): readonly string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);

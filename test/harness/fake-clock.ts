@@ -1,21 +1,21 @@
-/** A clock that a test moves by hand: sleeps end when the time they asked for has been advanced past. */
+/** A clock that a test moves by hand: a sleep ends when the test has advanced the clock to its end. */
 import type { Clock } from '../../server/ports/clock.ts';
 
 export type FakeClock = Clock & {
   /** Milliseconds since the start of the test. */
   nowMs(): number;
-  /** Moves time; sleepers wake in the order of their times, each seeing the time it asked for. */
+  /** Advances the clock. Sleepers wake in the order of their times, and each sees the time it asked for. */
   advance(ms: number): Promise<void>;
-  /** Moves time by milliseconds until the work is done: for calls that pause between tries. */
+  /** Advances the clock by single milliseconds until the work is done: for calls that pause between tries. */
   drive<T>(work: Promise<T>): Promise<T>;
-  /** How many sleep. */
+  /** How many sleeps have not ended. */
   sleeping(): number;
 };
 
-/** Work that pauses longer than this is waiting for something else than time. */
+/** Work that takes longer than this waits for something other than time. */
 const DRIVE_MAX_MS = 10_000;
 
-/** Creates a clock that stands still until it is moved. */
+/** Creates a clock that stands still until it is advanced. */
 export function createFakeClock(): FakeClock {
   let now = 0;
   const sleepers = new Set<{ atMs: number; wake: () => void }>();
@@ -45,7 +45,7 @@ export function createFakeClock(): FakeClock {
         done = true;
       });
       watched.catch(() => undefined);
-      await settleMicrotasks();
+      await flushMicrotasks();
       for (let steps = 0; !done; steps += 1) {
         if (steps > DRIVE_MAX_MS) throw new Error(`Not done after ${DRIVE_MAX_MS} ms of time`);
         await clock.advance(1);
@@ -59,20 +59,22 @@ export function createFakeClock(): FakeClock {
         if (!next) break;
         now = Math.max(now, next.atMs);
         next.wake();
-        await settleMicrotasks();
+        await flushMicrotasks();
       }
-      // Somebody may have moved it further meanwhile; time never goes back.
+      // A woken sleeper may have advanced it further; time never goes back.
       now = Math.max(now, untilMs);
-      await settleMicrotasks();
+      await flushMicrotasks();
     },
   };
   return clock;
 }
 
-/** How much is under way outside of this process: what is waited for there takes real time and none of the test's. */
+/**
+ * How much work is under way outside of this process. It takes real time, and no time of the test's clock.
+ */
 let outside = 0;
 
-/** Counts a piece of work outside of this process for as long as it takes. */
+/** Counts a piece of work outside of this process until it is done. */
 export async function trackOutside<T>(work: Promise<T>): Promise<T> {
   outside += 1;
   try {
@@ -82,8 +84,8 @@ export async function trackOutside<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Lets everything run on that waits on nothing but promises, or on work outside. */
-export async function settleMicrotasks(): Promise<void> {
+/** Runs everything that waits only for promises, or for work outside of this process. */
+export async function flushMicrotasks(): Promise<void> {
   for (let turn = 0; turn < 12; turn += 1) {
     await takeTurn();
     if (outside === 0) continue;

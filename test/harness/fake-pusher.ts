@@ -1,14 +1,14 @@
-/** A pusher without a network: each endpoint answers as the test says, or keeps its connection open. */
+/** A pusher without a network: each endpoint responds as the test says, or keeps its connection open. */
 import type { Push, Pusher, PushOutcome } from '../../server/ports/pusher.ts';
 
 export type FakePusher = Pusher & {
   /** Every attempt, in order. */
   readonly sent: readonly Push[];
-  /** What an endpoint answers from now on; `hang` leaves connections open until `answer()`. */
-  script(endpoint: string, answer: PushOutcome | 'hang'): void;
-  /** Answers the open connections of an endpoint, oldest first; says how many there were. */
-  answer(endpoint: string, outcome: PushOutcome): number;
-  /** Connections without an answer. */
+  /** Sets how an endpoint responds from now on. `hang` leaves connections open until `respond()`. */
+  script(endpoint: string, outcome: PushOutcome | 'hang'): void;
+  /** Responds to the open connections of an endpoint, oldest first. Returns how many there were. */
+  respond(endpoint: string, outcome: PushOutcome): number;
+  /** Pushes without a response. */
   open(): readonly Push[];
 };
 
@@ -26,11 +26,11 @@ export const GONE: PushOutcome = { ...REFUSED, status: 410, error: 'gone', leave
 export const BROKEN: PushOutcome = {
   kind: 'unknown',
   status: 500,
-  error: 'answered 500',
+  error: 'responded with 500',
   retryAfterMs: null,
 };
 
-/** Creates a pusher whose endpoints answer 202 until told otherwise. */
+/** Creates a pusher whose endpoints respond with 202 by default. */
 export function createFakePusher(): FakePusher {
   const sent: Push[] = [];
   const scripts = new Map<string, PushOutcome | 'hang'>();
@@ -38,20 +38,20 @@ export function createFakePusher(): FakePusher {
 
   return {
     sent,
-    script: (endpoint, answer) => void scripts.set(endpoint, answer),
+    script: (endpoint, outcome) => void scripts.set(endpoint, outcome),
     open: () => hanging.map(({ push }) => push),
-    answer(endpoint, outcome) {
-      const theirs = hanging.filter(({ push }) => push.endpoint === endpoint);
-      for (const one of theirs) {
+    respond(endpoint, outcome) {
+      const open = hanging.filter(({ push }) => push.endpoint === endpoint);
+      for (const one of open) {
         hanging.splice(hanging.indexOf(one), 1);
         one.resolve(outcome);
       }
-      return theirs.length;
+      return open.length;
     },
     push(push, signal) {
       sent.push(push);
-      const answer = scripts.get(push.endpoint) ?? TAKEN;
-      if (answer !== 'hang') return Promise.resolve(answer);
+      const outcome = scripts.get(push.endpoint) ?? TAKEN;
+      if (outcome !== 'hang') return Promise.resolve(outcome);
       return new Promise((resolve) => {
         const one = { push, resolve };
         hanging.push(one);

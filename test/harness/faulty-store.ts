@@ -1,22 +1,25 @@
 /**
- * Any store with an outage in the test's hands: commits that fail before they are applied or after, reads that fail,
- * and a process that dies in the middle of what it does: from then on nothing it asks is ever answered.
+ * A store with outages that the test plans: commits that fail before or after they are applied, reads that
+ * fail, and a process that dies in the middle of its work: from then on none of its calls ever completes.
  */
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 
-/** `none`: that commit is spared, so that a later one of the same call may be met. */
+/** `none`: that commit does not fail, so that a later one of the same call can. */
 export type Fault = 'none' | 'before' | 'after' | 'read';
 
 export type FaultyStore = Store & {
-  /** The next commits meet `before` and `after` in order, the next reads `read`; what was planned earlier is dropped. */
+  /**
+   * Replaces the plan: the next commits meet the faults `before`, `after` and `none` in order, the next reads
+   * `read`.
+   */
   plan(faults: readonly Fault[]): void;
-  /** After so many more commits the process is dead: they were applied, whoever made them never hears of it. */
+  /** The process dies once so many more commits are applied. The call of the last one never returns. */
   die(afterCommits: number): void;
-  /** Nothing fails while this runs; what is planned is kept for later. */
+  /** Runs the work without faults. The plan is kept for later. */
   spare<T>(work: () => Promise<T>): Promise<T>;
 };
 
-/** Wraps a store; until something is planned it changes nothing. */
+/** Wraps a store. Without a plan it changes nothing. */
 export function createFaultyStore(store: Store): FaultyStore {
   let commits: Fault[] = [];
   let reads: Fault[] = [];
@@ -24,12 +27,12 @@ export function createFaultyStore(store: Store): FaultyStore {
   let commitsLeft = Number.POSITIVE_INFINITY;
   const dead = new Promise<never>(() => undefined);
 
-  const meet = (planned: Fault[]): Fault | undefined => (spared ? undefined : planned.shift());
+  const nextFault = (planned: Fault[]): Fault | undefined => (spared ? undefined : planned.shift());
   const failing =
     <Args extends readonly unknown[], T>(read: (...args: Args) => Promise<T>) =>
     async (...args: Args): Promise<T> => {
       if (commitsLeft <= 0) return await dead;
-      if (meet(reads)) throw new StoreUnavailable('planned outage of a read');
+      if (nextFault(reads)) throw new StoreUnavailable('planned outage of a read');
       return await read(...args);
     };
 
@@ -59,12 +62,12 @@ export function createFaultyStore(store: Store): FaultyStore {
     async commit(batch) {
       if (commitsLeft <= 0) return await dead;
       commitsLeft -= 1;
-      const fault = meet(commits);
+      const fault = nextFault(commits);
       if (fault === 'before') throw new StoreUnavailable('planned outage, nothing was applied');
-      const outcome = await store.commit(batch);
+      const result = await store.commit(batch);
       if (commitsLeft <= 0) return await dead;
-      if (fault === 'after') throw new StoreUnavailable('planned outage, the answer was lost');
-      return outcome;
+      if (fault === 'after') throw new StoreUnavailable('planned outage, the reply was lost');
+      return result;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The real gateway as a process of its own: started on a free port, killed or stopped by its id. Whichever suite runs
- * it, what it printed and what its store wrote is searched for its secrets when it has ended.
+ * The real gateway as a separate process: started on a free port, killed or stopped by its id. In every
+ * suite, its output and the files of its store are searched for its secrets when it has exited.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { createCanaries, readStoreFiles } from './canaries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A gateway that has not ended by then never will. */
+/** A gateway that has not exited after this time is killed. */
 const STOP_MS = 15_000;
 
 export const SECRET = 'a-gateway-secret-for-tests';
@@ -27,16 +27,18 @@ export type GatewayProcess = {
   readonly pid: number;
   /** Everything it has printed so far. */
   output(): string;
-  /** Stops reading what it prints, as a terminal that was closed. */
+  /** Closes its output streams, as a terminal that closes. */
   hangUp(): void;
-  /** SIGKILL: nothing is said goodbye to. Rejects when a secret got out. */
+  /** Sends SIGKILL. Rejects when a secret leaked. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. Twice is fine. Rejects when a secret got out. */
+  /** Sends SIGTERM; resolves with the exit code. Idempotent. Rejects when a secret leaked. */
   stop(): Promise<number | null>;
 };
 
-/** Starts it; rejects with what it printed when it ends before it listens. The store is in memory unless told
- * otherwise; `under` names a command to run it under, such as a tracer. */
+/**
+ * Starts it; rejects with its output when it exits before it listens. By default the store is in memory.
+ * `under` is a command to run it under, such as a tracer.
+ */
 export async function startGateway(
   env: Readonly<Record<string, string>> = {},
   under: readonly string[] = [],
@@ -47,15 +49,15 @@ export async function startGateway(
   const [command = process.execPath, ...args] = [...under, process.execPath, 'server/main.ts'];
   const child = spawn(command, args, { cwd: ROOT, env: settings });
   let printed = '';
-  const baseUrl = await new Promise<string>((tell, reject) => {
-    child.once('exit', (code) => reject(new Error(`The gateway ended with ${code}:\n${printed}`)));
+  const baseUrl = await new Promise<string>((resolveUrl, reject) => {
+    child.once('exit', (code) => reject(new Error(`The gateway exited with ${code}:\n${printed}`)));
     child.stderr.on('data', (text) => {
       printed += text;
     });
     child.stdout.on('data', (text) => {
       printed += text;
       const found = /"url":"([^"]+)"/.exec(printed);
-      if (found?.[1]) tell(found[1]);
+      if (found?.[1]) resolveUrl(found[1]);
     });
   });
   return {
@@ -68,18 +70,18 @@ export async function startGateway(
     },
     async kill() {
       await end(child, 'SIGKILL');
-      refuseLeaks(settings, printed);
+      requireNoLeaks(settings, printed);
     },
     async stop() {
       const code = await end(child, 'SIGTERM');
-      refuseLeaks(settings, printed);
+      requireNoLeaks(settings, printed);
       return code;
     },
   };
 }
 
-/** Throws when a secret of the settings stands in what was printed or in a file of the store. */
-function refuseLeaks(settings: Readonly<Record<string, string>>, printed: string): void {
+/** Throws when the output or a file of the store contains a secret of the settings. */
+function requireNoLeaks(settings: Readonly<Record<string, string>>, printed: string): void {
   const { findLeaks } = createCanaries(readSecrets(settings));
   const file = /^sqlite:(.*)$/.exec(settings.STORE ?? '')?.[1];
   const outputs = new Map<string, string | Buffer>([['its output', printed]]);
@@ -87,11 +89,11 @@ function refuseLeaks(settings: Readonly<Record<string, string>>, printed: string
     for (const [name, bytes] of readStoreFiles(resolve(ROOT, file))) outputs.set(name, bytes);
   for (const [where, output] of outputs) {
     const leaks = findLeaks(output);
-    if (leaks.length > 0) throw new Error(`The gateway told secrets in ${where}: ${leaks.join('; ')}.`);
+    if (leaks.length > 0) throw new Error(`The gateway leaked secrets in ${where}: ${leaks.join('; ')}.`);
   }
 }
 
-/** The default secret is public, and told. */
+/** The secrets of the settings, without the default one: it is public and is logged. */
 function readSecrets(settings: Readonly<Record<string, string>>): readonly string[] {
   return SECRET_SETTINGS.flatMap((name) => {
     const file = settings[`${name}_FILE`];

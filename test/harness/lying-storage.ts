@@ -1,10 +1,10 @@
-/** A disk that says "written" and writes later: what it holds back is gone after a crash. */
+/** A disk that reports a write as done and writes it later: a crash loses the delayed write. */
 import type { Keyv } from 'keyv';
 import { openDatabase } from '../../server/engines/embedded/sqlite/database.ts';
 import { createSqliteAdapter, writeHere } from '../../server/engines/embedded/sqlite/keyv-adapter.ts';
 import { openKeyv } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
 
-/** Creates it; of so many writes one is held back until the next. */
+/** Creates it. Each `everyNth` write is delayed until the next one. */
 export function createLyingStorage(everyNth: number): {
   open(): Promise<Keyv<string>>;
   crash(): void;
@@ -12,7 +12,7 @@ export function createLyingStorage(everyNth: number): {
 } {
   const database = openDatabase(':memory:');
   const lasting = { ...database, close: () => undefined };
-  let held: (() => void) | null = null;
+  let delayed: (() => void) | null = null;
   let writes = 0;
   return {
     async open() {
@@ -20,18 +20,18 @@ export function createLyingStorage(everyNth: number): {
       const lying: typeof writing = {
         ...writing,
         async apply(sets, deletes) {
-          held?.();
-          held = null;
+          delayed?.();
+          delayed = null;
           writes += 1;
           if (writes % everyNth !== 0) return await writing.apply(sets, deletes);
           const late = [new Map(sets), new Set(deletes)] as const;
-          held = () => void writing.apply(...late);
+          delayed = () => void writing.apply(...late);
         },
       };
       return openKeyv(createSqliteAdapter(lasting, lying));
     },
     crash() {
-      held = null;
+      delayed = null;
     },
     close: () => database.close(),
   };

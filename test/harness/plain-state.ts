@@ -1,5 +1,4 @@
-/** What the plain store keeps in memory, and its questions: each is answered by looking at everything. */
-
+/** What the plain store keeps in memory, and its queries, each of which scans everything. */
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
 import type { AgentStatus, Kinds, Lease, Lists, Ref, Stored, Touch } from '../../server/ports/store.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The store port in its plainest form: maps in memory, every question answered by looking at everything. It promises
- * nothing across a restart. The real engines must agree with it, and wrong designs are planted behind it.
+ * The store port in its simplest form: maps in memory, and queries that scan everything. Nothing survives a
+ * restart. The real engines must agree with it, and wrong designs are planted on top of it.
  */
 import { isSettled } from '../../server/domain/task.ts';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
@@ -11,7 +11,7 @@ import {
   type DueChange,
   type Store,
 } from '../../server/ports/store.ts';
-import { settleMicrotasks } from './fake-clock.ts';
+import { flushMicrotasks } from './fake-clock.ts';
 import {
   agentStatusOf,
   allOf,
@@ -60,7 +60,7 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
     watch: (_topic, signal) => notifications.follow(signal),
     trim: async () => 0,
     health: () => ({ ok: true }),
-    close: settleMicrotasks,
+    close: flushMicrotasks,
   };
 }
 
@@ -171,7 +171,7 @@ function retime({ due, nowMs }: PlainState, change: DueChange): void {
   else due.set(change.ref, { atMs: change.atMs, lease: null });
 }
 
-/** Followers that look again after every commit. */
+/** Notifies its followers after every commit. */
 function createNotifications() {
   const waiting = new Set<() => void>();
   return {

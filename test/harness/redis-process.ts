@@ -1,6 +1,6 @@
 /**
- * A real Redis or Valkey as a process of its own: on a free port, in a folder of its own, ended by its id. It writes
- * every answer's effects to the disk first, as the gateway demands, unless told otherwise.
+ * A real Redis or Valkey as a separate process: on a free port, in a folder of its own, killed by its id. By
+ * default it writes each command's effects to the disk before it replies, as the gateway requires.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,22 +14,22 @@ export type RedisProcess = {
   readonly url: string;
   readonly folder: string;
   pid(): number;
-  /** Sends one command, as one line; answers what comes back first. */
-  tell(line: string): Promise<string>;
-  /** SIGKILL: nothing is said goodbye to. */
+  /** Sends one command as one line. Resolves with the first bytes of the reply. */
+  send(line: string): Promise<string>;
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again on what its folder holds, on the same port. */
+  /** Starts it again on the data in its folder, on the same port. */
   restart(): Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Kills it and removes its folder. */
   dispose(): Promise<void>;
 };
 
-/** The servers that are installed here: each must be as good to the gateway. */
+/** The servers that are installed here. The gateway must work with each of them. */
 export const REDIS_COMMANDS: readonly string[] = ['redis-server', 'valkey-server'].filter(
   (command) => spawnSync(command, ['--version']).status === 0,
 );
 
-/** Where nothing is installed a suite must say so; where completeness is demanded that is a failure. */
+/** Prints that a suite does not run when no server is installed. Throws then where `CI` is set. */
 export function demandRedis(suite: string): void {
   if (REDIS_COMMANDS.length > 0) return;
   const message = `${suite}: NOT RUN, because neither redis-server nor valkey-server is installed here`;
@@ -39,7 +39,7 @@ export function demandRedis(suite: string): void {
 
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** Starts one; `settings` come last and win. */
+/** Starts a server. `settings` come last and override the defaults. */
 export async function startRedis(
   settings: readonly string[] = [],
   command = REDIS_COMMANDS[0] ?? 'redis-server',
@@ -49,8 +49,8 @@ export async function startRedis(
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
-    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-    const started = spawn(command, [...place, ...DURABLE, ...settings], {
+    const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+    const started = spawn(command, [...own, ...DURABLE, ...settings], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let printed = '';
@@ -60,9 +60,9 @@ export async function startRedis(
     started.stderr?.on('data', (text) => {
       printed += text;
     });
-    while (!(await answers(port))) {
+    while (!(await isReady(port))) {
       if (started.exitCode !== null)
-        throw new Error(`${command} ended with ${started.exitCode}:\n${printed}`);
+        throw new Error(`${command} exited with ${started.exitCode}:\n${printed}`);
       await new Promise((resolve) => setImmediate(resolve));
     }
     return started;
@@ -80,7 +80,7 @@ export async function startRedis(
     url: `redis://127.0.0.1:${port}`,
     folder,
     pid: () => child.pid ?? 0,
-    tell: (line) => ask(port, line),
+    send: (line) => sendLine(port, line),
     kill: () => end('SIGKILL'),
     async restart() {
       child = await launch();
@@ -92,12 +92,12 @@ export async function startRedis(
   };
 }
 
-/** Whether somebody answers there and has read what it holds. */
-async function answers(port: number): Promise<boolean> {
-  return /^(\+PONG|-NOAUTH)/.test(await ask(port, 'PING').catch(() => ''));
+/** Whether a server replies on the port and has loaded its data. */
+async function isReady(port: number): Promise<boolean> {
+  return /^(\+PONG|-NOAUTH)/.test(await sendLine(port, 'PING').catch(() => ''));
 }
 
-/** A port that nobody listens on now. */
+/** Finds a port that nothing listens on now. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -108,14 +108,14 @@ export async function findFreePort(): Promise<number> {
   return address.port;
 }
 
-/** A primary and a replica that is up to date with it. */
+/** Starts a primary and a replica, and waits until the replica is up to date. */
 export async function startReplicated(
   settings: readonly string[] = [],
   command = REDIS_COMMANDS[0] ?? 'redis-server',
 ): Promise<{ readonly primary: RedisProcess; readonly replica: RedisProcess }> {
   const primary = await startRedis(['--repl-diskless-sync-delay', '0', ...settings], command);
-  const place = ['--replicaof', '127.0.0.1', String(primary.port)];
-  const replica = await startRedis([...place, ...settings], command);
+  const replicaOf = ['--replicaof', '127.0.0.1', String(primary.port)];
+  const replica = await startRedis([...replicaOf, ...settings], command);
   await untilReplicates(primary, replica);
   return { primary, replica };
 }
@@ -124,12 +124,12 @@ export async function startReplicated(
 export async function untilReplicates(primary: RedisProcess, replica: RedisProcess): Promise<void> {
   const endMs = performance.now() + 20_000;
   const online = new RegExp(`port=${replica.port},state=online`);
-  for (let told = ''; !online.test(told); told = await ask(primary.port, 'INFO replication')) {
-    if (performance.now() > endMs) throw new Error(`the replica is not there:\n${told}`);
+  for (let reply = ''; !online.test(reply); reply = await sendLine(primary.port, 'INFO replication')) {
+    if (performance.now() > endMs) throw new Error(`the replica is not up to date after 20 s:\n${reply}`);
   }
 }
 
-/** A Sentinel that watches a primary under the name `main`, and is quick to act. */
+/** Starts a Sentinel that watches a primary under the name `main`, with short timeouts. */
 export async function startSentinel(primary: RedisProcess, command = REDIS_COMMANDS[0] ?? 'redis-server') {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-sentinel-'));
   const port = await findFreePort();
@@ -144,17 +144,17 @@ export async function startSentinel(primary: RedisProcess, command = REDIS_COMMA
   ];
   writeFileSync(file, lines.join('\n'));
   const child = spawn(command, [file, '--sentinel'], { stdio: 'ignore' });
-  while (!(await answers(port))) await new Promise((resolve) => setImmediate(resolve));
+  while (!(await isReady(port))) await new Promise((resolve) => setImmediate(resolve));
   return {
     port,
-    /** Waits until it knows that the primary has a replica. */
+    /** Waits until it has found the primary's replica. */
     async untilKnown(): Promise<void> {
-      while (!/slaves=1/.test(await ask(port, 'INFO sentinel')));
+      while (!/slaves=1/.test(await sendLine(port, 'INFO sentinel')));
     },
-    /** Waits until it names this one as the primary. */
+    /** Waits until it names this server as the primary. */
     async untilPrimary({ port: expected }: RedisProcess): Promise<void> {
       const question = 'SENTINEL GET-MASTER-ADDR-BY-NAME main';
-      while (!(await ask(port, question)).includes(`\r\n${expected}\r\n`));
+      while (!(await sendLine(port, question)).includes(`\r\n${expected}\r\n`));
     },
     async dispose(): Promise<void> {
       const ended = once(child, 'exit');
@@ -165,12 +165,12 @@ export async function startSentinel(primary: RedisProcess, command = REDIS_COMMA
   };
 }
 
-/** Sends one line and answers what comes back first. */
-async function ask(port: number, line: string): Promise<string> {
+/** Sends one line. Resolves with the first bytes of the reply. */
+async function sendLine(port: number, line: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   try {
     socket.write(`${line}\r\n`);
-    const closed = once(socket, 'close').then(() => Promise.reject(new Error('closed unanswered')));
+    const closed = once(socket, 'close').then(() => Promise.reject(new Error('closed without a reply')));
     const [bytes] = (await Promise.race([once(socket, 'data'), closed])) as [Buffer];
     return bytes.toString();
   } finally {

@@ -1,6 +1,7 @@
 /**
- * Stores of the Redis engine for the suites that run on every engine: one Redis a suite, started when it is first asked
- * for; each store has a name of its own in it. Nothing here is meant to last, so it writes nothing to the disk.
+ * Stores of the Redis engine for the suites that run on every engine. Each suite has one Redis, started when
+ * it is first needed, and each store has its own key prefix in it. The data need not survive, so Redis writes
+ * nothing to the disk.
  */
 import { afterAll } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
@@ -9,7 +10,7 @@ import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { type FakeClock, trackOutside } from './fake-clock.ts';
 import { type RedisProcess, startRedis } from './redis-process.ts';
-import { SILENT, tellWallMs } from './silent-log.ts';
+import { createWallClock, SILENT } from './silent-log.ts';
 
 let running: Promise<RedisProcess> | null = null;
 let names = 0;
@@ -20,13 +21,13 @@ afterAll(async () => {
   await redis?.dispose();
 });
 
-/** What the keys of a store begin with that nobody else uses. */
+/** Returns a key prefix that no other store uses. */
 export function nameRedisStore(): string {
   names += 1;
   return `{store-${names}}:`;
 }
 
-/** Opens a store by what its keys begin with: a fresh one, or what another was opened on before. */
+/** Opens the store with this key prefix: a fresh one by default, or the data that a store before it left. */
 export async function openRedisTestStore(clock: FakeClock, prefix = nameRedisStore()): Promise<Store> {
   running ??= startRedis(['--appendonly', 'no']);
   const { url } = await running;
@@ -38,12 +39,12 @@ export async function openRedisTestStore(clock: FakeClock, prefix = nameRedisSto
     clock,
     log: SILENT,
     prefix,
-    testMs: tellWallMs(clock),
+    testMs: createWallClock(clock),
     connect: connectTracked,
   });
 }
 
-/** Time stands still while Redis is asked: it answers when it can, not when the test's clock says so. */
+/** The test's clock stands still while a command is under way, because Redis replies in real time. */
 const connectTracked: typeof connectPrimary = async (address, options) => {
   const connection = await connectPrimary(address, options);
   return { ...connection, send: (command) => trackOutside(connection.send(command)) };

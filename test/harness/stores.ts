@@ -1,4 +1,4 @@
-/** The stores that the gateway's own suites run on: each must be the same to it. */
+/** The stores that the gateway's suites run on. The gateway must behave the same on each. */
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -6,7 +6,7 @@ import type { FakeClock } from './fake-clock.ts';
 import { createPlainStore } from './plain-store.ts';
 import { demandRedis, REDIS_COMMANDS } from './redis-process.ts';
 import { openRedisTestStore } from './redis-stores.ts';
-import { SILENT, tellWallMs } from './silent-log.ts';
+import { createWallClock, SILENT } from './silent-log.ts';
 
 /** A fresh embedded store in memory, written in this thread. */
 export async function openFreshStore(clock: FakeClock): Promise<Store> {
@@ -15,15 +15,15 @@ export async function openFreshStore(clock: FakeClock): Promise<Store> {
     openStorage: kept.open,
     clock,
     log: SILENT,
-    wallMs: tellWallMs(clock),
+    wallMs: createWallClock(clock),
   });
   return { ...store, close: () => store.close().then(kept.close) };
 }
 
-/** A store by its name, for `describe.each`. */
+/** A name and how to open a fresh store, for `describe.each`. */
 export type NamedStore = readonly [name: string, open: (clock: FakeClock) => Promise<Store>];
 
-/** Those of this process alone: thousands of them are opened in no time. */
+/** The stores that need no other process: a test can open thousands of them. */
 export const QUICK_STORES: readonly NamedStore[] = [
   ['the plain store', async (clock) => createPlainStore(clock)],
   ['the embedded engine', openFreshStore],
@@ -31,9 +31,9 @@ export const QUICK_STORES: readonly NamedStore[] = [
 
 demandRedis('the suites of the gateway on Redis');
 
-/** A real Redis behind each; where none is installed there are none. */
+/** The stores on a real Redis; empty where none is installed. */
 export const REDIS_STORES: readonly NamedStore[] =
   REDIS_COMMANDS.length > 0 ? [['the Redis engine', (clock) => openRedisTestStore(clock)]] : [];
 
-/** All of them. */
+/** All stores. */
 export const STORES: readonly NamedStore[] = [...QUICK_STORES, ...REDIS_STORES];

@@ -1,16 +1,19 @@
 /**
- * A TCP proxy whose network obeys the test: it refuses, resets, cuts before or after what was asked had its effect, lets
- * nothing through, is slow, or hands bytes on in crumbs.
+ * A TCP proxy whose network is controlled by the test: it refuses, resets, cuts before or after a request had
+ * its effect, blocks all traffic, is slow, or forwards a few bytes at a time.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * `refuse`: nobody listens. `reset`: connections are reset, new ones at once. `cut-before`: what is asked never arrives
- * and the connection ends. `cut-after`: what is asked arrives, the answer does not, and the connection ends.
- * `black-hole`: connections are accepted, no byte passes either way, and nothing says so; what was on its way goes on
- * when the fault is over, whether or not anybody still waits for it. `slow`: each way takes so long. `trickle`: few bytes
- * at a time.
+ * - `refuse`: nothing listens on the port.
+ * - `reset`: all connections are reset, new ones at once.
+ * - `cut-before`: a request does not arrive, and the connection ends.
+ * - `cut-after`: a request arrives, its reply does not, and the connection ends.
+ * - `black-hole`: connections are accepted, no byte passes either way, and neither side notices. Bytes under
+ *   way are forwarded when the fault is over, even if their client has closed the connection.
+ * - `slowMs`: each direction is delayed by this time.
+ * - `trickleBytes`: so many bytes pass at a time.
  */
 export type NetworkFault =
   | 'refuse'
@@ -23,25 +26,36 @@ export type NetworkFault =
 
 export type TcpProxy = {
   readonly port: number;
-  /** From now on the network fails like this; null: it is well again. */
+  /** From now on the network has this fault; null: it has none. */
   setFault(fault: NetworkFault | null): Promise<void>;
-  /** From now on nothing that is asked arrives, until it is released. */
+  /** From now on no request arrives, until `release()`. */
   hold(): void;
   release(): void;
-  /** Whether something that was asked is held. */
+  /** Whether a request is held. */
   isHolding(): boolean;
   /** How many connections were made so far. */
   connections(): number;
   close(): Promise<void>;
 };
 
-type Pair = { readonly client: Socket; readonly upstream: Socket; readonly flows: readonly Flow[] };
+/** What the network does now, shared by all connections. */
+type Network = { fault: NetworkFault | null; isHeld: boolean };
+
+/** One proxied connection. */
+type Pair = {
+  readonly network: Network;
+  readonly client: Socket;
+  readonly upstream: Socket;
+  readonly flows: readonly Flow[];
+  /** Called when the connection ends. */
+  onDrop(): void;
+};
 
 /** Bytes on their way in one direction, in order. */
 type Flow = {
   readonly to: Socket;
-  readonly asks: boolean;
-  readonly waiting: Buffer[];
+  readonly isRequest: boolean;
+  readonly queued: Buffer[];
   timer: NodeJS.Timeout | null;
 };
 
@@ -50,85 +64,23 @@ const TRICKLE_EVERY_MS = 2;
 /** Starts a proxy in front of a port of this machine. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
-  let fault: NetworkFault | null = null;
-  let isHeld = false;
+  const network: Network = { fault: null, isHeld: false };
   let made = 0;
   let server: Server | null = null;
 
   function accept(client: Socket): void {
     made += 1;
-    const upstream = connect(targetPort, '127.0.0.1');
-    const flow = (to: Socket): Flow => ({ to, asks: to === upstream, waiting: [], timer: null });
-    const pair: Pair = { client, upstream, flows: [flow(upstream), flow(client)] };
+    const pair = createPair(network, client, connect(targetPort, '127.0.0.1'), () => pairs.delete(pair));
     pairs.add(pair);
-    for (const socket of [client, upstream]) {
-      socket.setNoDelay(true);
-      socket.on('error', () => undefined);
-      socket.on('close', () => leave(pair, socket));
-    }
-    if (fault === 'reset') {
-      reset(pair);
-      return;
-    }
-    for (const one of pair.flows) {
-      (one.asks ? client : upstream).on('data', (bytes: Buffer) => {
-        one.waiting.push(bytes);
-        move(pair, one);
-      });
-    }
-  }
-
-  /** In a black hole nobody learns that the other has left, and what was sent before still arrives some day. */
-  function leave(pair: Pair, socket: Socket): void {
-    if (fault === 'black-hole' && socket === pair.client) return;
-    drop(pair);
-  }
-
-  function drop(pair: Pair): void {
-    pairs.delete(pair);
-    for (const { timer } of pair.flows) if (timer) clearTimeout(timer);
-    pair.client.destroy();
-    pair.upstream.destroy();
-  }
-
-  function reset(pair: Pair): void {
-    pair.client.resetAndDestroy();
-    drop(pair);
-  }
-
-  /** Hands on what may pass now. */
-  function move(pair: Pair, flow: Flow): void {
-    if (flow.waiting.length === 0 || (isHeld && flow.asks) || fault === 'black-hole') return;
-    if (fault === 'cut-before' || (fault === 'cut-after' && !flow.asks)) drop(pair);
-    else if (fault !== null && typeof fault === 'object') moveLater(pair, flow, fault);
-    else for (const bytes of flow.waiting.splice(0)) flow.to.write(bytes);
-  }
-
-  function moveLater(pair: Pair, flow: Flow, slow: Extract<NetworkFault, object>): void {
-    if (flow.timer) return;
-    const inMs = 'slowMs' in slow ? slow.slowMs : TRICKLE_EVERY_MS;
-    const due = 'slowMs' in slow ? flow.waiting.length : 0;
-    flow.timer = setTimeout(() => {
-      flow.timer = null;
-      if (isHeld && flow.asks) return;
-      if ('slowMs' in slow) for (const bytes of flow.waiting.splice(0, due)) flow.to.write(bytes);
-      else {
-        const all = Buffer.concat(flow.waiting.splice(0));
-        flow.to.write(all.subarray(0, slow.trickleBytes));
-        if (all.length > slow.trickleBytes) flow.waiting.push(all.subarray(slow.trickleBytes));
-      }
-      move(pair, flow);
-    }, inMs);
+    forward(pair);
   }
 
   function moveAll(): void {
     for (const pair of [...pairs]) for (const flow of pair.flows) move(pair, flow);
-    for (const pair of [...pairs]) if (fault !== 'black-hole' && pair.client.destroyed) endLate(pair);
-  }
-
-  /** Nobody waits for the answer any more; what was on its way arrives all the same. */
-  function endLate(pair: Pair): void {
-    pair.upstream.end();
+    if (network.fault === 'black-hole') return;
+    // These clients closed while nothing passed: no reply reaches them, but their requests arrive all the
+    // same.
+    for (const { client, upstream } of [...pairs]) if (client.destroyed) upstream.end();
   }
 
   async function listen(port: number): Promise<Server> {
@@ -153,22 +105,90 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   return {
     port,
     async setFault(next) {
-      fault = next;
+      network.fault = next;
       if (next === 'refuse') return await stopListening();
       server ??= await listen(port);
       if (next === 'reset') for (const pair of [...pairs]) reset(pair);
       moveAll();
     },
     hold() {
-      isHeld = true;
+      network.isHeld = true;
     },
     release() {
-      isHeld = false;
+      network.isHeld = false;
       moveAll();
     },
     isHolding: () =>
-      isHeld && [...pairs].some(({ flows }) => flows.some(({ asks, waiting }) => asks && waiting.length > 0)),
+      network.isHeld &&
+      [...pairs].some(({ flows }) => flows.some(({ isRequest, queued }) => isRequest && queued.length > 0)),
     connections: () => made,
     close: stopListening,
   };
+}
+
+function createPair(network: Network, client: Socket, upstream: Socket, onDrop: () => void): Pair {
+  const flow = (to: Socket): Flow => ({ to, isRequest: to === upstream, queued: [], timer: null });
+  return { network, client, upstream, flows: [flow(upstream), flow(client)], onDrop };
+}
+
+/** Connects the two sockets of a pair, or resets it at once if that is the fault. */
+function forward(pair: Pair): void {
+  const { network, client, upstream, flows } = pair;
+  for (const socket of [client, upstream]) {
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      // In a black hole the server does not notice that its client closed; bytes sent before still arrive
+      // later.
+      if (network.fault !== 'black-hole' || socket !== client) drop(pair);
+    });
+  }
+  if (network.fault === 'reset') {
+    reset(pair);
+    return;
+  }
+  for (const flow of flows) {
+    (flow.isRequest ? client : upstream).on('data', (bytes: Buffer) => {
+      flow.queued.push(bytes);
+      move(pair, flow);
+    });
+  }
+}
+
+function drop(pair: Pair): void {
+  pair.onDrop();
+  for (const { timer } of pair.flows) if (timer) clearTimeout(timer);
+  pair.client.destroy();
+  pair.upstream.destroy();
+}
+
+function reset(pair: Pair): void {
+  pair.client.resetAndDestroy();
+  drop(pair);
+}
+
+/** Forwards the queued bytes that may pass now. */
+function move(pair: Pair, flow: Flow): void {
+  const { fault, isHeld } = pair.network;
+  if (flow.queued.length === 0 || (isHeld && flow.isRequest) || fault === 'black-hole') return;
+  if (fault === 'cut-before' || (fault === 'cut-after' && !flow.isRequest)) drop(pair);
+  else if (fault !== null && typeof fault === 'object') moveLater(pair, flow, fault);
+  else for (const bytes of flow.queued.splice(0)) flow.to.write(bytes);
+}
+
+function moveLater(pair: Pair, flow: Flow, slow: Extract<NetworkFault, object>): void {
+  if (flow.timer) return;
+  const inMs = 'slowMs' in slow ? slow.slowMs : TRICKLE_EVERY_MS;
+  const due = 'slowMs' in slow ? flow.queued.length : 0;
+  flow.timer = setTimeout(() => {
+    flow.timer = null;
+    if (pair.network.isHeld && flow.isRequest) return;
+    if ('slowMs' in slow) for (const bytes of flow.queued.splice(0, due)) flow.to.write(bytes);
+    else {
+      const all = Buffer.concat(flow.queued.splice(0));
+      flow.to.write(all.subarray(0, slow.trickleBytes));
+      if (all.length > slow.trickleBytes) flow.queued.push(all.subarray(slow.trickleBytes));
+    }
+    move(pair, flow);
+  }, inMs);
 }

@@ -1,8 +1,8 @@
-/** A whole gateway in one process, with time, chance and network in the test's hands. */
+/** A whole gateway in one process, whose time, randomness and network the test controls. */
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway, Registration, Submission } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { type FakeClock, settleMicrotasks } from './fake-clock.ts';
+import { type FakeClock, flushMicrotasks } from './fake-clock.ts';
 import { createFakePusher, type FakePusher } from './fake-pusher.ts';
 
 export type World = {
@@ -11,13 +11,16 @@ export type World = {
   readonly gateway: Gateway;
   readonly duties: Duties;
   readonly store: Store;
-  /** Lets the duties run until nothing is due and nothing moves. */
-  settle(): Promise<void>;
-  /** Moves time in steps, renewing leases and taking what is due as the running gateway does. */
+  /** Runs the duties until nothing is due and no work is under way. */
+  runUntilIdle(): Promise<void>;
+  /**
+   * Advances the clock in steps, and renews leases and takes what is due at each, as the running gateway
+   * does.
+   */
   pass(ms: number): Promise<void>;
 };
 
-/** More turns than this at one moment mean that something is due again and again for nothing. */
+/** More turns than this at one moment mean that an entry becomes due again and again without effect. */
 const TURNS_MAX = 500;
 
 export type WorldOptions = {
@@ -25,13 +28,16 @@ export type WorldOptions = {
   readonly openTasksMax?: number;
   readonly agentsMax?: number;
   readonly pusher?: FakePusher;
-  /** Where ids come from; a world that goes on after a crash hands in the first one's, or ids would come twice. */
+  /**
+   * The source of ids. A world that continues after a crash uses that of the world before, so that no id
+   * repeats.
+   */
   readonly ids?: Ids;
 };
 
 export type Ids = { newRequestId(): string; newRegistration(): string };
 
-/** Ids that count up. */
+/** Creates ids that count up. */
 export function countIds(): Ids {
   let ids = 0;
   const newId = (kind: string): string => {
@@ -41,7 +47,7 @@ export function countIds(): Ids {
   return { newRequestId: () => newId('task'), newRegistration: () => newId('registration') };
 }
 
-/** Puts a gateway over the store; chance is always one half. */
+/** Creates a gateway on the store. Each random number is one half. */
 export function createWorld(store: Store, options: WorldOptions): World {
   const { clock } = options;
   const pusher = options.pusher ?? createFakePusher();
@@ -51,7 +57,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
     pusher,
     ids: options.ids ?? countIds(),
     random: () => 0.5,
-    log: { debug() {}, info() {}, warn() {}, error: (facts, message) => console.error(message, facts) },
+    log: { debug() {}, info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
     limits: {
       timeoutMaxMs: 7 * 24 * 3_600_000,
       openTasksMax: options.openTasksMax ?? 1_000,
@@ -62,10 +68,10 @@ export function createWorld(store: Store, options: WorldOptions): World {
     retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
   });
 
-  async function settle(): Promise<void> {
+  async function runUntilIdle(): Promise<void> {
     for (let turns = 0; turns < TURNS_MAX; turns += 1) {
-      await settleMicrotasks();
-      if ((await clock.drive(duties.turn())) === 0) return await settleMicrotasks();
+      await flushMicrotasks();
+      if ((await clock.drive(duties.turn())) === 0) return await flushMicrotasks();
     }
     const due = (await store.takeDue(10)).map(({ ref }) => ref).join(', ');
     throw new Error(`The duties found work ${TURNS_MAX} times in a row without time passing: ${due}`);
@@ -77,19 +83,19 @@ export function createWorld(store: Store, options: WorldOptions): World {
     gateway,
     duties,
     store,
-    settle,
+    runUntilIdle,
     async pass(ms) {
       const STEP_MS = 400;
       for (let leftMs = ms; leftMs > 0; leftMs -= STEP_MS) {
         await clock.advance(Math.min(STEP_MS, leftMs));
         await duties.renewLeases();
-        await settle();
+        await runUntilIdle();
       }
     },
   };
 }
 
-/** A submission with everything usual. */
+/** Builds a valid submission; `more` overrides its fields. */
 export function buildSubmission(more: Partial<Submission> = {}): Submission {
   return {
     task_type: 't',
@@ -101,7 +107,7 @@ export function buildSubmission(more: Partial<Submission> = {}): Submission {
   };
 }
 
-/** A registration with everything usual; the endpoint is named after the agent. */
+/** Builds a valid registration; `more` overrides its fields. The endpoint is named after the agent. */
 export function buildRegistration(agent_id: string, more: Partial<Registration> = {}): Registration {
   return {
     agent_id,
@@ -113,4 +119,5 @@ export function buildRegistration(agent_id: string, more: Partial<Registration> 
   };
 }
 
+/** A signal that never fires. */
 export const NEVER: AbortSignal = new AbortController().signal;

@@ -1,4 +1,4 @@
-/** Worlds for a suite: each test starts its own on the suite's store, and all are closed after it. */
+/** Worlds for a suite: each test starts its own, and their stores are closed after the test. */
 import { afterEach } from 'vitest';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -7,7 +7,9 @@ import { createWorld, type World, type WorldOptions } from './world.ts';
 export type StartOptions = Omit<WorldOptions, 'clock'> & { readonly wrap?: (store: Store) => Store };
 export type StartWorld = (options?: StartOptions) => Promise<World>;
 
-/** To be called where tests are described; `wrap` puts something between gateway and store. */
+/**
+ * Returns how to start a world. Must be called within `describe`. `wrap` is put between gateway and store.
+ */
 export function useWorlds(open: (clock: FakeClock) => Promise<Store>): StartWorld {
   const opened: World[] = [];
   afterEach(async () => {

@@ -1,23 +1,26 @@
-/** The operations that are calls of a client or an agent, made on the gateway of a world. */
+/** Carries out those operations of a model run that are calls of a client or an agent. */
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
-import type { Past } from './model-history.ts';
+import type { ModelHistory } from './model-history.ts';
 import type { Operation } from './operations.ts';
 
 const OUTCOMES = { taken: TAKEN, refused: REFUSED, busy: BUSY, gone: GONE, broken: BROKEN };
 
-/** Makes the call. It may be refused or meet an outage; anything else it throws is a defect. */
-export async function call(world: World, past: Past, operation: Operation): Promise<void> {
+/**
+ * Makes the call. The gateway may refuse it and the store may have an outage; any other error is a defect and
+ * is thrown.
+ */
+export async function call(world: World, history: ModelHistory, operation: Operation): Promise<void> {
   try {
-    await makeCall(world, past, operation);
+    await makeCall(world, history, operation);
   } catch (error) {
     if (!(error instanceof GatewayError || error instanceof StoreUnavailable)) throw error;
   }
 }
 
-async function makeCall(world: World, past: Past, operation: Operation): Promise<void> {
+async function makeCall(world: World, history: ModelHistory, operation: Operation): Promise<void> {
   const { gateway, pusher, store } = world;
   switch (operation.op) {
     case 'submit': {
@@ -25,8 +28,8 @@ async function makeCall(world: World, past: Past, operation: Operation): Promise
       const queued = queue === null ? {} : { queue_timeout: queue };
       const submission = buildSubmission({ task_tags, cli_session_id, timeout, ...queued });
       const { request_id } = await gateway.submitTask(submission, key ?? undefined);
-      if (!past.answered.has(request_id)) past.tasks.push(request_id);
-      past.answered.add(request_id);
+      if (!history.submitted.has(request_id)) history.tasks.push(request_id);
+      history.submitted.add(request_id);
       return;
     }
     case 'register': {
@@ -66,15 +69,15 @@ async function makeCall(world: World, past: Past, operation: Operation): Promise
     case 'report':
     case 'finish':
     case 'cancel':
-      return await settleCall(world, past, operation);
+      return await settleCall(world, history, operation);
     case 'script':
       pusher.script(
         nameEndpoint(operation.agent),
-        operation.answer === 'hang' ? 'hang' : OUTCOMES[operation.answer],
+        operation.reply === 'hang' ? 'hang' : OUTCOMES[operation.reply],
       );
       return;
-    case 'answer':
-      pusher.answer(nameEndpoint(operation.agent), OUTCOMES[operation.answer]);
+    case 'respond':
+      pusher.respond(nameEndpoint(operation.agent), OUTCOMES[operation.reply]);
       return;
     default:
       return;
@@ -83,11 +86,11 @@ async function makeCall(world: World, past: Past, operation: Operation): Promise
 
 async function settleCall(
   world: World,
-  past: Past,
+  history: ModelHistory,
   operation: Extract<Operation, { op: 'report' | 'finish' | 'cancel' }>,
 ): Promise<void> {
   const { gateway, store } = world;
-  const { tasks } = past;
+  const { tasks } = history;
   if (operation.op === 'cancel') {
     const request_id = tasks[operation.task % Math.max(1, tasks.length)] ?? 'none';
     await gateway.cancelTask(request_id);
@@ -113,7 +116,7 @@ export function nameAgent(agent: number): string {
   return `A${agent}`;
 }
 
-/** Where the agent is pushed to. */
+/** The endpoint that the agent's tasks are pushed to. */
 export function nameEndpoint(agent: number): string {
   return `http://${nameAgent(agent)}.test/tasks`;
 }

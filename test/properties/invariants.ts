@@ -1,34 +1,38 @@
 /**
- * The invariants, checked on the open store and through the gateway after every operation of a life.
+ * The invariants, required of the open store and of the gateway after every operation of a model run.
  *
- * 1 a settled task never changes · 2 exactly one `task_done` per task with a session, in its feed, equal to the task ·
- * 3 an agent's slots are exactly its running tasks · 4 no slot is granted at or above the limit · 5 a task with an
- * eligible agent is not abandoned · 6 nothing stays open after its deadline · 7 replay equals what a patient
- * subscriber saw · 8 whatever was answered is there after a crash
+ * 1. A settled task never changes.
+ * 2. A settled task with a session has exactly one `task_done` in that session's feed, equal to the task.
+ * 3. An agent's slots are exactly its running tasks.
+ * 4. No slot is granted at or above the agent's limit.
+ * 5. A task with an eligible agent is not abandoned.
+ * 6. No task stays open after its deadline.
+ * 7. A replay of a feed equals what a subscriber that stayed has received.
+ * 8. Every submitted task that a client knows of is still there after a crash.
  *
- * Number 5 is judged by the life itself, which alone knows that nothing else was happening.
+ * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
 import { expect } from 'vitest';
 import { isSettled, type TaskInfo } from '../../server/domain/task.ts';
 import type { Batch, Store } from '../../server/ports/store.ts';
-import { settleMicrotasks } from '../harness/fake-clock.ts';
+import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { NEVER, type World } from '../harness/world.ts';
 import { listRunning, nameAgent } from './gateway-calls.ts';
-import type { Past, Told } from './model-history.ts';
+import type { ModelHistory, StreamedEvent } from './model-history.ts';
 import { AGENTS } from './operations.ts';
 
-/** A planned outage hides what was due for the length of a lease. */
+/** After a planned outage a due entry stays hidden until its lease ends. */
 const LEASE_SLACK_MS = 1_600;
 
-/** Throws what the present breaks. */
-export async function checkInvariants(world: World, past: Past): Promise<void> {
-  const { tasks, settled, answered } = past;
+/** Throws when an invariant does not hold now. */
+export async function requireInvariants(world: World, history: ModelHistory): Promise<void> {
+  const { tasks, settled, submitted } = history;
   const running = new Map<string, string[]>();
   for (const request_id of tasks) {
     const info = await world.gateway.getTask(request_id, 0, NEVER);
     const state = (await world.store.get('task', request_id))?.value;
     if (!state) throw new Error(`invariant 8: ${request_id} is gone`);
-    checkShape(info);
+    requireShape(info);
     if (info.status === 'running')
       running.set(info.agent_id ?? '', [...(running.get(info.agent_id ?? '') ?? []), request_id]);
     const before = settled.get(request_id);
@@ -40,27 +44,27 @@ export async function checkInvariants(world: World, past: Past): Promise<void> {
       );
   }
   for (let n = 0; n < AGENTS; n += 1) {
-    const theirs = running.get(nameAgent(n)) ?? [];
+    const expected = running.get(nameAgent(n)) ?? [];
     expect(
-      (await listRunning(world.store, n)).filter((id) => answered.has(id)).sort(),
+      (await listRunning(world.store, n)).filter((id) => submitted.has(id)).sort(),
       `invariant 3: ${nameAgent(n)}`,
-    ).toEqual(theirs.sort());
+    ).toEqual(expected.sort());
   }
-  for (const session of past.patients.keys()) await checkFeed(world, past, session);
+  for (const session of history.received.keys()) await requireFeed(world, history, session);
 }
 
-async function checkFeed(world: World, past: Past, session: string): Promise<void> {
-  const replay: Told[] = [];
+async function requireFeed(world: World, history: ModelHistory, session: string): Promise<void> {
+  const replay: StreamedEvent[] = [];
   const leave = new AbortController();
   const reading = (async () => {
     for await (const item of world.gateway.subscribeEvents(session, null, (item) => item, leave.signal)) {
       if (!item.gap) replay.push(item);
     }
   })();
-  await settleMicrotasks();
+  await flushMicrotasks();
   leave.abort();
   await reading;
-  expect(past.patients.get(session)?.seen, 'invariant 7').toEqual(replay);
+  expect(history.received.get(session), 'invariant 7').toEqual(replay);
   const ids = replay.map(({ event }) => event.request_id);
   expect(new Set(ids).size, 'invariant 2: once').toBe(ids.length);
   for (const { event } of replay) {
@@ -73,13 +77,13 @@ async function checkFeed(world: World, past: Past, session: string): Promise<voi
       error_info,
     });
   }
-  const ended = [...past.settled.values()]
+  const settled = [...history.settled.values()]
     .filter((one) => one.cli_session_id === session)
     .map((one) => one.request_id);
-  expect(ids.filter((id) => past.settled.has(id)).sort(), 'invariant 2: all').toEqual(ended.sort());
+  expect(ids.filter((id) => history.settled.has(id)).sort(), 'invariant 2: all').toEqual(settled.sort());
 }
 
-function checkShape(info: TaskInfo): void {
+function requireShape(info: TaskInfo): void {
   const { status, result, error_info, agent_id, progress } = info;
   expect(status === 'success', 'success has a result').toBe(result !== null);
   expect(status === 'failed', 'failure has a reason').toBe(error_info !== null);
@@ -89,7 +93,10 @@ function checkShape(info: TaskInfo): void {
   expect(progress).toBeLessThanOrEqual(100);
 }
 
-/** Invariant 4, at the port: after a grant the agent holds no more than the highest limit it was ever given. */
+/**
+ * Requires invariant 4 at the port: after a grant the agent holds no more slots than the highest limit it
+ * ever had.
+ */
 export function watchGrants(store: Store): Store {
   const limits = new Map<string, number>();
   return {
@@ -99,8 +106,8 @@ export function watchGrants(store: Store): Store {
         if (write.kind !== 'agent' || !write.value) continue;
         limits.set(write.id, Math.max(limits.get(write.id) ?? 0, write.value.limit));
       }
-      const outcome = await store.commit(batch);
-      if (!outcome.ok) return outcome;
+      const result = await store.commit(batch);
+      if (!result.ok) return result;
       for (const slot of batch.slots ?? []) {
         if (slot.op !== 'grant') continue;
         const { items } = await store.list('slots', { agent_id: slot.agent_id }, { limit: 1_000 });
@@ -108,7 +115,7 @@ export function watchGrants(store: Store): Store {
         if (items.length > limit)
           throw new Error(`invariant 4: ${slot.agent_id} holds ${items.length} of ${limit}`);
       }
-      return outcome;
+      return result;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The wall clock jumps by a day, under the running gateway and between two of its lives. Within a life it is looked at
- * once, at the start; between lives what was promised about order stays true.
+ * The wall clock jumps by a day while the gateway runs, and between two processes of it. A process reads it
+ * once, at its start; from one process to the next the order of events stays as promised.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { get, getAdmin, post, submit, subscribe } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { claimAll, startBeating } from './beating-agents.ts';
 
-/** For what comes soon, on a machine that has other things to do. */
+/** For what happens soon, with slack for a machine that has other work. */
 const WAIT = { timeout: 20_000, interval: 20 };
 const DAY_MS = 86_400_000;
 const TIMEOUT_S = 3;
@@ -47,21 +47,21 @@ async function finishOne(url: string): Promise<string> {
 }
 
 /** Both parts of an event's id as one number that rises with it. */
-function placeOf(id: string): bigint {
+function parsePosition(id: string): bigint {
   const [ms = '', n = ''] = id.split('-');
   return BigInt(ms) * 10_000_000_000n + BigInt(n);
 }
 
 function expectRising(ids: readonly string[]): void {
-  const places = ids.map(placeOf);
+  const positions = ids.map(parsePosition);
   expect(
-    places.every((place, at) => at === 0 || place > (places[at - 1] ?? 0n)),
+    positions.every((position, index) => index === 0 || position > (positions[index - 1] ?? 0n)),
     ids.join(' '),
   ).toBe(true);
 }
 
 describe('the wall clock jumps', { timeout: 120_000 }, () => {
-  test('by a day forward and two back under the running gateway, and nothing takes notice', async () => {
+  test('by a day forward and two days back while the gateway runs, without any effect', async () => {
     gateway = await start({ CLOCK_JUMPS_MS: `${DAY_MS},${-2 * DAY_MS}` });
     const { baseUrl, pid } = gateway;
     closing.push(await startBeating(baseUrl, 'agent', { lost_after: 30 }));
@@ -77,7 +77,7 @@ describe('the wall clock jumps', { timeout: 120_000 }, () => {
       const startMs = performance.now();
       const short = await submit(baseUrl, { timeout: TIMEOUT_S, cli_session_id: 'jump' });
       done.push(await finishOne(baseUrl));
-      // Created by the clock of the start: seconds apart, whatever the wall says.
+      // Both creation times follow the clock of the start, so they are seconds apart.
       expect(Math.abs((await createTimeOf(short)) - (await createTimeOf(open)))).toBeLessThan(60);
       const { body } = await get(baseUrl, `/api/cli/tasks/${short}?wait=20`);
       expect(body).toMatchObject({ status: 'failed', error_info: 'timeout' });
@@ -93,7 +93,7 @@ describe('the wall clock jumps', { timeout: 120_000 }, () => {
     expect(body).toMatchObject({ agents: [{ agent_id: 'agent', state: 'processing' }] });
   });
 
-  test('back by a day between two lives: ids go on rising, none comes twice, nothing ends early', async () => {
+  test('back by a day between two processes: ids keep rising, no event is repeated, no task ends early', async () => {
     gateway = await start({});
     closing.push(await startBeating(gateway.baseUrl, 'agent'));
     const first = [await finishOne(gateway.baseUrl), await finishOne(gateway.baseUrl)];
@@ -112,7 +112,7 @@ describe('the wall clock jumps', { timeout: 120_000 }, () => {
     const resumed = await subscribe(baseUrl, 'jump', before.events[1]?.id);
     closing.push(resumed.leave);
     await vi.waitFor(() => expect(resumed.events.map(({ data }) => data.request_id)).toEqual(second), WAIT);
-    // It was created in what is the future now, and is matched all the same.
+    // Its creation time now lies in the future; it is matched all the same.
     await vi.waitFor(async () => {
       expect((await get(baseUrl, `/api/cli/tasks/${open}`)).body.status).toBe('running');
     }, WAIT);

@@ -1,4 +1,7 @@
-/** Timeouts that no timer holds, on the real process: none ends early, and waiting for them costs nothing. */
+/**
+ * Timeouts too large for a timer, on the real process: none ends early, and waiting for them costs no CPU
+ * time.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
@@ -7,9 +10,9 @@ import { printFigure } from '../harness/figures.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { startBeating } from './beating-agents.ts';
 
-/** Seconds: the largest number, what 32 bits of milliseconds hold and one more, a week and more. */
-/** For what comes soon, on a machine that has other things to do. */
+/** For what happens soon, with slack for a machine that has other work. */
 const WAIT = { timeout: 20_000, interval: 20 };
+/** Seconds: the largest number, what 32 bits of milliseconds hold and one more, a week and more. */
 const TIMEOUTS = [
   1e308,
   Number.MAX_VALUE,
@@ -21,7 +24,7 @@ const TIMEOUTS = [
   1e9,
 ];
 const WATCH_MS = 3_000;
-/** Of one core: what looks four times a second takes about a hundredth. */
+/** Share of one core. Polling four times a second takes about a hundredth. */
 const CPU_SHARE_MAX = 0.25;
 
 const readTicks = (pid: number): number => {
@@ -34,7 +37,7 @@ const readTicks = (pid: number): number => {
 async function readCpuShare({ pid }: GatewayProcess): Promise<number> {
   const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
   const [ticks, startMs] = [readTicks(pid), performance.now()];
-  // What a while costs can be known only after a while.
+  // The CPU time of a real interval can be measured only by waiting for it.
   await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
   return (readTicks(pid) - ticks) / ticksPerSecond / ((performance.now() - startMs) / 1_000);
 }
@@ -49,13 +52,13 @@ test('timeouts of any size wait without ending early and without a busy loop', {
     const ids: string[] = [];
     for (const timeout of TIMEOUTS) {
       ids.push(await submit(baseUrl, { timeout }));
-      ids.push(await submit(baseUrl, { timeout, queue_timeout: timeout, task_tags: ['nobody'] }));
+      ids.push(await submit(baseUrl, { timeout, queue_timeout: timeout, task_tags: ['unserved'] }));
     }
     const look = async () => {
-      for (const [at, id] of ids.entries()) {
+      for (const [index, id] of ids.entries()) {
         const { body } = await get(baseUrl, `/api/cli/tasks/${id}`);
-        expect(body.timeout).toBe(TIMEOUTS[Math.floor(at / 2)]);
-        expect(body.status).toBe(at % 2 === 0 ? 'running' : 'pending');
+        expect(body.timeout).toBe(TIMEOUTS[Math.floor(index / 2)]);
+        expect(body.status).toBe(index % 2 === 0 ? 'running' : 'pending');
       }
     };
     await vi.waitFor(look, WAIT);

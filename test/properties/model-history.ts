@@ -1,17 +1,17 @@
-/** What a life has seen so far: what the invariants compare the present with. */
+/** The history of a model run: what the invariants compare the present with. */
 import type { TaskInfo } from '../../server/domain/task.ts';
 import type { StreamItem } from '../../server/ports/gateway.ts';
 
-export type Told = Extract<StreamItem, { gap: false }>;
+/** A stream item that carries an event. */
+export type StreamedEvent = Extract<StreamItem, { gap: false }>;
 
-/** A subscriber that stays; after a crash it resumes from its cursor. */
-export type Patient = { readonly seen: Told[]; readonly leave: AbortController };
-
-export type Past = {
-  /** Every task whose submit was answered, in order. */
+export type ModelHistory = {
+  /** Every task whose submit call returned, in order. */
   readonly tasks: string[];
-  readonly answered: Set<string>;
-  /** What GET said of each task when it was first seen to have ended. */
+  /** The same tasks as a set. */
+  readonly submitted: Set<string>;
+  /** Settled tasks, as `getTask` returned them when they were first seen to be settled. */
   readonly settled: Map<string, TaskInfo>;
-  readonly patients: Map<string, Patient>;
+  /** The events that the run's subscriber of each session has received, in order. */
+  readonly received: ReadonlyMap<string, readonly StreamedEvent[]>;
 };

@@ -1,142 +1,148 @@
 /**
- * One life of a gateway under test: carries out the operations of a plan, with outages and crashes among them, and
- * checks the invariants after each.
+ * One model run: carries out the operations of a plan on a gateway, with outages and crashes among them, and
+ * requires the invariants after each.
  */
 import { expect } from 'vitest';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import { createFakeClock, type FakeClock, settleMicrotasks } from '../harness/fake-clock.ts';
-import { BROKEN, createFakePusher } from '../harness/fake-pusher.ts';
+import { createFakeClock, type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
+import { BROKEN, createFakePusher, type FakePusher } from '../harness/fake-pusher.ts';
 import { createFaultyStore, type FaultyStore } from '../harness/faulty-store.ts';
-import { countIds, createWorld, NEVER, type World } from '../harness/world.ts';
+import { countIds, createWorld, type Ids, NEVER, type World } from '../harness/world.ts';
 import { call, nameEndpoint } from './gateway-calls.ts';
-import { checkInvariants, watchGrants } from './invariants.ts';
-import type { Past, Patient } from './model-history.ts';
+import { requireInvariants, watchGrants } from './invariants.ts';
+import type { ModelHistory } from './model-history.ts';
+import { createSubscribers, type ModelSubscribers } from './model-subscribers.ts';
 import { AGENTS, type Operation } from './operations.ts';
 
-/** How a life gets its store: fresh, and again after a crash on what was durable. */
-export type Lifetimes = {
+/** The stores of one model run: a fresh one, and after each crash one on the data that was durable. */
+export type ModelStores = {
   open(clock: FakeClock): Promise<Store>;
-  /** Drops the open store as a crash would and opens what is left. Absent: this store does not outlive a crash. */
+  /**
+   * Drops the open store as a crash would, and opens its data again. Absent: this store does not survive a
+   * crash.
+   */
   reopen?(clock: FakeClock): Promise<Store>;
+  /** Closes the last store and removes its data. */
   end(): Promise<void>;
   /** Plants a wrong design between the gateway and its store. */
   mutate?(store: Store): Store;
 };
 
+/** What lasts for the whole run, and the gateway that runs now on its store. */
+type ModelRun = {
+  readonly stores: ModelStores;
+  readonly clock: FakeClock;
+  readonly pusher: FakePusher;
+  readonly ids: Ids;
+  readonly subscribers: ModelSubscribers;
+  readonly history: ModelHistory;
+  world: World;
+  faulty: FaultyStore;
+};
+
 const SESSIONS = ['s1', 's2'];
 
-/** Runs the operations from a fresh store to the end; throws what the invariants throw. */
-export async function live(lifetimes: Lifetimes, plan: readonly Operation[]): Promise<void> {
-  const clock = createFakeClock();
-  const pusher = createFakePusher();
-  const ids = countIds();
-  const patients = new Map<string, Patient>();
-  const past: Past = { tasks: [], answered: new Set(), settled: new Map(), patients };
-  let { world, faulty } = start(await lifetimes.open(clock));
-
-  function start(store: Store): { world: World; faulty: FaultyStore } {
-    const faulty = createFaultyStore(watchGrants(store));
-    const world = createWorld(lifetimes.mutate?.(faulty) ?? faulty, { clock, pusher, ids });
-    for (const session of SESSIONS) subscribe(world, session);
-    return { world, faulty };
-  }
-
-  /** A patient subscriber resumes from its cursor after a crash or an outage, as a client would. */
-  function subscribe(world: World, session: string): void {
-    const known = patients.get(session);
-    known?.leave.abort();
-    const patient: Patient = { seen: known?.seen ?? [], leave: new AbortController() };
-    patients.set(session, patient);
-    void listen(world, session, patient);
-  }
-
-  async function listen({ gateway }: World, session: string, { seen, leave }: Patient): Promise<void> {
-    while (!leave.signal.aborted) {
-      try {
-        const after = seen.at(-1)?.cursor ?? null;
-        for await (const item of gateway.subscribeEvents(session, after, (item) => item, leave.signal)) {
-          if (!item.gap) seen.push(item);
-        }
-        return;
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) return;
-        // A store that is being closed says so at once: to ask on and on would leave nobody a turn to open the next.
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    }
-  }
-
+/** Runs the plan from a fresh store to its end. Throws when an invariant does not hold. */
+export async function runModel(stores: ModelStores, plan: readonly Operation[]): Promise<void> {
+  const run = await startRun(stores);
   try {
     for (const operation of plan) {
-      await carryOut(operation);
-      await faulty.spare(() => checkInvariants(world, past));
+      await carryOut(run, operation);
+      await run.faulty.spare(() => requireInvariants(run.world, run.history));
     }
   } finally {
-    for (const { leave } of patients.values()) leave.abort();
-    await lifetimes.end();
+    run.subscribers.disconnect();
+    await stores.end();
   }
+}
 
-  async function carryOut(operation: Operation): Promise<void> {
-    if (operation.op === 'crash') return await crash();
-    if (operation.op === 'die') return await die(operation);
-    if (operation.op === 'fault') return faulty.plan(operation.faults);
-    if (operation.op === 'pass') return await passTime(operation.ms);
-    if (operation.op === 'freeze') {
-      faulty.plan([]);
-      await clock.advance(operation.ms);
-    } else if (operation.op === 'together') {
-      await clock.drive(Promise.all(operation.operations.map((one) => call(world, past, one))));
-    } else if (operation.op === 'submit') await submitAlone(operation);
-    else await clock.drive(call(world, past, operation));
-    await settle();
-  }
+async function startRun(stores: ModelStores): Promise<ModelRun> {
+  const clock = createFakeClock();
+  const subscribers = createSubscribers(SESSIONS);
+  const { received } = subscribers;
+  const history: ModelHistory = { tasks: [], submitted: new Set(), settled: new Map(), received };
+  const lasting = { stores, clock, pusher: createFakePusher(), ids: countIds(), subscribers, history };
+  return { ...lasting, ...startGateway(lasting, await stores.open(clock)) };
+}
 
-  async function crash(): Promise<void> {
-    if (!lifetimes.reopen) return;
-    for (let n = 0; n < AGENTS; n += 1) pusher.answer(nameEndpoint(n), BROKEN);
-    await settleMicrotasks();
-    ({ world, faulty } = start(await lifetimes.reopen(clock)));
-    await settle();
-  }
+/** Puts a gateway on the store and connects the subscribers to it. */
+function startGateway(
+  { stores, clock, pusher, ids, subscribers }: Omit<ModelRun, 'world' | 'faulty'>,
+  store: Store,
+): Pick<ModelRun, 'world' | 'faulty'> {
+  const faulty = createFaultyStore(watchGrants(store));
+  const world = createWorld(stores.mutate?.(faulty) ?? faulty, { clock, pusher, ids });
+  subscribers.connect(world);
+  return { world, faulty };
+}
 
-  /** Whatever was under way is never answered; what follows is a crash. */
-  async function die({ during, afterCommits }: Extract<Operation, { op: 'die' }>): Promise<void> {
-    faulty.die(afterCommits);
-    void call(world, past, during).catch(() => undefined);
-    await clock.advance(1_000);
-    void world.settle().catch(() => undefined);
-    await settleMicrotasks();
-    await crash();
-  }
+async function carryOut(run: ModelRun, operation: Operation): Promise<void> {
+  const { clock, faulty, world, history } = run;
+  if (operation.op === 'crash') return await crash(run);
+  if (operation.op === 'die') return await die(run, operation);
+  if (operation.op === 'fault') return faulty.plan(operation.faults);
+  if (operation.op === 'pass') return await passTime(run, operation.ms);
+  if (operation.op === 'freeze') {
+    faulty.plan([]);
+    await clock.advance(operation.ms);
+  } else if (operation.op === 'together') {
+    await clock.drive(Promise.all(operation.operations.map((one) => call(world, history, one))));
+  } else if (operation.op === 'submit') await submitAlone(run, operation);
+  else await clock.drive(call(world, history, operation));
+  await runDuties(run);
+}
 
-  /** The duties meet planned outages as the running gateway does: they come back to what they left. */
-  async function settle(): Promise<void> {
-    for (let tries = 0; tries < 8; tries += 1) {
-      try {
-        return await world.settle();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-      }
+async function crash(run: ModelRun): Promise<void> {
+  const { stores, clock, pusher } = run;
+  if (!stores.reopen) return;
+  for (let n = 0; n < AGENTS; n += 1) pusher.respond(nameEndpoint(n), BROKEN);
+  await flushMicrotasks();
+  ({ world: run.world, faulty: run.faulty } = startGateway(run, await stores.reopen(clock)));
+  await runDuties(run);
+}
+
+/** The operation never completes, and a crash follows. */
+async function die(run: ModelRun, operation: Extract<Operation, { op: 'die' }>): Promise<void> {
+  const { world, history } = run;
+  run.faulty.die(operation.afterCommits);
+  void call(world, history, operation.during).catch(() => undefined);
+  await run.clock.advance(1_000);
+  void world.runUntilIdle().catch(() => undefined);
+  await flushMicrotasks();
+  await crash(run);
+}
+
+/** Runs the duties through planned outages: like the running gateway, they try again what failed. */
+async function runDuties({ world }: ModelRun): Promise<void> {
+  for (let tries = 0; tries < 8; tries += 1) {
+    try {
+      return await world.runUntilIdle();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
     }
   }
+}
 
-  async function passTime(ms: number): Promise<void> {
-    faulty.plan([]);
-    await world.pass(ms);
-  }
+async function passTime({ faulty, world }: ModelRun, ms: number): Promise<void> {
+  faulty.plan([]);
+  await world.pass(ms);
+}
 
-  /** Invariant 5, seen from outside: with an eligible agent before and nothing else happening, nobody is abandoned. */
-  async function submitAlone(operation: Extract<Operation, { op: 'submit' }>): Promise<void> {
-    faulty.plan([]);
-    const { agents } = await world.gateway.listAgents();
-    const eligible = agents.some(
-      (one) => one.eligible && one.agent_tags.some((tag) => operation.tags.includes(tag)),
-    );
-    const before = past.tasks.length;
-    await clock.drive(call(world, past, operation));
-    await settle();
-    const request_id = past.tasks.length > before ? past.tasks.at(-1) : undefined;
-    if (!eligible || request_id === undefined || operation.key !== null) return;
-    expect((await world.gateway.getTask(request_id, 0, NEVER)).status, 'invariant 5').not.toBe('failed');
-  }
+/**
+ * Requires invariant 5: while an agent is eligible and nothing else happens, a submitted task is not
+ * abandoned.
+ */
+async function submitAlone(run: ModelRun, operation: Extract<Operation, { op: 'submit' }>): Promise<void> {
+  const { clock, world, faulty, history } = run;
+  faulty.plan([]);
+  const { agents } = await world.gateway.listAgents();
+  const eligible = agents.some(
+    (one) => one.eligible && one.agent_tags.some((tag) => operation.tags.includes(tag)),
+  );
+  const before = history.tasks.length;
+  await clock.drive(call(world, history, operation));
+  await runDuties(run);
+  const request_id = history.tasks.length > before ? history.tasks.at(-1) : undefined;
+  if (!eligible || request_id === undefined || operation.key !== null) return;
+  expect((await world.gateway.getTask(request_id, 0, NEVER)).status, 'invariant 5').not.toBe('failed');
 }

@@ -1,28 +1,28 @@
-/** How a life gets its store on the real engines: data that outlives the crashes in between. */
+/** The stores of a model run on the real engines: their data survives the crashes in between. */
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
 import { nameRedisStore, openRedisTestStore } from '../harness/redis-stores.ts';
-import { SILENT, tellWallMs } from '../harness/silent-log.ts';
-import type { Lifetimes } from './model-run.ts';
+import { createWallClock, SILENT } from '../harness/silent-log.ts';
+import type { ModelStores } from './model-run.ts';
 
-/** A fresh embedded store in this thread, and what is left of it after a crash. */
-export function createLifetimes(): Lifetimes {
+/** A fresh embedded store in this thread, and after each crash one on the data that is left of it. */
+export function createEmbeddedStores(): ModelStores {
   const kept = keepInMemory();
   const open = (clock: FakeClock): Promise<Store> =>
-    createEmbeddedStore({ openStorage: kept.open, clock, log: SILENT, wallMs: tellWallMs(clock) });
-  return followLives(open, kept.close);
+    createEmbeddedStore({ openStorage: kept.open, clock, log: SILENT, wallMs: createWallClock(clock) });
+  return openInTurn(open, kept.close);
 }
 
-/** A fresh store in a real Redis, which knows nothing of the crashes of its gateways. */
-export function createRedisLifetimes(): Lifetimes {
+/** A fresh store in a real Redis, which keeps running when the gateway crashes. */
+export function createRedisStores(): ModelStores {
   const prefix = nameRedisStore();
-  return followLives((clock) => openRedisTestStore(clock, prefix));
+  return openInTurn((clock) => openRedisTestStore(clock, prefix));
 }
 
-/** One store after the other over the same data; at the end the last one is closed, then what is beneath. */
-function followLives(open: (clock: FakeClock) => Promise<Store>, endData = () => {}): Lifetimes {
+/** One store after the other over the same data. At the end the last one is closed, then the data. */
+function openInTurn(open: (clock: FakeClock) => Promise<Store>, closeData = () => {}): ModelStores {
   let store: Store | null = null;
   const openNext = async (clock: FakeClock): Promise<Store> => {
     await store?.close();
@@ -34,7 +34,7 @@ function followLives(open: (clock: FakeClock) => Promise<Store>, endData = () =>
     reopen: openNext,
     async end() {
       await store?.close();
-      endData();
+      closeData();
     },
   };
 }

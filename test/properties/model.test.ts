@@ -1,22 +1,22 @@
-/** Does any sequence of calls, outages and crashes break an invariant? Each engine lives the same lives. */
+/** Does any sequence of calls, outages and crashes break an invariant? Each engine gets the same plans. */
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
 import { createPlainStore } from '../harness/plain-store.ts';
 import { REDIS_STORES } from '../harness/stores.ts';
-import { type Lifetimes, live } from './model-run.ts';
-import { createLifetimes, createRedisLifetimes } from './model-stores.ts';
+import { type ModelStores, runModel } from './model-run.ts';
+import { createEmbeddedStores, createRedisStores } from './model-stores.ts';
 import { operations } from './operations.ts';
 
-/** How many lives are tried; `MODEL_RUNS` asks for more. */
+/** How many plans are run; `MODEL_RUNS` changes it. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 2_000);
-/** On a real Redis each life takes its time. */
+/** Fewer on a real Redis, where each run takes longer. */
 const REDIS_RUNS = Number(process.env.MODEL_REDIS_RUNS ?? Math.ceil(RUNS / 40));
 const MAX_LENGTH = 40;
 
-async function tryLives(lifetimes: () => Lifetimes, crash: boolean, runs = RUNS): Promise<void> {
+async function runPlans(createStores: () => ModelStores, crash: boolean, runs = RUNS): Promise<void> {
   const property = fc.asyncProperty(operations({ crash, maxLength: MAX_LENGTH }), (plan) =>
-    live(lifetimes(), plan),
+    runModel(createStores(), plan),
   );
   const seed = process.env.MODEL_SEED;
   // A failure prints its seed and path; MODEL_SEED replays it.
@@ -30,7 +30,7 @@ async function tryLives(lifetimes: () => Lifetimes, crash: boolean, runs = RUNS)
 
 describe('the eight invariants hold after every operation', () => {
   test('on the plain store', { timeout: 600_000 }, async () => {
-    await tryLives(
+    await runPlans(
       () => ({
         open: async (clock) => createPlainStore(clock),
         end: async () => {},
@@ -39,11 +39,11 @@ describe('the eight invariants hold after every operation', () => {
     );
   });
 
-  test('on the embedded engine, crashes and all', { timeout: 600_000 }, async () => {
-    await tryLives(createLifetimes, true);
+  test('on the embedded engine, with crashes', { timeout: 600_000 }, async () => {
+    await runPlans(createEmbeddedStores, true);
   });
 
-  test.each(REDIS_STORES)('on %s, crashes and all', { timeout: 600_000 }, async () => {
-    await tryLives(createRedisLifetimes, true, REDIS_RUNS);
+  test.each(REDIS_STORES)('on %s, with crashes', { timeout: 600_000 }, async () => {
+    await runPlans(createRedisStores, true, REDIS_RUNS);
   });
 });

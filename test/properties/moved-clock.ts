@@ -1,14 +1,15 @@
 /**
- * Loaded into a process before anything else: its wall clock runs ahead by `CLOCK_AHEAD_MS`, and at each SIGWINCH jumps
- * by the next of `CLOCK_JUMPS_MS`. Counts how often the program looks at it, and tells at each jump.
+ * Loaded into a process before anything else: its wall clock runs ahead by `CLOCK_AHEAD_MS`, and at each
+ * SIGWINCH jumps by the next of `CLOCK_JUMPS_MS`. Counts how often the program reads it, and prints the count
+ * at each jump.
  */
 const RealDate = Date;
 const jumps = (process.env.CLOCK_JUMPS_MS ?? '').split(',').filter(Boolean).map(Number);
 let aheadMs = Number(process.env.CLOCK_AHEAD_MS ?? 0);
-let looks = 0;
+let reads = 0;
 
 function now(): number {
-  looks += 1;
+  reads += 1;
   return RealDate.now() + aheadMs;
 }
 
@@ -19,5 +20,5 @@ globalThis.Date = new Proxy(RealDate, {
 
 process.on('SIGWINCH', () => {
   aheadMs += jumps.shift() ?? 0;
-  console.log(JSON.stringify({ moved: aheadMs, looks }));
+  console.log(JSON.stringify({ moved: aheadMs, reads }));
 });

@@ -1,4 +1,7 @@
-/** Every planted wrong design is found, and the table says by which suite. A suite that finds none has no teeth. */
+/**
+ * Every planted wrong design is found by the suites that the table names. A suite that found none would test
+ * nothing.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
@@ -8,16 +11,16 @@ import { printFigure } from '../harness/figures.ts';
 import { createLyingStorage } from '../harness/lying-storage.ts';
 import { createPlainStore } from '../harness/plain-store.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { live } from './model-run.ts';
-import { createLifetimes } from './model-stores.ts';
+import { runModel } from './model-run.ts';
+import { createEmbeddedStores } from './model-stores.ts';
 import { MUTANTS } from './mutants.ts';
 import { operations } from './operations.ts';
 import { describeRace, RACES } from './races.ts';
 
-/** Enough that missing a mutant by chance is out of the question. */
+/** So many that no mutant is missed by bad luck. */
 const RUNS = 10_000;
 
-/** Which suite finds which design: the race of that name, or the model. */
+/** The suites that find each design: the race of that name, or the model. */
 const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'model')[]> = {
   'get-then-set': ['cancel × report', 'report × report', 'cancel × cancel'],
   'event in a second write': ['model'],
@@ -44,20 +47,20 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
           expect(await isFound(describeRace(open, race), title)).toBe(true);
           return;
         }
-        const lives = fc.asyncProperty(operations({ crash: true, maxLength: 40 }), (plan) =>
-          live({ ...createLifetimes(), mutate }, plan),
+        const modelRuns = fc.asyncProperty(operations({ crash: true, maxLength: 40 }), (plan) =>
+          runModel({ ...createEmbeddedStores(), mutate }, plan),
         );
-        expect(await isFound(lives, title)).toBe(true);
+        expect(await isFound(modelRuns, title)).toBe(true);
       });
     }
   }
 
-  /** A disk that lies about one write in so many, and a crash that takes what it held back. */
+  /** Model runs on a disk that delays one write in `everyNth`, and loses the delayed write at a crash. */
   function describeLies(everyNth: number): fc.IAsyncProperty<unknown> {
     return fc.asyncProperty(operations({ crash: true, maxLength: 40 }), async (plan) => {
       const lying = createLyingStorage(everyNth);
       const open = (clock: FakeClock) => createEmbeddedStore({ openStorage: lying.open, clock, log: SILENT });
-      await live(
+      await runModel(
         {
           open,
           async reopen(clock) {
@@ -71,11 +74,11 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
     });
   }
 
-  test('answers from memory ahead of the disk (a 2xx is told before it is written) by the model', async () => {
-    expect(await isFound(describeLies(3), 'answers ahead of the disk by model')).toBe(true);
+  test('acknowledging before the disk has written (a 2xx is sent for a commit that a crash can lose) by the model', async () => {
+    expect(await isFound(describeLies(3), 'acknowledging ahead of the disk by model')).toBe(true);
   });
 
-  test('and nothing is found on the same disk when it tells the truth', async () => {
+  test('while the model finds no fault on the same disk when it delays no write', async () => {
     expect(await isFound(describeLies(Number.POSITIVE_INFINITY), 'a truthful disk', 500)).toBe(false);
   });
 });

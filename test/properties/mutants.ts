@@ -1,6 +1,6 @@
 /**
- * Wrong designs, planted behind the store port. Each is a way in which such a gateway could be built and would mostly
- * work; the suites must find every one of them, or they are not strong enough to trust.
+ * Wrong designs, planted behind the store port. A gateway could be built with any of them and would mostly
+ * work. The suites must find every one, or they are not strong enough to be trusted.
  */
 import type { Batch, DueChange, Store } from '../../server/ports/store.ts';
 
@@ -13,7 +13,7 @@ export type Mutant = {
 /** By the name of the design. */
 export const MUTANTS = {
   'get-then-set': {
-    fault: 'what was read is written over, whoever was faster',
+    fault: 'a write replaces what another caller wrote since it was read',
     mutate: (store) => ({
       ...store,
       commit: (batch) =>
@@ -24,18 +24,18 @@ export const MUTANTS = {
     }),
   },
   'event in a second write': {
-    fault: 'the task ends in one commit, its event follows in another',
+    fault: 'a task settles in one commit and its event follows in another',
     mutate: (store) => ({
       ...store,
       async commit({ event, ...batch }) {
-        const outcome = await store.commit(batch);
-        if (outcome.ok && event) await store.commit({ writes: [], event });
-        return outcome;
+        const result = await store.commit(batch);
+        if (result.ok && event) await store.commit({ writes: [], event });
+        return result;
       },
     }),
   },
   'event before the commit': {
-    fault: 'the event is told before the task has ended',
+    fault: 'the event is sent before the task is settled',
     mutate: (store) => ({
       ...store,
       async commit({ event, ...batch }) {
@@ -45,7 +45,7 @@ export const MUTANTS = {
     }),
   },
   'timers only': {
-    fault: 'what is due lives in the process: after a crash nobody looks again',
+    fault: 'due entries are kept in the process alone, so none is left after a crash',
     mutate(store) {
       const timed = new Set<string>();
       return {
@@ -59,14 +59,14 @@ export const MUTANTS = {
     },
   },
   'abandoning on a stale copy': {
-    fault: 'a replica believes its own copy of the agents when it gives a task up',
+    fault: 'a replica trusts its own copy of the agents when it abandons a task',
     mutate: (store) => ({
       ...store,
-      commit: ({ noneFree: _believed, ...batch }) => store.commit(batch),
+      commit: ({ noneFree: _dropped, ...batch }) => store.commit(batch),
     }),
   },
   'pushing without a lease': {
-    fault: 'whoever sees that a task is due pushes it',
+    fault: 'every replica that sees a due task pushes it',
     mutate: (store) => ({
       ...store,
       commit: (batch) => store.commit(dropLeases(batch, store.nowMs())),

@@ -1,4 +1,6 @@
-/** What can happen to a gateway, as data: fast-check draws sequences of these and shrinks them. */
+/**
+ * What can happen to a gateway, as data: fast-check generates sequences of these operations and shrinks them.
+ */
 import fc from 'fast-check';
 import type { Fault } from '../harness/faulty-store.ts';
 
@@ -27,14 +29,14 @@ export type Operation =
   | { op: 'report'; agent: number; task: number; status: 'success' | 'failed' | 'running' }
   | { op: 'finish'; agent: number }
   | { op: 'cancel'; task: number }
-  | { op: 'script'; agent: number; answer: 'taken' | 'refused' | 'busy' | 'gone' | 'broken' | 'hang' }
-  | { op: 'answer'; agent: number; answer: 'taken' | 'refused' | 'broken' }
+  | { op: 'script'; agent: number; reply: 'taken' | 'refused' | 'busy' | 'gone' | 'broken' | 'hang' }
+  | { op: 'respond'; agent: number; reply: 'taken' | 'refused' | 'broken' }
   | { op: 'pass'; ms: number }
   | { op: 'freeze'; ms: number }
   | { op: 'fault'; faults: Fault[] }
   | { op: 'together'; operations: Operation[] }
   | { op: 'crash' }
-  /** The process dies in the middle of an operation, after so many commits of it. */
+  /** The process dies in the middle of an operation, after this many of its commits. */
   | { op: 'die'; during: Operation; afterCommits: number };
 
 export const AGENTS = 3;
@@ -43,7 +45,7 @@ const tags = fc.subarray(['a', 'b', 'c']);
 const agent = fc.nat(AGENTS - 1);
 const task = fc.nat(30);
 
-const simple: readonly fc.WeightedArbitrary<Operation>[] = [
+const calls: readonly fc.WeightedArbitrary<Operation>[] = [
   {
     weight: 8,
     arbitrary: fc.record({
@@ -99,7 +101,7 @@ const simple: readonly fc.WeightedArbitrary<Operation>[] = [
     arbitrary: fc.record({
       op: fc.constant('script' as const),
       agent,
-      answer: fc.constantFrom(
+      reply: fc.constantFrom(
         'taken' as const,
         'refused' as const,
         'busy' as const,
@@ -112,14 +114,14 @@ const simple: readonly fc.WeightedArbitrary<Operation>[] = [
   {
     weight: 2,
     arbitrary: fc.record({
-      op: fc.constant('answer' as const),
+      op: fc.constant('respond' as const),
       agent,
-      answer: fc.constantFrom('taken' as const, 'refused' as const, 'broken' as const),
+      reply: fc.constantFrom('taken' as const, 'refused' as const, 'broken' as const),
     }),
   },
 ];
 
-const around: readonly fc.WeightedArbitrary<Operation>[] = [
+const surroundings: readonly fc.WeightedArbitrary<Operation>[] = [
   {
     weight: 5,
     arbitrary: fc.record({
@@ -151,29 +153,29 @@ const around: readonly fc.WeightedArbitrary<Operation>[] = [
     weight: 2,
     arbitrary: fc.record({
       op: fc.constant('together' as const),
-      operations: fc.array(fc.oneof(...simple), { minLength: 2, maxLength: 5 }),
+      operations: fc.array(fc.oneof(...calls), { minLength: 2, maxLength: 5 }),
     }),
   },
 ];
 
-const deaths: readonly fc.WeightedArbitrary<Operation>[] = [
+const crashes: readonly fc.WeightedArbitrary<Operation>[] = [
   { weight: 1, arbitrary: fc.constant<Operation>({ op: 'crash' }) },
   {
     weight: 3,
     arbitrary: fc.record({
       op: fc.constant('die' as const),
-      during: fc.oneof(...simple),
+      during: fc.oneof(...calls),
       afterCommits: fc.integer({ min: 0, max: 4 }),
     }),
   },
 ];
 
-/** A life of a gateway; with `crash` it may die and come back in between. */
+/** The plan of a model run. With `crash` the gateway may also crash and start again. */
 export function operations(options: {
   readonly crash: boolean;
   readonly maxLength: number;
 }): fc.Arbitrary<Operation[]> {
-  return fc.array(fc.oneof(...simple, ...around, ...(options.crash ? deaths : [])), {
+  return fc.array(fc.oneof(...calls, ...surroundings, ...(options.crash ? crashes : [])), {
     maxLength: options.maxLength,
   });
 }

@@ -1,9 +1,11 @@
-/** Two gateways on one store, every call of theirs to it put in an order that fast-check chooses and shrinks. */
+/**
+ * Two gateways on one store. fast-check chooses the order of all their calls to it, and shrinks that order.
+ */
 import type { Scheduler } from 'fast-check';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { createFakeClock, type FakeClock, settleMicrotasks } from '../harness/fake-clock.ts';
+import { createFakeClock, type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { createFakePusher, type FakePusher } from '../harness/fake-pusher.ts';
 import { SILENT } from '../harness/silent-log.ts';
 
@@ -15,10 +17,10 @@ export type Pair = {
   readonly pusher: FakePusher;
   readonly one: Replica;
   readonly two: Replica;
-  /** From now on every store call waits for its turn. */
+  /** Runs the work at once. While it runs, the scheduler chooses which store call goes next. */
   race<T>(...work: readonly (() => Promise<T>)[]): Promise<readonly PromiseSettledResult<T>[]>;
-  /** Lets both replicas' duties run, in order, until nothing is due. */
-  settle(): Promise<void>;
+  /** Runs both replicas' duties, one after the other, until nothing is due. */
+  runUntilIdle(): Promise<void>;
 };
 
 /** Opens the store and puts two gateways over it. */
@@ -50,7 +52,7 @@ export async function createPair(
         newRequestId: () => `task-${nextNumber()}`,
         newRegistration: () => `registration-${nextNumber()}`,
       },
-      // No pause between tries: the scheduler alone decides who is first.
+      // No pause between tries: only the scheduler decides which replica is first.
       random: () => 0,
       log: SILENT,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
@@ -71,16 +73,16 @@ export async function createPair(
       const all = Promise.allSettled(work.map((each) => each()));
       await scheduler.waitFor(all);
       racing = false;
-      // What began during the race and has nobody waiting, such as a push, goes on in the chosen order.
+      // Work that the race started and does not await, such as a push, goes on in the chosen order.
       while (scheduler.count() > 0) await scheduler.waitOne();
       return await all;
     },
-    async settle() {
+    async runUntilIdle() {
       for (let turns = 0; turns < 100; turns += 1) {
-        await settleMicrotasks();
+        await flushMicrotasks();
         if ((await one.duties.turn()) + (await two.duties.turn()) === 0) return;
       }
-      throw new Error('The duties find work again and again');
+      throw new Error('The duties found work 100 times in a row without time passing');
     },
   };
 }
@@ -94,11 +96,11 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
       return await get(kind, id);
     },
     getAgentStatus: async (agent_id) => {
-      await turn('standing');
+      await turn('getAgentStatus');
       return await getAgentStatus(agent_id);
     },
     readAgentChanges: async (after) => {
-      await turn('changes');
+      await turn('readAgentChanges');
       return await readAgentChanges(after);
     },
     list: async (query, ask, page) => {
@@ -110,7 +112,7 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
       return await commit(batch);
     },
     takeDue: async (limit) => {
-      await turn('due');
+      await turn('takeDue');
       return await takeDue(limit);
     },
   };

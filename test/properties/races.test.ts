@@ -1,14 +1,17 @@
-/** Does any interleaving of two gateways on one store end a task twice, overfill an agent, or lose an event? */
+/**
+ * Does any interleaving of two gateways on one store settle a task twice, overfill an agent, or lose an
+ * event?
+ */
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
 import { QUICK_STORES, REDIS_STORES } from '../harness/stores.ts';
 import { describeRace, RACES } from './races.ts';
 
-/** How many interleavings of each race; `RACE_RUNS` asks for more. */
+/** How many interleavings of each race are run; `RACE_RUNS` changes it. */
 const RUNS = Number(process.env.RACE_RUNS ?? 2_000);
 
-/** On a real Redis each takes its time. */
+/** Fewer on a real Redis, where each takes longer. */
 const REDIS_RUNS = Number(process.env.RACE_REDIS_RUNS ?? Math.ceil(RUNS / 40));
 
 describe.each([
@@ -16,7 +19,7 @@ describe.each([
   ...REDIS_STORES.map(([name, open]) => [name, open, REDIS_RUNS] as const),
 ])('on %s', (_name, open, runs) => {
   for (const [name, race] of Object.entries(RACES)) {
-    test(`${name}: no order of events breaks an invariant`, { timeout: 600_000 }, async () => {
+    test(`${name}: no order of the store calls breaks an invariant`, { timeout: 600_000 }, async () => {
       await fc.assert(describeRace(open, race), { numRuns: runs });
       printTally(`races:${name}`, runs, 'orders');
     });

@@ -4,17 +4,17 @@ import { expect } from 'vitest';
 import { isSettled } from '../../server/domain/task.ts';
 import { GatewayError, type StreamItem } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { type FakeClock, settleMicrotasks } from '../harness/fake-clock.ts';
+import { type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { createPair, type Pair, type Replica } from './pair.ts';
 
 export type Race = {
-  /** Brings the pair to the moment before; answers the task the race is about. */
+  /** Brings the pair to the moment before the race. Returns the id of the task the race is about, or ''. */
   prepare(pair: Pair): Promise<string>;
-  /** What happens at once. */
+  /** The calls that are made at once. */
   work(pair: Pair, request_id: string): readonly (() => Promise<unknown>)[];
-  /** What must hold beside the invariants. */
-  judge?(
+  /** Throws when something beside the invariants does not hold after the race. */
+  requireResults?(
     results: readonly PromiseSettledResult<unknown>[],
     pair: Pair,
     request_id: string,
@@ -24,7 +24,7 @@ export type Race = {
 async function startTask(pair: Pair): Promise<string> {
   await pair.one.gateway.registerAgent(buildRegistration('A'));
   const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ timeout: 60 }));
-  await pair.settle();
+  await pair.runUntilIdle();
   return request_id;
 }
 
@@ -55,7 +55,7 @@ export const RACES: Record<string, Race> = {
   'report × report': {
     prepare: startTask,
     work: ({ one, two }, id) => [report(one, id, 'success'), report(two, id, 'failed')],
-    judge(results) {
+    requireResults(results) {
       const accepted = results.filter(
         (one) => one.status === 'fulfilled' && (one.value as { accepted: boolean }).accepted,
       );
@@ -65,19 +65,19 @@ export const RACES: Record<string, Race> = {
   'cancel × cancel': {
     prepare: startTask,
     work: ({ one, two }, id) => [cancel(one, id), cancel(two, id)],
-    judge: (results) => expect(countFulfilled(results)).toBe(1),
+    requireResults: (results) => expect(countFulfilled(results)).toBe(1),
   },
   'two dispatchers': {
     async prepare(pair) {
-      // Before there is an agent, so that it is the dispatchers who find it.
+      // Submitted before there is an agent, so that the dispatchers find it.
       const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
       await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
       await pair.one.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
       return request_id;
     },
     work: ({ one, two }) => [turn(one), turn(two)],
-    async judge(_results, pair) {
-      await pair.settle();
+    async requireResults(_results, pair) {
+      await pair.runUntilIdle();
       expect(pair.pusher.sent).toHaveLength(2);
     },
   },
@@ -87,8 +87,8 @@ export const RACES: Record<string, Race> = {
       return '';
     },
     work: ({ one, two }) => [submit(one), submit(two), turn(one), turn(two)],
-    async judge(_results, pair) {
-      await pair.settle();
+    async requireResults(_results, pair) {
+      await pair.runUntilIdle();
       const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
       expect(tasks.map(({ status }) => status).sort()).toEqual(['failed', 'running']);
     },
@@ -108,23 +108,24 @@ export const RACES: Record<string, Race> = {
     },
     work: ({ one, two }) => [submit(one), () => two.gateway.unregisterAgent('A')],
   },
-  'waiter × submit': {
-    /** One task runs, one waits for its agent, and a third comes at the moment the first ends. */
+  'waiting task × submit': {
+    /** One task runs, one waits for its agent, and a third is submitted at the moment the first settles. */
     async prepare(pair) {
       const request_id = await startTask(pair);
       await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
-      await pair.settle();
+      await pair.runUntilIdle();
       return request_id;
     },
     work: ({ one, two }, id) => [report(one, id, 'success'), submit(two)],
-    async judge(_results, pair) {
-      await pair.settle();
+    async requireResults(_results, pair) {
+      await pair.runUntilIdle();
       const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
-      // A newcomer may overtake; whoever has the place, the other waits on or, if it may not, has ended.
-      const [newcomer, waiter, first] = tasks.map(({ status }) => status);
+      // The third task may get the slot first. The second then keeps waiting; without the slot the third
+      // fails.
+      const [third, second, first] = tasks.map(({ status }) => status);
       expect(first).toBe('success');
-      expect([newcomer, waiter]).toContainEqual('running');
-      expect(waiter === 'running' ? newcomer : waiter).toBe(waiter === 'running' ? 'failed' : 'pending');
+      expect([third, second]).toContainEqual('running');
+      expect(second === 'running' ? third : second).toBe(second === 'running' ? 'failed' : 'pending');
     },
   },
   'register × abandon': {
@@ -132,10 +133,10 @@ export const RACES: Record<string, Race> = {
       return (await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }))).request_id;
     },
     work: ({ one, two }) => [turn(one), () => two.gateway.registerAgent(buildRegistration('A')), turn(two)],
-    async judge(_results, pair, request_id) {
-      await pair.settle();
+    async requireResults(_results, pair, request_id) {
+      await pair.runUntilIdle();
       await pair.clock.advance(1_600);
-      await pair.settle();
+      await pair.runUntilIdle();
       expect((await pair.one.gateway.getTask(request_id, 0, NEVER)).status).toBe('running');
     },
   },
@@ -156,14 +157,16 @@ async function readFeed(on: Replica): Promise<readonly string[]> {
       seen.push(item);
     }
   })();
-  await settleMicrotasks();
+  await flushMicrotasks();
   leave.abort();
   await reading;
   return seen.flatMap((item) => (item.gap ? [] : [item.event.request_id]));
 }
 
-/** Every task: settled with exactly one event, or open with none; slots are the running tasks, within the limit. */
-async function checkAll(pair: Pair): Promise<void> {
+/**
+ * Throws unless each settled task has exactly one event, each open one none, and slots are the running tasks.
+ */
+async function requireConsistency(pair: Pair): Promise<void> {
   const { tasks } = await pair.one.gateway.listTasks({ limit: 100 });
   const events = await readFeed(pair.one);
   for (const { request_id, status } of tasks) {
@@ -177,7 +180,7 @@ async function checkAll(pair: Pair): Promise<void> {
   expect(items.map(({ request_id }) => request_id).sort()).toEqual(running.sort());
 }
 
-/** The property that no order of the store's calls breaks the race's rules or the invariants. */
+/** The property that no order of the store calls breaks the race's rules or the invariants. */
 export function describeRace(
   open: (clock: FakeClock) => Promise<Store>,
   race: Race,
@@ -190,9 +193,9 @@ export function describeRace(
       for (const one of results) {
         if (one.status === 'rejected' && !(one.reason instanceof GatewayError)) throw one.reason;
       }
-      await race.judge?.(results, pair, request_id);
-      await pair.settle();
-      await checkAll(pair);
+      await race.requireResults?.(results, pair, request_id);
+      await pair.runUntilIdle();
+      await requireConsistency(pair);
     } finally {
       await pair.store.close();
     }

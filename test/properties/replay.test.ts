@@ -1,24 +1,24 @@
 /**
- * Does a seed say everything? A failure is only worth something if it can be had again: each seed is run twice, and
- * every call to the store, with its answer, must be the same in the same order. Held for lives of the model and for
- * races, each on the embedded engine with its writer in this thread.
+ * Does a seed determine everything? A failure can be debugged only if it can be reproduced: each seed is run
+ * twice, and every call to the store must be the same, with the same reply, in the same order. Tested for
+ * model runs and for races, both on the embedded engine with its writer in this thread.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
 import { openFreshStore } from '../harness/stores.ts';
 import { recordCalls } from '../harness/transcript.ts';
-import { live } from './model-run.ts';
-import { createLifetimes } from './model-stores.ts';
+import { runModel } from './model-run.ts';
+import { createEmbeddedStores } from './model-stores.ts';
 import { operations } from './operations.ts';
 import { describeRace, RACES } from './races.ts';
 
 const SEEDS = Array.from({ length: 100 }, (_, seed) => seed);
 
-async function recordLife(seed: number): Promise<readonly string[]> {
+async function recordModelRun(seed: number): Promise<readonly string[]> {
   const lines: string[] = [];
   const [plan = []] = fc.sample(operations({ crash: true, maxLength: 40 }), { seed, numRuns: 1 });
-  await live({ ...createLifetimes(), mutate: (store) => recordCalls(store, lines) }, plan);
+  await runModel({ ...createEmbeddedStores(), mutate: (store) => recordCalls(store, lines) }, plan);
   return lines;
 }
 
@@ -33,23 +33,23 @@ async function recordRace(seed: number): Promise<readonly string[]> {
   return lines;
 }
 
-/** How many seeds gave the same transcript twice; the first difference is shown where there is one. */
+/** Returns how many seeds gave the same transcript twice. Throws at the first that did not. */
 async function countEqual(record: (seed: number) => Promise<readonly string[]>): Promise<number> {
-  const told = new Set<string>();
+  const transcripts = new Set<string>();
   let equal = 0;
   for (const seed of SEEDS) {
     const [once, again] = [await record(seed), await record(seed)];
     expect(again, `seed ${seed}`).toEqual(once);
-    told.add(once.join('\n'));
+    transcripts.add(once.join('\n'));
     equal += 1;
   }
-  // Transcripts that say nothing are alike too: different seeds must tell different stories.
-  expect(told.size).toBeGreaterThan(SEEDS.length * 0.8);
+  // Empty transcripts would be equal too, so different seeds must give different ones.
+  expect(transcripts.size).toBeGreaterThan(SEEDS.length * 0.8);
   return equal;
 }
 
-test('a life is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
-  const equal = await countEqual(recordLife);
+test('a model run is the same each time its seed is run, 100 of 100', { timeout: 120_000 }, async () => {
+  const equal = await countEqual(recordModelRun);
   printTally('replayed-alike:lives', equal, 'seeds');
 });
 

@@ -1,4 +1,7 @@
-/** The gateway's process is stopped and continued, as a machine that sleeps: no time is counted that nobody lived. */
+/**
+ * The gateway's process is stopped and continued, as on a machine that sleeps: the pause costs no agent and
+ * no task.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +12,11 @@ import { SECRET, startGateway } from '../harness/gateway-process.ts';
 import { MACHINE_SLACK_MS } from '../harness/slack.ts';
 import { startBeating } from './beating-agents.ts';
 
-/** How long it stands still; `STOP_SECONDS` asks for longer. */
-/** For what comes soon, on a machine that has other things to do. */
+/** For what happens soon, with slack for a machine that has other work. */
 const WAIT = { timeout: 20_000, interval: 20 };
+/** How long the process is stopped; `STOP_SECONDS` changes it. */
 const STOP_S = Number(process.env.STOP_SECONDS ?? 20);
-/** Silence after which agents asked for their tasks to be failed: shorter than the stop. */
+/** Time without contact after which the agents' tasks fail as lost: shorter than the stop. */
 const LOST_AFTER_S = STOP_S / 2;
 const SHORT_S = STOP_S / 2;
 const LONG_S = STOP_S + 8;
@@ -21,7 +24,7 @@ const AGENTS = 4;
 /** What is late ends as soon as the process runs again. */
 const LATE_WITHIN_MS = 3_500 + MACHINE_SLACK_MS;
 
-test(`stopped for ${STOP_S} s and continued: nothing ends early, what is late ends at once, no agent is lost, streams go on`, {
+test(`stopped for ${STOP_S} s and continued: no task ends early, overdue ones end at once, no agent is lost, streams go on`, {
   timeout: 60_000 + STOP_S * 2_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-stop-'));
@@ -43,7 +46,7 @@ test(`stopped for ${STOP_S} s and continued: nothing ends early, what is late en
     }, WAIT);
 
     process.kill(pid, 'SIGSTOP');
-    // Real time must pass, that is what is tried; the agents go on beating at a process that does not answer.
+    // Real time must pass here. The agents keep sending heartbeats to a process that does not respond.
     await new Promise((resolve) => setTimeout(resolve, STOP_S * 1_000));
     const inFlight = submit(baseUrl, { cli_session_id: 'stop', timeout: 600 }).catch(() => undefined);
     process.kill(pid, 'SIGCONT');

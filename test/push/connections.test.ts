@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConnector } from '../../server/push/connector.ts';
-import { settleMicrotasks } from '../harness/fake-clock.ts';
+import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { printTally } from '../harness/figures.ts';
 import { FORBIDDEN } from './addresses.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
@@ -128,7 +128,7 @@ describe('reuse of connections', () => {
     const pusher = openPusher();
     for (let nth = 0; nth < 5; nth += 1) {
       expect(await pushTask(pusher, agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
-      await settleMicrotasks();
+      await flushMicrotasks();
     }
     expect(agent.connections()).toBe(1);
     expect(agent.requests).toHaveLength(5);
@@ -157,7 +157,7 @@ describe('reuse of connections', () => {
     for (const agent of agents) {
       expect(await pushTask(pusher, agent.url)).toEqual(ACKNOWLEDGED);
       await agent.until(({ open }) => open() === 0);
-      await settleMicrotasks();
+      await flushMicrotasks();
     }
     // An endpoint that could not be connected to does not count either.
     for (let port = 1; port <= 6; port += 1) {
@@ -194,7 +194,7 @@ describe('limits of a push', () => {
       expect(await pushTask(limited, agent.url)).toEqual(untakenFor(error));
       for (const socket of unanswered) socket.write(buildResponse(202));
       expect(await Promise.all(open)).toEqual([ACKNOWLEDGED, ACKNOWLEDGED]);
-      await settleMicrotasks();
+      await flushMicrotasks();
       expect(await pushTask(limited, other.url)).toEqual(ACKNOWLEDGED);
     }
     expect(agent.requests).toHaveLength(4);
@@ -210,7 +210,7 @@ describe('limits of a push', () => {
     for (let nth = 0; nth < 9; nth += 1) {
       const outcome = await pushTask(pusher, agent.url);
       kinds.push(outcome.kind);
-      await settleMicrotasks();
+      await flushMicrotasks();
       if (nth % 3 === 0) await pushTask(pusher, agent.url, {}, AbortSignal.abort());
     }
     expect(kinds).toEqual(Array.from({ length: 3 }, () => ['acknowledged', 'unknown', 'unknown']).flat());

@@ -4,7 +4,7 @@
  */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { settleMicrotasks } from '../harness/fake-clock.ts';
+import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
 import { pushTask, TASK, unknownFor, untakenFor } from './push-task.ts';
 import { buildResponse, type ReceivedRequest } from './scripted-agent.ts';
@@ -221,7 +221,7 @@ describe('a push with an unknown outcome: the agent may have the task', () => {
     });
     const pusher = openPusher();
     expect(await pushTask(pusher, agent.url)).toEqual({ kind: 'acknowledged', status: 200 });
-    await settleMicrotasks();
+    await flushMicrotasks();
     expect(await pushTask(pusher, agent.url)).toEqual(CUT);
     expect(agent.requests).toHaveLength(2);
     expect(agent.connections()).toBe(1);

@@ -3,7 +3,7 @@
  */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { settleMicrotasks } from '../harness/fake-clock.ts';
+import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { makeCertificate } from './certificate.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
 import { pushTask, untakenFor } from './push-task.ts';
@@ -30,7 +30,7 @@ describe('TLS', () => {
     for (let nth = 0; nth < 3; nth += 1) {
       const outcome = await pushTask(pusher, `https://agent.test:${agent.port}/tasks`);
       expect(outcome).toEqual({ kind: 'acknowledged', status: 202 });
-      await settleMicrotasks();
+      await flushMicrotasks();
     }
     expect(agent.requests.map(({ line }) => line)).toEqual(new Array(3).fill('POST /tasks HTTP/1.1'));
     expect(agent.connections()).toBe(1);

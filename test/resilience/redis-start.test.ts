@@ -126,7 +126,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     const redis = await launch();
     const gateway = await start(redis.url);
     const id = await submit(gateway.baseUrl, { timeout: 600 });
-    await redis.tell('CONFIG SET maxmemory 1');
+    await redis.send('CONFIG SET maxmemory 1');
     await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
     await vi.waitFor(async () => {
       const answer = await fetch(`${gateway.baseUrl}/readyz`);
@@ -134,7 +134,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
       expect(await answer.text()).toMatch(/OOM/);
     });
     expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).status).toBe(200);
-    await redis.tell('CONFIG SET maxmemory 0');
+    await redis.send('CONFIG SET maxmemory 0');
     await expect.poll(async () => (await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
     await submit(gateway.baseUrl);
   });
