@@ -3,7 +3,7 @@
  * listener is busy count as one, and a listener never misses that there was one. A large number of listeners
  * is woken in slices, so that other work runs in between.
  */
-export type Listener = {
+type Listener = {
   /**
    * Resolves true at the next notification, or at once when one is pending; false when the listener was
    * closed.

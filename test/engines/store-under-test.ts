@@ -146,7 +146,7 @@ export async function readState(
 }
 
 /** A running task's state. */
-export function assignTo(state: TaskState, agent_id: string, assignedMs: number): TaskState {
+function assignTo(state: TaskState, agent_id: string, assignedMs: number): TaskState {
   return {
     ...state,
     status: 'running',

@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 /** A write that runs or waits; its time begins at `openedMs`, monotonic. */
 export type TimedWrite = { openedMs: number };
 
-export type DiskWatch = {
+type DiskWatch = {
   /** Begins to watch unless it already does; call it whenever a write begins. */
   start(): void;
 };

@@ -19,7 +19,7 @@ import {
 } from './sqlite/row-keys.ts';
 
 /** At most `limit` items, beginning after the given position. */
-export type PageRequest = { readonly after?: string; readonly limit: number };
+type PageRequest = { readonly after?: string; readonly limit: number };
 type Positioned<T> = { readonly item: T; readonly position: string };
 
 /** An agent's status as it is in memory; undefined without a record. */

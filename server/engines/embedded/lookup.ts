@@ -23,7 +23,7 @@ import {
 /**
  * A value found in memory (undefined: it is absent), and the commit that must be durable before it is shown.
  */
-export type LookupResult<T> = { readonly stored: Stored<T> | undefined; readonly seq: number };
+type LookupResult<T> = { readonly stored: Stored<T> | undefined; readonly seq: number };
 
 /** What was read from the file for one decision; a row that was read and is not there is null or missing. */
 export type Prefetched = {
@@ -32,7 +32,7 @@ export type Prefetched = {
 };
 
 /** What a decision needs: single rows by key, both rows of tasks by id, the ends of sessions' feeds. */
-export type PrefetchRequest = {
+type PrefetchRequest = {
   readonly rows?: readonly string[];
   readonly tasks?: readonly string[];
   readonly sessions?: readonly string[];

@@ -23,7 +23,7 @@ const INSPECTION = new URL(
   import.meta.url,
 );
 
-export type EmbeddedOptions = {
+type EmbeddedOptions = {
   /** `memory:` or `sqlite:PATH`. */
   readonly storage: string;
   readonly clock: Clock;

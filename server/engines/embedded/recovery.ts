@@ -32,7 +32,7 @@ import { HIGH_WATER_MARK_KEY, type HighWaterMark, writeHighWaterMark } from './s
  */
 export type OpenStorage = () => Promise<Keyv<string>>;
 
-export type GenerationsDeps = {
+type GenerationsDeps = {
   readonly openStorage: OpenStorage;
   readonly clock: Clock;
   readonly log: Log;

@@ -33,7 +33,7 @@ import {
 const ROWS_PER_STEP = 100;
 
 /** One turn of retention. */
-export type TrimTurn = {
+type TrimTurn = {
   readonly generation: Generation;
   readonly retention: Retention;
   readonly nowMs: number;

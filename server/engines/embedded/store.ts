@@ -45,7 +45,7 @@ import { createGenerations, type Generations, type OpenStorage } from './recover
 import { runTrimTurn } from './retention.ts';
 import { readEnvelope } from './sqlite/row-keys.ts';
 
-export type EngineDeps = {
+type EngineDeps = {
   readonly openStorage: OpenStorage;
   readonly clock: Clock;
   readonly log: Log;

@@ -14,7 +14,7 @@ import { createSlots, type Slots } from './slots.ts';
 const BTree = BTreeModule.default;
 
 /** An agent's record with the number of the last commit that touched the agent. */
-export type AgentEntry = { readonly record: AgentRecord; readonly revision: Revision; seq: number };
+type AgentEntry = { readonly record: AgentRecord; readonly revision: Revision; seq: number };
 
 export type Agents = {
   get(agent_id: string): AgentEntry | undefined;

@@ -5,7 +5,7 @@ import { lastPart, positionOf } from '../sqlite/row-keys.ts';
 const BTree = BTreeModule.default;
 type Queue = InstanceType<typeof BTree<string, undefined>>;
 
-export type WaitingTask = { readonly request_id: string; readonly position: string };
+type WaitingTask = { readonly request_id: string; readonly position: string };
 
 export type WaitingTasks = {
   /** Idempotent: joining again replaces tags and time. */

@@ -20,7 +20,7 @@ const APPLICATION_ID = 0x54475731;
 /** Where the header of a SQLite file holds the application id, in bytes. */
 const APPLICATION_ID_OFFSET = 68;
 /** Rises when an older gateway can no longer read what this one writes. */
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 /** How long a read waits for the writer's rare exclusive locks (recovery of the log, the last checkpoint). */
 const BUSY_WAIT_MS = 250;
 /** Large enough for the inner pages of a large file, so that an uncached read costs about one page. */

@@ -11,7 +11,7 @@ const WAIT_MS = 10_000;
 const TRY_EVERY_MS = 100;
 
 /** `release` is idempotent. */
-export type Lock = { release(): void };
+type Lock = { release(): void };
 
 /**
  * Takes the lock of a database file whose folder exists; waits up to 10 s for another process to release it.

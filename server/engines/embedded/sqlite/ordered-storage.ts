@@ -15,7 +15,7 @@ import type { Range } from './row-keys.ts';
 export type Row = readonly [key: string, value: string];
 
 /** What an adapter needs in addition to Keyv's own storage interface. */
-export type OrderedAdapter = {
+type OrderedAdapter = {
   /** Writes and removes, all or nothing; resolves when durable. */
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
   /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */

@@ -55,7 +55,7 @@ const MS_DIGITS = 14;
 const COUNT_DIGITS = 10;
 
 /** Writes any string as one part of a key. */
-export function escapePart(text: string): string {
+function escapePart(text: string): string {
   if (!NOT_PLAIN.test(text)) return text;
   return text.replace(
     NOT_PLAIN_ALL,
@@ -140,7 +140,7 @@ export function feedPathOf(key: string): string {
 }
 
 /** A stored event: the task's id and its number in the session, counted from 1. */
-export type EventRow = { readonly number: number; readonly request_id: string };
+type EventRow = { readonly number: number; readonly request_id: string };
 
 export function writeEvent({ number, request_id }: EventRow): string {
   return JSON.stringify([number, request_id]);
