@@ -1,3 +1,3 @@
-/** The public entry `@task-gateway/sdk/testing`: for tests of clients and agents. It needs no test framework. */
+/** The public entry `@task-gateway/sdk/testing`: tests of clients and agents, without a test framework. */
 export { createFakeGateway, type FakeGateway, type FakeGatewayOptions } from './gateway.ts';
 export { type HandlerInput, type HandlerOutcome, runHandler } from './run-handler.ts';
