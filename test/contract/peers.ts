@@ -75,15 +75,15 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Starts the real gateway, with a store in memory, in this process. */
 export async function openRealServer(): Promise<RealServer> {
-  const response = readConfig({
+  const parsed = readConfig({
     PORT: '0',
     STORE: 'memory:',
     GATEWAY_AUTH: secrets.gateway,
     ADMIN_AUTH: secrets.admin,
     STREAMS_PER_SESSION_MAX: '1',
   });
-  if (!response.ok) throw new Error(response.mistakes.join('\n'));
-  const running = await composeGateway(response.config, silent);
+  if (!parsed.ok) throw new Error(parsed.mistakes.join('\n'));
+  const running = await composeGateway(parsed.config, silent);
   const unavailable = await startTestServer(
     createWorld(createBrokenStore(new StoreUnavailable('planned outage'), false), {
       clock: createFakeClock(),
@@ -93,7 +93,7 @@ export async function openRealServer(): Promise<RealServer> {
     createWorld(createBrokenStore(new Error('planned fault'), true), { clock: createFakeClock() }).gateway,
   );
   const url = `http://127.0.0.1:${running.address.port}`;
-  const held = new AbortController();
+  const openStreams = new AbortController();
   let names = 0;
 
   const build: RealServer['build'] = (operationId, body, id) => buildCall(operationId, secrets, body, id);
@@ -114,11 +114,11 @@ export async function openRealServer(): Promise<RealServer> {
     },
     async holdStream(session) {
       const stream = build('subscribeEvents', {}, session);
-      const response = await fetch(url + stream.path, { signal: held.signal });
+      const response = await fetch(url + stream.path, { signal: openStreams.signal });
       if (response.status !== 200) throw new Error(`The stream was refused: ${response.status}.`);
     },
     async stop() {
-      held.abort();
+      openStreams.abort();
       await Promise.all([running.stop(), unavailable.stop(), faulty.stop()]);
     },
   };
