@@ -51,7 +51,7 @@ export function createBoundary(deps: Deps): Middleware {
       await respondBeforeBody(clock, ctx);
     }
     const ms = clock.monotonicMs() - startedMs;
-    log.debug({ operation: ctx._matchedRouteName, status: ctx.res.statusCode, code, ms }, 'answered');
+    log.debug({ operation: ctx._matchedRouteName, status: ctx.res.statusCode, code, ms }, 'responded');
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Does a change break those who use the published contract? The document is compared with the one last
+ * Whether a change breaks users of the published contract: the document is compared with the one last
  * published, and the comparison itself is tried on prepared changes.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ async function findBreaking(base: string, revision: string): Promise<readonly Ra
   return ratings.filter(({ impact }) => impact === 'major');
 }
 
-test('the document breaks nobody who relies on the one last published', async () => {
+test('the document breaks no user of the one last published', async () => {
   const breaking = await findBreaking(baseline, current);
   expect(breaking, 'A breaking change needs a new major version, and then a new baseline.').toEqual([]);
 });
@@ -44,7 +44,7 @@ describe('the comparison', () => {
     expect((await rate(change)).flatMap(({ reasons }) => reasons)).not.toEqual([]);
   });
 
-  test.each(safeChanges)('says nothing when $title', async (change) => {
+  test.each(safeChanges)('gives no warning when $title', async (change) => {
     expect(await rate(change)).toEqual([]);
   });
 });

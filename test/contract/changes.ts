@@ -1,7 +1,7 @@
 /**
- * Changes somebody might make to the published document, those that break its users and those that don't.
- * They are tried on the document as it is, so that the check for breaking changes is known to bite where it
- * should and only there.
+ * Possible changes of the published document: those that break its users and those that don't. They are
+ * applied to the document as it is, to show that the check for breaking changes finds the first kind and only
+ * that.
  */
 import { isJson, type Json, requireObject } from '../../spec/document.ts';
 
@@ -33,7 +33,7 @@ function dropField(at: At, name: string, property: string): void {
   at(...schema(name)).required = required.filter((one) => one !== property);
 }
 
-/** Each of these breaks somebody. */
+/** Each of these breaks a user. */
 export const breakingChanges: readonly Change[] = [
   change('an operation is removed', (at) => {
     delete at('paths')['/api/cli/tasks/{request_id}/cancel'];
@@ -46,15 +46,15 @@ export const breakingChanges: readonly Change[] = [
   change('an operation gets another name', (at) => {
     at(...submit).operationId = 'createTask';
   }),
-  change('a field of an answer is removed', (at) => dropField(at, 'TaskInfo', 'progress')),
-  change('a field of an answer may be missing', (at) => {
+  change('a field of a response is removed', (at) => dropField(at, 'TaskInfo', 'progress')),
+  change('a field of a response may be missing', (at) => {
     const required = listAt(at, 'required', ...schema('TaskInfo'));
     required.splice(required.indexOf('result'), 1);
   }),
-  change('a field of an answer may be null', (at) => {
+  change('a field of a response may be null', (at) => {
     at(...schema('CancelReceipt', 'properties')).request_id = { type: ['string', 'null'] };
   }),
-  change('a field of an answer has another type', (at) => {
+  change('a field of a response has another type', (at) => {
     at(...schema('TaskInfo', 'properties')).create_time = { type: 'string' };
   }),
   change('a field of an event is removed', (at) => dropField(at, 'TaskDone', 'error_info')),
@@ -103,7 +103,7 @@ export const breakingChanges: readonly Change[] = [
     responses['201'] = responses['200'];
     delete responses['200'];
   }),
-  change('an answer has another media type', (at) => {
+  change('a response has another media type', (at) => {
     const content = at(...get, 'responses', '200', 'content');
     content['application/vnd.task+json'] = content['application/json'];
     delete content['application/json'];
@@ -129,7 +129,7 @@ export const safeChanges: readonly Change[] = [
   change('a call may have a new query parameter', (at) => {
     listAt(at, 'parameters', ...get).push({ name: 'fields', in: 'query', schema: { type: 'string' } });
   }),
-  change('an answer has a new field', (at) => {
+  change('a response has a new field', (at) => {
     at(...schema('AgentListing', 'properties')).version = { type: 'string' };
     listAt(at, 'required', ...schema('AgentListing')).push('version');
   }),
@@ -143,7 +143,7 @@ export const safeChanges: readonly Change[] = [
     const header = { name: 'task-attempt', in: 'header', required: true, schema: { type: 'string' } };
     listAt(at, 'parameters', 'webhooks', 'pushTask', 'post').push(header);
   }),
-  change('a description is put better', (at) => {
-    at(...submit).description = 'Hands in a task.';
+  change('a description is reworded', (at) => {
+    at(...submit).description = 'Submits a task.';
   }),
 ];

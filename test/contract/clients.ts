@@ -1,7 +1,7 @@
 /**
- * Public generators and, for each, a small program over the client it makes: submit a task, then get it. A
- * program is told the gateway's address and secret as arguments and prints the two answers as one line of
- * JSON.
+ * Public generators and, for each, a small program over the client that it generates: submit a task, then get
+ * it. The program takes the gateway's address and secret as arguments and prints the two responses as one
+ * line of JSON.
  */
 
 /** A generator: its command, its options, and the program that uses what it wrote in the folder it ran in. */
@@ -28,7 +28,7 @@ const heyApi: Generator = {
     const client = createClient(createConfig({ baseUrl, auth: () => secret }));
 
     async function main(): Promise<void> {
-      const body = { auth: secret, task_type: 'echo', task_tags: ['nobody'], payload: { text: '你好' } };
+      const body = { auth: secret, task_type: 'echo', task_tags: ['no-agent'], payload: { text: '你好' } };
       const submitted = await submitTask({ client, body, throwOnError: true });
       const { request_id } = submitted.data;
       const got = await getTask({ client, path: { request_id }, query: { wait: 5 }, throwOnError: true });
@@ -50,7 +50,7 @@ const swaggerApi: Generator = {
     const { api } = new Api({ baseUrl, baseApiParams: { headers: { authorization: 'Bearer ' + secret } } });
 
     async function main(): Promise<void> {
-      const submission = { auth: secret, task_type: 'echo', task_tags: ['nobody'], payload: { text: '你好' } };
+      const submission = { auth: secret, task_type: 'echo', task_tags: ['no-agent'], payload: { text: '你好' } };
       const { data: submitted } = await api.submitTask(submission);
       const { data: got } = await api.getTask(submitted.request_id, { wait: 5 });
       const progress: number = got.progress;
@@ -77,7 +77,7 @@ const typedOpenapi: Generator = {
     const client = createApiClient({ fetch: send }, baseUrl);
 
     async function main(): Promise<void> {
-      const body = { auth: secret, task_type: 'echo', task_tags: ['nobody'], payload: { text: '你好' } };
+      const body = { auth: secret, task_type: 'echo', task_tags: ['no-agent'], payload: { text: '你好' } };
       const submitted = await client.post('/api/cli/tasks', { header: {}, body });
       const { request_id } = submitted;
       const got = await client.get('/api/cli/tasks/{request_id}', { path: { request_id }, query: { wait: 5 } });

@@ -1,9 +1,6 @@
-/**
- * Whether the check of answers bites: a right answer passes, and each thing that can be wrong with one is
- * named.
- */
+/** The check of responses: a right one passes, and each thing that can be wrong with one is reported. */
 import { describe, expect, test } from 'vitest';
-import { type Answer, createDocumentCheck } from './document-check.ts';
+import { createDocumentCheck, type ReceivedResponse } from './document-check.ts';
 
 const check = createDocumentCheck();
 
@@ -24,7 +21,9 @@ const TASK = {
 
 const EVENT = { event: 'task_done', request_id: 'r', status: 'failed', result: null, error_info: 'timeout' };
 
-function buildAnswer(more: Partial<Answer> & { body?: unknown; without?: string } = {}): Answer {
+function buildAnswer(
+  more: Partial<ReceivedResponse> & { body?: unknown; without?: string } = {},
+): ReceivedResponse {
   const headers = new Headers({
     'content-type': 'application/json',
     'task-gateway-version': '1.0.0',
@@ -35,13 +34,13 @@ function buildAnswer(more: Partial<Answer> & { body?: unknown; without?: string 
   return { method: 'GET', path: '/api/cli/tasks/task-1?wait=1', status: 200, text, ...more, headers };
 }
 
-function buildStream(text: string): Answer {
+function buildStream(text: string): ReceivedResponse {
   const headers = new Headers({ 'content-type': 'text/event-stream' });
   return buildAnswer({ path: '/api/cli/events', headers, text });
 }
 
-describe('the check of answers against the document', () => {
-  test('it lets a right answer, problem and stream pass', () => {
+describe('the check of responses against the document', () => {
+  test('it passes a right response, problem and stream', () => {
     expect(check.findDeviations(buildAnswer())).toEqual([]);
     const problem = {
       type: 'urn:task-gateway:problem:task_not_found',
@@ -64,23 +63,23 @@ describe('the check of answers against the document', () => {
     expect(check.findDeviations(empty)).toEqual([]);
   });
 
-  const wrong: readonly [string, Answer, string][] = [
-    ['a path that is no operation', buildAnswer({ path: '/api/cli/task' }), 'is no operation'],
-    ['a method that is no operation', buildAnswer({ method: 'PUT' }), 'is no operation'],
-    ['a status nobody documented', buildAnswer({ status: 201 }), 'the status is not documented'],
+  const wrong: readonly [string, ReceivedResponse, string][] = [
+    ['a path without an operation', buildAnswer({ path: '/api/cli/task' }), 'is no operation'],
+    ['a method without an operation', buildAnswer({ method: 'PUT' }), 'is no operation'],
+    ['an undocumented status', buildAnswer({ status: 201 }), 'the status is not documented'],
     [
-      'a media type nobody documented',
+      'an undocumented media type',
       buildAnswer({ headers: new Headers({ 'content-type': 'text/html' }) }),
       'the media type text/html',
     ],
     ['no media type at all', buildAnswer({ without: 'content-type' }), 'the media type undefined'],
     ['a missing header', buildAnswer({ without: 'task-gateway-version' }), 'Task-Gateway-Version is missing'],
     [
-      'a header nobody documented',
+      'an undocumented header',
       buildAnswer({ headers: new Headers({ 'x-more': '1' }) }),
       'the header x-more is not documented',
     ],
-    ['a body that is no JSON', buildAnswer({ text: '{' }), 'the body is not JSON'],
+    ['a body that is not JSON', buildAnswer({ text: '{' }), 'the body is not JSON'],
     ['a field of a wrong type', buildAnswer({ body: { ...TASK, progress: '100' } }), 'broken at "/progress"'],
     ['a field out of its range', buildAnswer({ body: { ...TASK, progress: 101 } }), 'broken at "/progress"'],
     [
@@ -88,7 +87,7 @@ describe('the check of answers against the document', () => {
       buildAnswer({ body: { ...TASK, error_info: undefined } }),
       "required property 'error_info'",
     ],
-    ['a field nobody described', buildAnswer({ body: { ...TASK, queue_timeout: 1 } }), '"queue_timeout"'],
+    ['an undescribed field', buildAnswer({ body: { ...TASK, queue_timeout: 1 } }), '"queue_timeout"'],
     [
       'a problem of another status',
       buildAnswer({
@@ -116,18 +115,18 @@ describe('the check of answers against the document', () => {
     ],
   ];
 
-  test.each(wrong)('it finds %s', (_what, answer, fault) => {
-    expect(check.findDeviations(answer).join('\n')).toContain(fault);
+  test.each(wrong)('it finds %s', (_what, response, deviation) => {
+    expect(check.findDeviations(response).join('\n')).toContain(deviation);
   });
 
-  test('it finds a broken number in a header', () => {
+  test('it finds a wrong number in a header', () => {
     const headers = new Headers({ 'content-type': 'application/problem+json', 'retry-after': 'soon' });
     const body = { type: 'x', title: 'x', status: 503, detail: 'x', code: 'busy' };
-    const faults = check.findDeviations(buildAnswer({ status: 503, headers, body }));
-    expect(faults).toEqual(['getTask 503: the header Retry-After is broken: soon']);
+    const deviations = check.findDeviations(buildAnswer({ status: 503, headers, body }));
+    expect(deviations).toEqual(['getTask 503: the header Retry-After is broken: soon']);
   });
 
-  test('it knows every answer of the document', () => {
+  test('it knows every response of the document', () => {
     const statuses = (operation: string): readonly number[] =>
       check.documented.flatMap(({ operationId, status }) => (operationId === operation ? [status] : []));
     expect(statuses('subscribeEvents')).toEqual([200, 401, 422, 429, 500, 503]);

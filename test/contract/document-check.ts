@@ -1,30 +1,29 @@
 /**
- * Whether an answer is one the published document allows: its status, media type, headers and body, the
- * frames of a stream included. Stricter than the document in one point: a body may hold no field that isn't
- * described.
+ * Whether the published document allows a response: its status, media type, headers and body, the frames of a
+ * stream included. Stricter than the document in one point: a body may hold no field that isn't described.
  */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** An answer as it came, with the request it belongs to. */
-export type Answer = {
+/** A response as it was received, with the request it belongs to. */
+export type ReceivedResponse = {
   readonly method: string;
   /** As it was sent; a query is ignored. */
   readonly path: string;
   readonly status: number;
   readonly headers: Headers;
-  /** The whole body, of a stream what came of it. */
+  /** The whole body; of a stream the part that was received. */
   readonly text: string;
 };
 
-export type DocumentedAnswer = { readonly operationId: string; readonly status: number };
+export type DocumentedResponse = { readonly operationId: string; readonly status: number };
 
 export type DocumentCheck = {
-  /** Every answer the document declares. */
-  readonly documented: readonly DocumentedAnswer[];
-  /** What is wrong with an answer, one sentence each; empty when it is as documented. */
-  findDeviations(answer: Answer): readonly string[];
+  /** Every response that the document declares. */
+  readonly documented: readonly DocumentedResponse[];
+  /** What is wrong with a response, one sentence each; empty when the document allows it. */
+  findDeviations(response: ReceivedResponse): readonly string[];
 };
 
 type Json = { readonly [key: string]: unknown };
@@ -35,25 +34,23 @@ type Declared = {
 };
 type Operation = { readonly operationId: string; readonly responses: Readonly<Record<string, Declared>> };
 
-/** Headers of HTTP itself and of every answer, which no operation declares. */
+/** Headers of HTTP itself and of every response, which no operation declares. */
 const EVERYWHERE = new Set([
   ...['date', 'connection', 'keep-alive', 'content-length', 'content-type', 'transfer-encoding', 'vary'],
   ...['cache-control', 'referrer-policy', 'x-content-type-options', 'x-accel-buffering', 'www-authenticate'],
   ...['access-control-allow-origin', 'access-control-expose-headers'],
 ]);
 
-/** The document the server publishes as `/openapi.json`. */
+/** The document that the server publishes as `/openapi.json`. */
 export function readDocument(): Json {
   const url = import.meta.resolve('@task-gateway/contract/openapi.json');
   return JSON.parse(readFileSync(new URL(url), 'utf8'));
 }
 
-/** Compiles the checks of a document. */
+/** Compiles the schemas of a document into a check. */
 export function createDocumentCheck(document: Json = readDocument()): DocumentCheck {
-  const ajv = new Ajv2020({ strict: false, allErrors: true, strictNumbers: true });
-  addFormats.default(ajv, ['int32', 'int64', 'double', 'password']);
-  ajv.addSchema({ $id: 'document', ...resolveHeaders(closeObjects(document)) });
-  const closed = ajv.getSchema('document')?.schema as Json;
+  const closed = resolveHeaders(closeObjects(document));
+  const ajv = createAjv(closed);
   const operations = listOperations(closed);
   const compiled = new Map<string, ValidateFunction>();
   const compile = (...path: readonly string[]): ValidateFunction => {
@@ -64,52 +61,56 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
   };
   const isEvent = compile('components', 'schemas', 'TaskDone');
 
-  function findDeviations(answer: Answer): readonly string[] {
+  function findDeviations(response: ReceivedResponse): readonly string[] {
     const found = operations.find(
-      ({ method, pattern }) => method === answer.method && pattern.test(pathOf(answer)),
+      ({ method, pattern }) => method === response.method && pattern.test(pathOf(response)),
     );
-    if (!found) return [`${answer.method} ${pathOf(answer)} is no operation of the document`];
+    if (!found) return [`${response.method} ${pathOf(response)} is no operation of the document`];
     const { operation, path, method } = found;
-    const name = `${operation.operationId} ${answer.status}`;
-    const status = String(answer.status);
+    const name = `${operation.operationId} ${response.status}`;
+    const status = String(response.status);
     const declared = operation.responses[status];
     if (!declared) return [`${name}: the status is not documented`];
     const at = ['paths', path, method.toLowerCase(), 'responses', status];
-    return [...judgeHeaders(declared, answer, at), ...judgeBody(declared, answer, at)].map(
-      (fault) => `${name}: ${fault}`,
+    return [...validateHeaders(declared, response, at), ...validateBody(declared, response, at)].map(
+      (deviation) => `${name}: ${deviation}`,
     );
   }
 
-  function judgeHeaders(declared: Declared, { headers }: Answer, at: readonly string[]): readonly string[] {
-    const faults: string[] = [];
-    const known = Object.entries(declared.headers ?? {});
-    for (const [name, { required, schema }] of known) {
+  function validateHeaders(
+    declared: Declared,
+    { headers }: ReceivedResponse,
+    at: readonly string[],
+  ): readonly string[] {
+    const deviations: string[] = [];
+    const documented = Object.entries(declared.headers ?? {});
+    for (const [name, { required, schema }] of documented) {
       const text = headers.get(name);
       if (text === null) {
-        if (required) faults.push(`the header ${name} is missing`);
+        if (required) deviations.push(`the header ${name} is missing`);
       } else {
         const isNumber = typeof schema === 'object' && schema.type !== 'string';
         const check = compile(...at, 'headers', name, 'schema');
-        if (!check(isNumber ? Number(text) : text)) faults.push(`the header ${name} is broken: ${text}`);
+        if (!check(isNumber ? Number(text) : text)) deviations.push(`the header ${name} is broken: ${text}`);
       }
     }
-    const names = new Set(known.map(([name]) => name.toLowerCase()));
+    const names = new Set(documented.map(([name]) => name.toLowerCase()));
     for (const [name] of headers) {
-      if (!names.has(name) && !EVERYWHERE.has(name)) faults.push(`the header ${name} is not documented`);
+      if (!names.has(name) && !EVERYWHERE.has(name)) deviations.push(`the header ${name} is not documented`);
     }
-    return faults;
+    return deviations;
   }
 
-  function judgeBody(
+  function validateBody(
     { content }: Declared,
-    { headers, text }: Answer,
+    { headers, text }: ReceivedResponse,
     at: readonly string[],
   ): readonly string[] {
     const type = headers.get('content-type')?.split(';')[0]?.trim();
     if (!content) return text === '' ? [] : ['there is a body where none is documented'];
     if (type === undefined || !Object.hasOwn(content, type))
       return [`the media type ${type} is not documented`];
-    if (type === 'text/event-stream') return judgeFrames(text, isEvent);
+    if (type === 'text/event-stream') return validateFrames(text, isEvent);
     let body: unknown;
     try {
       body = JSON.parse(text);
@@ -127,6 +128,14 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
   };
 }
 
+/** A validator of the schemas in a document; their references begin with `document#`. */
+function createAjv(document: Json): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, strictNumbers: true });
+  addFormats.default(ajv, ['int32', 'int64', 'double', 'password']);
+  ajv.addSchema({ $id: 'document', ...document });
+  return ajv;
+}
+
 function describeErrors(check: ValidateFunction, value: unknown): readonly string[] {
   if (check(value)) return [];
   return (check.errors ?? []).map(({ instancePath, message, params }) => {
@@ -134,8 +143,8 @@ function describeErrors(check: ValidateFunction, value: unknown): readonly strin
   });
 }
 
-/** Frames of §6: comments, a time to come back, or an id and one line of data. The last may be cut off. */
-function judgeFrames(text: string, isEvent: ValidateFunction): readonly string[] {
+/** Frames of §6: comments, a reconnect time, or an id and one line of data. The last may be incomplete. */
+function validateFrames(text: string, isEvent: ValidateFunction): readonly string[] {
   const frames = text.split('\n\n');
   return frames.slice(0, -1).flatMap((frame) => {
     if (/^(:.*|retry: \d+)$/.test(frame)) return [];
@@ -145,7 +154,7 @@ function judgeFrames(text: string, isEvent: ValidateFunction): readonly string[]
   });
 }
 
-function pathOf({ path }: Answer): string {
+function pathOf({ path }: ReceivedResponse): string {
   return path.split('?')[0] ?? '';
 }
 
@@ -176,7 +185,7 @@ function closeObjects(value: unknown): Json {
   ) as Json;
 }
 
-/** References to headers are not schemas: they are put in their place. */
+/** Replaces references to headers, which are not schemas, by what they refer to. */
 function resolveHeaders(document: Json): Json {
   const components = document.components as { readonly headers?: Readonly<Record<string, unknown>> };
   return mapObjects(document, (object) => {

@@ -1,4 +1,4 @@
-/** Can strangers build on the document? Public generators make clients that compile strictly and work. */
+/** Public generators make clients from the document that compile strictly and work. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Whom the contract is tried on: a mock that knows the document alone, and the real server. */
+/** The peers that the contract is tried on: a mock that knows the document alone, and the real server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -11,26 +11,30 @@ import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createWorld } from '../harness/world.ts';
 import { ADMIN_SECRET, SECRET, startTestServer } from '../http/http-harness.ts';
-import type { Answer } from './document-check.ts';
+import type { ReceivedResponse } from './document-check.ts';
 import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
 
-/** The mock: whatever is asked, it answers the example of the status that is wished for. */
+/** The mock: to any request it responds with the example of the requested status. */
 export type Mock = { readonly url: string; stop(): Promise<void> };
 
 /** The real server, and two more whose store doesn't work. */
 export type RealServer = {
   readonly url: string;
   readonly secrets: Secrets;
-  /** A server whose store does not answer. */
+  /** A server whose store does not reply. */
   readonly outOfOrder: string;
-  /** A server whose store fails in a way nobody expected. */
+  /** A server whose store fails with an unexpected error. */
   readonly faulty: string;
-  /** A name nobody used before. */
+  /** A name that was not used before. */
   fresh(kind: string): string;
   /** The usual request of an operation, with other fields in its body. */
   build(operationId: OperationId, body?: Readonly<Record<string, unknown>>, id?: string): Call;
-  /** Sends it, to get the server into the state a row is about; throws unless it succeeds. */
-  arrange(operationId: OperationId, body?: Readonly<Record<string, unknown>>, id?: string): Promise<Answer>;
+  /** Sends such a request, to bring the server into the state of a row; throws unless it succeeds. */
+  arrange(
+    operationId: OperationId,
+    body?: Readonly<Record<string, unknown>>,
+    id?: string,
+  ): Promise<ReceivedResponse>;
   /** Opens a stream that stays open until the server stops. */
   holdStream(session: string): Promise<void>;
   stop(): Promise<void>;
@@ -56,7 +60,7 @@ export async function openMock(): Promise<Mock> {
 }
 
 async function awaitListening(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error('The output of the mock is not at hand.');
+  if (!child.stdout) throw new Error('The mock has no output to read.');
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /listening on (http:\/\/\S+)/.exec(line)?.[1];
     if (url === undefined) continue;
@@ -69,17 +73,17 @@ async function awaitListening(child: ChildProcess): Promise<string> {
 const secrets: Secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Starts the gateway as it is, with a store in memory, in this process. */
+/** Starts the real gateway, with a store in memory, in this process. */
 export async function openRealServer(): Promise<RealServer> {
-  const answer = readConfig({
+  const parsed = readConfig({
     PORT: '0',
     STORE: 'memory:',
     GATEWAY_AUTH: secrets.gateway,
     ADMIN_AUTH: secrets.admin,
     STREAMS_PER_SESSION_MAX: '1',
   });
-  if (!answer.ok) throw new Error(answer.mistakes.join('\n'));
-  const running = await composeGateway(answer.config, silent);
+  if (!parsed.ok) throw new Error(parsed.mistakes.join('\n'));
+  const running = await composeGateway(parsed.config, silent);
   const unavailable = await startTestServer(
     createWorld(createBrokenStore(new StoreUnavailable('planned outage'), false), {
       clock: createFakeClock(),
@@ -89,7 +93,7 @@ export async function openRealServer(): Promise<RealServer> {
     createWorld(createBrokenStore(new Error('planned fault'), true), { clock: createFakeClock() }).gateway,
   );
   const url = `http://127.0.0.1:${running.address.port}`;
-  const held = new AbortController();
+  const openStreams = new AbortController();
   let names = 0;
 
   const build: RealServer['build'] = (operationId, body, id) => buildCall(operationId, secrets, body, id);
@@ -110,17 +114,17 @@ export async function openRealServer(): Promise<RealServer> {
     },
     async holdStream(session) {
       const stream = build('subscribeEvents', {}, session);
-      const response = await fetch(url + stream.path, { signal: held.signal });
+      const response = await fetch(url + stream.path, { signal: openStreams.signal });
       if (response.status !== 200) throw new Error(`The stream was refused: ${response.status}.`);
     },
     async stop() {
-      held.abort();
+      openStreams.abort();
       await Promise.all([running.stop(), unavailable.stop(), faulty.stop()]);
     },
   };
 }
 
-/** A store that fails whatever it is asked. */
+/** A store whose every call fails. */
 function createBrokenStore(error: Error, isHealthy: boolean): Store {
   const fail = async (): Promise<never> => {
     throw error;

@@ -1,4 +1,4 @@
-/** Is what is published fresh, lawful and usable as it stands? */
+/** Whether the published files are fresh, pass the linters and can be used as they are. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ function readDocument(name: string): Json {
   return JSON.parse(readFileSync(join(openapi, name), 'utf8'));
 }
 
-test('generated/ is what the sources say', () => {
+test('generated/ is up to date with the sources', () => {
   expect(findStaleFiles(), 'Run "npm run generate".').toEqual([]);
 });
 
@@ -26,7 +26,7 @@ test('the versions of the document and of its package are the same', () => {
   for (const name of documents) expect(requireObject(readDocument(name), 'info').version, name).toBe(version);
 });
 
-test('3.2 says the same as 3.1 but of the stream', () => {
+test('3.2 differs from 3.1 only in the stream', () => {
   const streamContent = (document: Json) =>
     requireObject(document, 'paths', '/api/cli/events', 'get', 'responses', '200', 'content');
   const [plain, streamed] = ['task-gateway.3.1.json', 'task-gateway.3.2.json'].map((name) => {
@@ -113,7 +113,7 @@ describe('the package', () => {
   test.each([
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'esnext', moduleResolution: 'bundler' },
-  ])('type-checks for who resolves modules as $moduleResolution', async (options) => {
+  ])('type-checks where modules are resolved as $moduleResolution', async (options) => {
     const folder = mkdtempSync(join(tmpdir(), 'task-gateway-user-'));
     try {
       mkdirSync(join(folder, 'node_modules/@task-gateway'), { recursive: true });

@@ -1,4 +1,4 @@
-/** Redocly's linter and diff as functions: each runs its command and answers what it found. */
+/** Redocly's linter and diff as functions: each runs its command and returns what it found. */
 import { join } from 'node:path';
 import { runNode } from './run-tool.ts';
 
@@ -7,7 +7,7 @@ const redocly = join(root, 'node_modules', '@redocly', 'cli', 'bin', 'cli.js');
 
 type Impact = 'major' | 'minor' | 'patch' | 'none';
 
-/** A change between two documents and why it is rated as it is. */
+/** A change between two documents, its rating and the reasons for it. */
 export type Rating = {
   readonly path: string;
   readonly impact: Impact;
@@ -23,15 +23,15 @@ type Report = {
   }[];
 };
 
-/** Compares two documents: every change and how it is rated. */
+/** Compares two documents and returns every change with its rating. */
 export async function diffDocuments(base: string, revision: string): Promise<readonly Rating[]> {
   const options = ['--config', 'spec/redocly.yaml', '--format', 'json', '--fail-on', 'none'];
   const { output, errors } = await runNode([redocly, 'diff', base, revision, ...options]);
-  if (!output.startsWith('{')) throw new Error(`redocly diff did not answer: ${errors}`);
+  if (!output.startsWith('{')) throw new Error(`redocly diff failed: ${errors}`);
   const report: Report = JSON.parse(output);
   return report.changes.map(({ path, kind, impact, verdicts }) => {
     const reasons = verdicts.map(({ message }) => message);
-    // The tool lets a header of a webhook go; who reads it would miss it.
+    // The tool accepts that a header of a webhook is removed; an agent that reads it would miss it.
     return path.startsWith('#/webhooks/') && kind === 'removed'
       ? { path, impact: 'major', reasons: [...reasons, 'Something was removed from a push.'] }
       : { path, impact, reasons };
@@ -39,7 +39,7 @@ export async function diffDocuments(base: string, revision: string): Promise<rea
 }
 
 /**
- * Lints a document with the rules of `spec/redocly.yaml`; answers the findings as text, empty if there are
+ * Lints a document with the rules of `spec/redocly.yaml`; returns the findings as text, empty if there are
  * none.
  */
 export async function lintWithRedocly(document: string): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * The rows of the contract suite: for each operation and each status its document declares, what must be sent
- * to the real server to be answered so. The mock is sent the usual request and told which status to play.
+ * The rows of the contract suite: for each operation and each documented status, the request that gets this
+ * status from the real server. The mock gets the usual request and the status to respond with.
  */
 
 import type { RealServer } from './peers.ts';
@@ -10,13 +10,13 @@ import { OPERATIONS } from './usual-calls.ts';
 export type Row = {
   readonly operationId: OperationId;
   readonly status: number;
-  /** When the operation answers so. */
+  /** When the operation responds with it. */
   readonly when: string;
-  /** A second row of the same status: why the mock can't tell it from the first. */
+  /** In a second row of the same status: why the mock can't distinguish it from the first. */
   readonly serverOnly?: 'needs state' | 'needs a real secret' | 'needs to tell bodies apart';
-  /** What the answer's body says, beyond what the document demands. */
+  /** What the body must hold beyond what the document requires. */
   readonly expect?: Readonly<Record<string, unknown>>;
-  /** Which server is asked. */
+  /** The server the request is sent to; default: the one that works. */
   readonly server?: 'outOfOrder' | 'faulty';
   /** Brings the real server into the state and builds the request. */
   prepare(server: RealServer): Call | Promise<Call>;
@@ -34,7 +34,7 @@ const usual =
   (server) =>
     server.build(operationId);
 
-/** The request with its secret replaced, wherever it stands. */
+/** The request with a wrong secret in every position where it has one. */
 function spoil(call: Call, { gateway, admin }: RealServer['secrets']): Call {
   const text = typeof call.body === 'string' ? call.body : undefined;
   return {
@@ -85,7 +85,7 @@ const WITH_AGENT_ID_FIRST: readonly OperationId[] = [
   'unregisterAgent',
 ];
 
-/** What every operation, or every one with a body, answers in the same way. */
+/** What every operation, or every one with a body, has in common. */
 const shared: readonly Row[] = [
   ...OPERATIONS.map((one) =>
     row(one, 401, 'the secret is wrong', (server) => {
@@ -94,19 +94,19 @@ const shared: readonly Row[] = [
     }),
   ),
   ...OPERATIONS.map((one) =>
-    row(one, 500, 'the store fails as nobody expected', usual(one), {
+    row(one, 500, 'the store fails unexpectedly', usual(one), {
       server: 'faulty',
       ...code('internal'),
     }),
   ),
   ...OPERATIONS.map((one) =>
-    row(one, 503, 'the store does not answer', usual(one), {
+    row(one, 503, 'the store does not reply', usual(one), {
       server: 'outOfOrder',
       ...code('store_unavailable'),
     }),
   ),
   ...WITH_BODY.map((one) =>
-    row(one, 400, 'the body is no JSON', (server) => ({ ...server.build(one), body: '{"auth":' }), {
+    row(one, 400, 'the body is not JSON', (server) => ({ ...server.build(one), body: '{"auth":' }), {
       ...code('malformed_body'),
       ...(WITH_AGENT_ID_FIRST.includes(one) && { serverOnly: 'needs to tell bodies apart' }),
     }),
@@ -115,7 +115,7 @@ const shared: readonly Row[] = [
     row(
       one,
       400,
-      'nobody says which agent calls',
+      'the body has no agent_id',
       (server) => server.build(one, { agent_id: undefined }),
       code('agent_id_missing'),
     ),
@@ -142,7 +142,7 @@ const shared: readonly Row[] = [
   ),
 ];
 
-/** What is each operation's own. */
+/** What each operation has of its own. */
 const own: readonly Row[] = [
   row('submitTask', 200, 'the task is accepted', usual('submitTask'), { expect: { status: 'pending' } }),
   row(
@@ -169,7 +169,7 @@ const own: readonly Row[] = [
   row('getTask', 200, 'the task is known', async (server) =>
     server.build('getTask', {}, await submitWaiting(server)),
   ),
-  row('getTask', 404, 'nobody submitted it', usual('getTask'), code('task_not_found')),
+  row('getTask', 404, 'the task is unknown', usual('getTask'), code('task_not_found')),
   row('getTask', 422, 'the wait is no number', (server) => {
     const call = server.build('getTask');
     return { ...call, path: `${call.path}&wait=soon` };
@@ -192,7 +192,7 @@ const own: readonly Row[] = [
     },
     code('task_terminal'),
   ),
-  row('cancelTask', 404, 'nobody submitted it', usual('cancelTask'), code('task_not_found')),
+  row('cancelTask', 404, 'the task is unknown', usual('cancelTask'), code('task_not_found')),
   row('subscribeEvents', 200, 'a task of the session has ended', async (server) => {
     const session = server.fresh('session');
     const { text } = await server.arrange('submitTask', { cli_session_id: session, queue_timeout: 60 });
@@ -268,7 +268,7 @@ const own: readonly Row[] = [
   row(
     'reportResult',
     404,
-    'nobody submitted the task',
+    'the task is unknown',
     async (server) => server.build('reportResult', { agent_id: await registerAgent(server) }),
     code('task_not_found'),
   ),

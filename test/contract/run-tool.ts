@@ -1,12 +1,10 @@
-/** Runs development tools as their users do: as commands. */
+/** Runs development tools as commands. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/**
- * Runs a command on the Node of this process, without calling home. Never throws: the exit code is an answer.
- */
+/** Runs a script on the Node of this process, without telemetry. Never rejects: a failure is an exit code. */
 export function runNode(
   args: readonly string[],
   cwd = root,

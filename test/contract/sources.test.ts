@@ -1,4 +1,4 @@
-/** Are the TypeSpec sources in order, and would the checks beside them notice if they were not? */
+/** The TypeSpec sources compile and are formatted, and the checks beside them find what is missing. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runNode } from './run-tool.ts';
@@ -16,13 +16,13 @@ type Compiler = {
   ): Promise<{ readonly diagnostics: readonly { readonly code: string; readonly message: string }[] }>;
 };
 
-/** Named by a variable, so that its declarations, which don't stand our compiler settings, are not read. */
+/** Named by a variable, so that its declarations, which fail our compiler settings, are not read. */
 const compilerPackage: string = '@typespec/compiler';
 const { compile, NodeHost }: Compiler = await import(compilerPackage);
 
 type Edit = { readonly file: string; readonly from: string | RegExp; readonly to: string };
 
-/** Compiles the sources, one of them changed on the way in; answers what the compiler says. */
+/** Compiles the sources, one of them edited while it is read; returns the diagnostics. */
 async function compileWith(edit?: Edit): Promise<readonly string[]> {
   const changed = edit && join(spec, edit.file);
   const host = {
@@ -49,7 +49,7 @@ test('the sources are formatted', async () => {
   expect(code, output + errors).toBe(0);
 });
 
-describe('the checks notice', () => {
+describe('the checks report', () => {
   const edits: readonly (Edit & { readonly title: string; readonly says: string })[] = [
     {
       title: 'an operation under another name',
@@ -66,7 +66,7 @@ describe('the checks notice', () => {
       says: 'task-gateway/summary: getTask needs a @summary',
     },
     {
-      title: 'an operation that does not say what it answers',
+      title: 'an operation without a description of its result',
       file: 'tasks.tsp',
       from: '@returnsDoc("The task as it is now.")',
       to: '',

@@ -1,9 +1,6 @@
-/**
- * One usual request for each operation, right in every respect, and how any request is sent and its answer
- * read.
- */
+/** One valid request for each operation, and how any request is sent and its response read. */
 import type { operations } from '@task-gateway/contract';
-import type { Answer } from './document-check.ts';
+import type { ReceivedResponse } from './document-check.ts';
 
 export type OperationId = keyof operations;
 
@@ -16,7 +13,7 @@ export type Call = {
 
 export type Secrets = { readonly gateway: string; readonly admin: string };
 
-/** The usual request of an operation; what is given replaces fields of its body, undefined leaves one out. */
+/** The usual request of an operation; `body` replaces fields of its body, and undefined leaves one out. */
 export function buildCall(
   operationId: OperationId,
   secrets: Secrets,
@@ -37,7 +34,7 @@ export function buildCall(
       return post('/api/cli/tasks', {
         auth,
         task_type: 't',
-        task_tags: ['nobody-has-it'],
+        task_tags: ['no-agent-has-it'],
         payload: { text: '你好' },
       });
     case 'getTask':
@@ -68,25 +65,25 @@ export function buildCall(
   }
 }
 
-/** Every operation, in the document's order. */
+/** Every operation, in the order of the document. */
 export const OPERATIONS: readonly OperationId[] = [
   ...(['submitTask', 'getTask', 'cancelTask', 'subscribeEvents'] as const),
   ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
   ...(['listAgents', 'listTasks'] as const),
 ];
 
-/** Sends a request and reads the answer; a stream until it has brought an event or ended, then it is left. */
-export async function send(url: string, call: Call): Promise<Answer> {
-  const leave = new AbortController();
+/** Sends a request and reads the response; of a stream only until the first event or its end. */
+export async function send(url: string, call: Call): Promise<ReceivedResponse> {
+  const closing = new AbortController();
   const response = await fetch(url + call.path, {
     method: call.method,
-    signal: leave.signal,
+    signal: closing.signal,
     ...(call.headers && { headers: call.headers }),
     ...(call.body !== undefined && { body: call.body }),
   });
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   const text = isStream ? await readUntilEvent(response) : await response.text();
-  if (isStream) leave.abort();
+  if (isStream) closing.abort();
   return {
     method: call.method,
     path: call.path,

@@ -1,6 +1,5 @@
 /**
- * How a body is read: what is refused, that every framing gives the same answer, and what becomes of the
- * connection.
+ * How a body is read: what is refused, that framing makes no difference, and what happens to the connection.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { buildCall } from '../contract/usual-calls.ts';
@@ -65,13 +64,13 @@ const bytes = (...parts: readonly (string | readonly number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
 const cases: readonly (readonly [string, Buffer, string])[] = [
-  ['a right body', bytes(String(submit.body)), '200 none'],
-  ['a right body of the largest size', buildBody(BODY_BYTES_MAX), '200 none'],
+  ['a valid body', bytes(String(submit.body)), '200 none'],
+  ['a valid body of the largest size', buildBody(BODY_BYTES_MAX), '200 none'],
   ['a body one byte larger', buildBody(BODY_BYTES_MAX + 1), '413 payload_too_large'],
   ['nothing', bytes(), '400 malformed_body'],
   ['a byte-order mark', bytes([0xef, 0xbb, 0xbf], String(submit.body)), '400 malformed_body'],
   ['UTF-16', Buffer.from(`\ufeff${String(submit.body)}`, 'utf16le'), '400 malformed_body'],
-  ['a broken sequence of UTF-8', bytes('{"auth":"', [0xc3, 0x28], '"}'), '400 malformed_body'],
+  ['an invalid UTF-8 sequence', bytes('{"auth":"', [0xc3, 0x28], '"}'), '400 malformed_body'],
   ['half a character, encoded', bytes('{"auth":"', [0xed, 0xa0, 0x80], '"}'), '400 malformed_body'],
   ['Latin-1', Buffer.from('{"auth":"ü"}', 'latin1'), '400 malformed_body'],
   ['a form', bytes('auth=x&task_type=t'), '400 malformed_body'],
@@ -82,7 +81,7 @@ const cases: readonly (readonly [string, Buffer, string])[] = [
 ];
 
 describe('reading a body', () => {
-  test.each(cases)('%s gets the same answer in every framing', async (_what, body, expected) => {
+  test.each(cases)('%s gets the same response in every framing', async (_what, body, expected) => {
     for (const framing of ['length', 'chunks'] as const) {
       const { connection, status, code } = await post(framing, body);
       expect(`${status} ${code}`, framing).toBe(expected);
@@ -116,7 +115,7 @@ describe('reading a body', () => {
     ['Content-Encoding: gzip\r\n', 415],
     ['Content-Encoding: deflate, identity\r\n', 415],
     ['Content-Encoding: Identity\r\n', 200],
-  ])('with the headers %j the answer is %d', async (headers, expected) => {
+  ])('with the headers %j the response is %d', async (headers, expected) => {
     for (const framing of ['length', 'chunks'] as const) {
       const { connection, status } = await post(framing, bytes(String(submit.body)), headers);
       expect(status, framing).toBe(expected);
@@ -147,14 +146,14 @@ describe('reading a body', () => {
   });
 });
 
-describe('the shape of a body as a whole', () => {
+describe('limits on the whole body', () => {
   const send = async (json: string): Promise<unknown> => {
     const body = String(submit.body).replace('"payload":{', `"payload":{"deep":${json},`);
-    const answer = await sendChecked(server.url, { ...submit, body });
-    return answer.status === 200 ? 200 : answer.json.errors;
+    const response = await sendChecked(server.url, { ...submit, body });
+    return response.status === 200 ? 200 : response.json.errors;
   };
 
-  test('100 levels pass and one more is told by its place', async () => {
+  test('100 levels pass, and the error of one more names its pointer', async () => {
     expect(await send('['.repeat(98) + ']'.repeat(98))).toBe(200);
     expect(await send('['.repeat(99) + ']'.repeat(99))).toEqual([
       {
@@ -167,7 +166,7 @@ describe('the shape of a body as a whole', () => {
     ]);
   });
 
-  test('a number that overflows is told by its place, wherever it stands', async () => {
+  test('the error of a number that overflows names its pointer, at any depth', async () => {
     expect(await send('{"a/b":[1,{"c~d":-1e400}]}')).toEqual([
       { pointer: '/payload/deep/a~1b/1/c~0d', detail: 'must be a finite number' },
     ]);
@@ -182,8 +181,8 @@ describe('the shape of a body as a whole', () => {
       ...JSON.parse(String(submit.body)),
       payload: { ...payload, b: { c: 1, d: 1 } },
     });
-    const answer = await sendChecked(few.url, { ...submit, body: more });
-    expect(answer.json.errors).toEqual([
+    const response = await sendChecked(few.url, { ...submit, body: more });
+    expect(response.json.errors).toEqual([
       { pointer: '/payload/b', detail: 'has too many keys; the body may have 10 in all' },
     ]);
     await few.stop();
@@ -192,16 +191,16 @@ describe('the shape of a body as a whole', () => {
   test('two million wrong items make one error', async () => {
     const large = await startTestServer(gateway);
     const body = JSON.stringify({ ...JSON.parse(String(submit.body)), task_tags: Array(1_900_000).fill(1) });
-    const answer = await sendChecked(large.url, { ...submit, body });
-    expect(answer.json.errors).toEqual([{ pointer: '/task_tags', detail: 'must have at most 64 items' }]);
+    const response = await sendChecked(large.url, { ...submit, body });
+    expect(response.json.errors).toEqual([{ pointer: '/task_tags', detail: 'must have at most 64 items' }]);
     await large.stop();
   });
 });
 
 describe('bodies that arrive at the same time', () => {
-  test('hold no more together than they may; whoever comes too much is asked to come again', async () => {
+  test('hold no more together than the limit; one that exceeds it gets a 503 to retry', async () => {
     const tight = await startTestServer(gateway, { limits: { bodyBytesMax: 1_000, bodiesBytesMax: 2_500 } });
-    const slow = await Promise.all(
+    const slowSenders = await Promise.all(
       ['Content-Length: 1000', 'Transfer-Encoding: chunked'].map(async (framing) => {
         const connection = await openConnection(tight.port);
         connection.write(
@@ -215,19 +214,19 @@ describe('bodies that arrive at the same time', () => {
     const refused = await sendChecked(tight.url, large);
     expect([refused.json.code, refused.headers.get('retry-after')]).toEqual(['busy', '5']);
     expect((await sendChecked(tight.url, submit)).status).toBe(200);
-    for (const connection of slow) connection.close();
+    for (const connection of slowSenders) connection.close();
     await expect.poll(async () => (await sendChecked(tight.url, large)).status).toBe(200);
     await tight.stop();
   });
 });
 
 describe('bodies that announce much', () => {
-  test('take the room of what they announce only once they have grown large', async () => {
+  test('reserve the announced length only once they have grown large', async () => {
     const tight = await startTestServer(gateway, {
       limits: { bodyBytesMax: 1_000_000, bodiesBytesMax: 1_500_000 },
     });
     const head = 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n';
-    const slow = await Promise.all(
+    const slowSenders = await Promise.all(
       Array.from({ length: 10 }, async () => {
         const connection = await openConnection(tight.port);
         connection.write(`${head}Expect: 100-continue\r\n\r\n`);
@@ -238,11 +237,11 @@ describe('bodies that announce much', () => {
     );
     const large = { ...submit, body: `${String(submit.body)}${' '.repeat(100_000)}` };
     expect((await sendChecked(tight.url, large)).status).toBe(200);
-    for (const connection of slow) connection.close();
+    for (const connection of slowSenders) connection.close();
     await tight.stop();
   });
 
-  test('one that grows when there is no more room is asked to come again, and its connection goes on', async () => {
+  test('one that grows when the pool is exhausted gets a 503, and its connection stays open', async () => {
     const tight = await startTestServer(gateway, {
       limits: { bodyBytesMax: 200_000, bodiesBytesMax: 300_000 },
     });
@@ -259,11 +258,11 @@ describe('bodies that announce much', () => {
   });
 });
 
-describe('a body that nobody read', () => {
+describe('a body that was not read', () => {
   const WRONG = 'POST /api/cli/tasks?auth=wrong HTTP/1.1\r\nHost: a\r\n';
   const RIGHT = `GET /livez HTTP/1.1\r\nHost: a\r\n\r\n`;
 
-  test('is read over when it is small, and the connection goes on', async () => {
+  test('is discarded when it is small, and the connection stays open', async () => {
     const connection = await openConnection(server.port);
     connection.write(`${WRONG}Content-Length: 100000\r\n\r\n${'x'.repeat(100_000)}${RIGHT}`);
     const text = await connection.readUntil(/"status":"ok"/);
@@ -276,7 +275,7 @@ describe('a body that nobody read', () => {
     ['its length is not declared', `${WRONG}Transfer-Encoding: chunked\r\n\r\n`, 401],
     ['it is too large', 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n', 413],
     ['the path does not exist', 'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n', 404],
-  ])('gets its answer at once when %s, and the connection is closed', async (_why, head, status) => {
+  ])('gets its response at once when %s, and the connection is closed', async (_why, head, status) => {
     const connection = await openConnection(server.port);
     connection.write(head);
     const text = await connection.readUntil(/\r\n\r\n.*\}$/s);
@@ -287,34 +286,34 @@ describe('a body that nobody read', () => {
     expect(connection.isClosed()).toBe(true);
   });
 
-  test('that is too large in chunks is refused while it still comes', async () => {
+  test('that is too large in chunks is refused while it is still arriving', async () => {
     const connection = await openConnection(server.port);
     connection.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
     const chunk = `${(50_000).toString(16)}\r\n${'x'.repeat(50_000)}\r\n`;
     for (let count = 0; count < 5; count += 1) connection.write(chunk);
     const text = await connection.readUntil(/\r\n\r\n.*\}$/s);
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
-    // It goes on sending and still gets to read the answer.
+    // The caller continues to send and can still read the response.
     for (let count = 0; count < 5; count += 1) connection.write(chunk);
     connection.write('0\r\n\r\n');
     await connection.readAll();
     expect(connection.isClosed()).toBe(true);
   });
 
-  test('that is too large is answered to an ordinary client too', async () => {
-    const answer = await sendChecked(server.url, { ...submit, body: 'x'.repeat(3_000_000) });
-    expect(answer.json.code).toBe('payload_too_large');
+  test('that is too large gets a response that an ordinary client can read', async () => {
+    const response = await sendChecked(server.url, { ...submit, body: 'x'.repeat(3_000_000) });
+    expect(response.json.code).toBe('payload_too_large');
   });
 
-  test('of a cancel is not looked at', async () => {
+  test('of a cancel is ignored', async () => {
     const cancel = buildCall('cancelTask', secrets);
     for (const body of ['', '{', 'x'.repeat(300_000)]) {
-      const answer = await sendChecked(server.url, {
+      const response = await sendChecked(server.url, {
         ...cancel,
         body,
         headers: { 'content-type': 'application/json' },
       });
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     }
   });
 });

@@ -1,7 +1,9 @@
 /**
- * What the HTTP chain (route, secret, validation, answer) costs over bare node:http: CPU per request of a
- * submission and of a poll, in alternating rounds of one run, the load made by a process of its own. `node
- * test/http/chain-cost.ts [requests per round]`. Machines are noisy: trust the ratios.
+ * What the HTTP chain (route, secret, validation, response) costs over bare node:http: CPU per request of a
+ * submission and of a poll, in alternating rounds of one run. A separate process makes the load. Machines are
+ * noisy: trust the ratios.
+ *
+ *   node test/http/chain-cost.ts [requests per round]
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +25,10 @@ const [role, ...rest] = process.argv.slice(2);
 if (role === 'load') makeLoad(Number(rest[0]));
 else await compare(Number(role ?? 6_000));
 
-/** The other process: sends what it is told, so many at a time, and says when all are answered. */
+/**
+ * The load process: sends the requested number of calls, `IN_FLIGHT` at a time, and reports when all are
+ * done.
+ */
 function makeLoad(port: number): void {
   const agent = new http.Agent({ keepAlive: true, maxSockets: IN_FLIGHT });
   const sendOne = (call: Call): Promise<void> =>
@@ -39,7 +44,7 @@ function makeLoad(port: number): void {
       };
       const request = http.request(options, (response) => {
         response.resume();
-        if (response.statusCode !== 200) reject(new Error(`The answer was ${response.statusCode}.`));
+        if (response.statusCode !== 200) reject(new Error(`The status was ${response.statusCode}.`));
         response.on('end', resolve);
       });
       request.on('error', reject);
@@ -48,9 +53,9 @@ function makeLoad(port: number): void {
   process.on('message', async ({ name, count }: { name: string; count: number }) => {
     const call = calls[name];
     if (!call) throw new Error(`There is no call ${name}.`);
-    let left = count;
+    let remaining = count;
     const worker = async (): Promise<void> => {
-      while (left-- > 0) await sendOne(call);
+      while (remaining-- > 0) await sendOne(call);
     };
     await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
     process.send?.('done');
@@ -58,7 +63,7 @@ function makeLoad(port: number): void {
   process.send?.('ready');
 }
 
-/** The least that answers the same: reads the body as JSON, writes the task. */
+/** The least server with the same response: it parses the body and writes the task. */
 function openBare(): Promise<number> {
   const server = http.createServer((req, res) => {
     const chunks: Buffer[] = [];
@@ -90,7 +95,7 @@ async function compare(count: number): Promise<void> {
     const ratios: number[] = [];
     const spent: number[][] = [[], []];
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const [place, load] of loads.entries()) spent[place]?.push(await measure(load, name, count));
+      for (const [index, load] of loads.entries()) spent[index]?.push(await measure(load, name, count));
       ratios.push((spent[1]?.at(-1) ?? 0) / (spent[0]?.at(-1) ?? 1));
     }
     const [bare, chain] = spent.map((one) => median(one).toFixed(1));

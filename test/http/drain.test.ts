@@ -1,4 +1,6 @@
-/** How the server ends: who waits is answered, who listens is told when to come back, nobody hangs. */
+/**
+ * How the server ends: long polls return, streams end with a reconnect time, and no connection stays open.
+ */
 import { describe, expect, test } from 'vitest';
 import { buildCall, send } from '../contract/usual-calls.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
@@ -16,7 +18,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 describe('draining', () => {
-  test('long polls are answered at once, and their connections closed', async () => {
+  test('long polls return at once, and their connections are closed', async () => {
     const gateway = createFakeGateway({
       getTask: async (_id, _waitMs, signal) => {
         await aborted(signal);
@@ -35,12 +37,12 @@ describe('draining', () => {
     ];
     await expect.poll(() => gateway.calls.length).toBe(2);
     await server.stop(60_000);
-    const answers = await Promise.all(polls);
-    expect(answers.map(({ status }) => status)).toEqual([200, 204]);
-    for (const { headers } of answers) expect(headers.get('connection')).toBe('close');
+    const responses = await Promise.all(polls);
+    expect(responses.map(({ status }) => status)).toEqual([200, 204]);
+    for (const { headers } of responses) expect(headers.get('connection')).toBe('close');
   });
 
-  test('every stream ends with a time to come back', async () => {
+  test('every stream ends with a reconnect time', async () => {
     const server = await startTestServer(createFakeGateway());
     const connections = await Promise.all(Array.from({ length: 5 }, () => openConnection(server.port)));
     for (const connection of connections) {
@@ -57,7 +59,7 @@ describe('draining', () => {
     expect(server.streamCount()).toBe(0);
   });
 
-  test('a caller still connected is told that the gateway is not ready, and nobody new is let in', async () => {
+  test('an open call is completed, and new connections are refused', async () => {
     let finish = (): void => {};
     const gateway = createFakeGateway({
       listAgents: () => new Promise((resolve) => (finish = () => resolve({ agents: [], total: 0 }))),
@@ -85,7 +87,7 @@ describe('draining', () => {
     expect(connection.isClosed()).toBe(true);
   });
 
-  test('what does not end by itself is closed after the grace, and draining twice is fine', async () => {
+  test('a call that does not end is closed after the grace period, and draining is idempotent', async () => {
     const gateway = createFakeGateway({ getTask: () => new Promise(() => {}) });
     const server = await startTestServer(gateway);
     const hanging = send(server.url, buildCall('getTask', secrets)).catch(() => 'closed');
@@ -111,7 +113,7 @@ describe('draining', () => {
     expect(http.streamCount()).toBe(0);
   });
 
-  test('an address that is taken is told as an error', async () => {
+  test('listening on an address that is in use rejects', async () => {
     const server = await startTestServer(createFakeGateway());
     await expect(startTestServer(createFakeGateway(), { port: server.port })).rejects.toThrow('EADDRINUSE');
     await server.stop();

@@ -1,6 +1,6 @@
 /**
- * Every field of every body, wrong in every way its published schema knows: always 422 with the right
- * pointer. What is just within the limits passes, and what is left out becomes the default.
+ * Every field of every body, wrong in every way that its published schema defines: always 422 with the right
+ * pointer. Values just within the limits pass, and absent fields get their defaults.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
@@ -18,7 +18,7 @@ afterAll(() => server.stop());
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 
-/** The usual body of an operation with one field put in as JSON, or left out. */
+/** The usual body of an operation with one field replaced by JSON text, or left out. */
 function buildBody(operationId: OperationId, field: string, json: string | undefined): string {
   const usual = JSON.parse(String(buildCall(operationId, secrets).body));
   delete usual[field];
@@ -28,18 +28,18 @@ function buildBody(operationId: OperationId, field: string, json: string | undef
     : `{${rest}${rest === '' ? '' : ','}${JSON.stringify(field)}:${json}}`;
 }
 
-/** Claim, heartbeat, report and unregister: without an `agent_id` they are answered 400 (§4.7). */
+/** Without an `agent_id` these get a 400 before the schema is looked at (§4.7). */
 const WITHOUT_AGENT_ID_400 = ['claimTask', 'heartbeatAgent', 'reportResult', 'unregisterAgent'];
 
 describe('every field of every body', () => {
-  test('every keyword of the schemas is one these tests break', () => {
+  test('every keyword of the schemas is broken by these tests', () => {
     expect(bodies.flatMap(({ schema }) => unknownKeywords(schema))).toEqual([]);
     const parameters = operations.flatMap((one) => one.parameters.map(({ schema }) => resolve(schema)));
     expect(parameters.flatMap(unknownKeywords)).toEqual([]);
   });
 
   test.each(bodies)(
-    '$operationId names the place of everything that is wrong',
+    '$operationId names the pointer of everything that is wrong',
     async ({ operationId, schema }) => {
       const call = buildCall(operationId, secrets);
       gateway.calls.length = 0;
@@ -47,13 +47,13 @@ describe('every field of every body', () => {
         const wrongs = breakSchema(property, `/${field}`);
         expect(wrongs.length).toBeGreaterThan(3);
         for (const { what, json, pointer } of wrongs) {
-          // A text in the place of the secret is not a wrong type but a wrong secret.
+          // A wrong text in the field of the secret is a wrong secret, not a wrong type.
           if (field === 'auth' && json.startsWith('"')) continue;
-          const answer = await sendChecked(server.url, {
+          const response = await sendChecked(server.url, {
             ...call,
             body: buildBody(operationId, field, json),
           });
-          expect(`${answer.status} ${pointersOf(answer).join()}`, what).toBe(`422 ${pointer}`);
+          expect(`${response.status} ${pointersOf(response).join()}`, what).toBe(`422 ${pointer}`);
         }
       }
       expect(gateway.calls).toEqual([]);
@@ -65,15 +65,15 @@ describe('every field of every body', () => {
     async ({ operationId, schema }) => {
       const call = buildCall(operationId, secrets);
       for (const field of Object.keys(schema.properties ?? {})) {
-        const answer = await sendChecked(server.url, {
+        const response = await sendChecked(server.url, {
           ...call,
           body: buildBody(operationId, field, undefined),
         });
-        if (!schema.required?.includes(field)) expect(answer.status, field).toBeLessThan(300);
+        if (!schema.required?.includes(field)) expect(response.status, field).toBeLessThan(300);
         else if (field === 'agent_id' && WITHOUT_AGENT_ID_400.includes(operationId)) {
-          expect(answer.json.code).toBe('agent_id_missing');
+          expect(response.json.code).toBe('agent_id_missing');
         } else {
-          expect(answer.json.errors).toEqual([
+          expect(response.json.errors).toEqual([
             { pointer: `/${field}`, detail: expect.stringMatching(/^is missing; send (an? .+|one of .+)$/) },
           ]);
         }
@@ -81,18 +81,18 @@ describe('every field of every body', () => {
     },
   );
 
-  test.each(bodies)('$operationId refuses a body that is no JSON object', async ({ operationId }) => {
+  test.each(bodies)('$operationId refuses a body that is not a JSON object', async ({ operationId }) => {
     for (const body of ['[]', 'null', '1', '"text"', 'true', '[{}]']) {
-      const answer = await sendChecked(server.url, { ...buildCall(operationId, secrets), body });
-      expect(answer.json.errors, body).toEqual([{ pointer: '', detail: 'must be a JSON object' }]);
+      const response = await sendChecked(server.url, { ...buildCall(operationId, secrets), body });
+      expect(response.json.errors, body).toEqual([{ pointer: '', detail: 'must be a JSON object' }]);
     }
   });
 
-  test('all that is wrong is said at once, in words a person can act on', async () => {
+  test('one response lists everything that is wrong, in words a person can act on', async () => {
     const body = '{"task_type":"","task_tags":["a",7],"timeout":0,"queue_timeout":-1,"payload":[]}';
-    const answer = await sendChecked(server.url, { ...buildCall('submitTask', secrets), body });
-    expect(answer.json.detail).toBe('6 fields are wrong; see `errors`.');
-    expect(answer.json.errors).toEqual([
+    const response = await sendChecked(server.url, { ...buildCall('submitTask', secrets), body });
+    expect(response.json.detail).toBe('6 fields are wrong; see `errors`.');
+    expect(response.json.errors).toEqual([
       { pointer: '/auth', detail: 'is missing; send a text' },
       { pointer: '/task_type', detail: 'must be a text of 1 to 256 characters' },
       { pointer: '/task_tags/1', detail: 'must be a text of 1 to 256 characters' },
@@ -102,7 +102,7 @@ describe('every field of every body', () => {
     ]);
   });
 
-  test('what is just within its limits passes, counted in characters, unknown fields ignored', async () => {
+  test('values just within their limits pass, counted in characters, and unknown fields are ignored', async () => {
     const name = '😀'.repeat(256);
     const cases: readonly (readonly [OperationId, object])[] = [
       [
@@ -122,13 +122,13 @@ describe('every field of every body', () => {
       ['reportResult', { progress: 100.0, status: 'failed', error_info: '', result: { more: [1] } }],
     ];
     for (const [operationId, body] of cases) {
-      const answer = await sendChecked(server.url, buildCall(operationId, secrets, { ...body }));
-      expect(answer.status, `${operationId} ${JSON.stringify(body).slice(0, 80)}`).toBeLessThan(300);
+      const response = await sendChecked(server.url, buildCall(operationId, secrets, { ...body }));
+      expect(response.status, `${operationId} ${JSON.stringify(body).slice(0, 80)}`).toBeLessThan(300);
     }
   });
 });
 
-describe('what a schema can’t say', () => {
+describe('rules that a schema can’t express', () => {
   test.each([
     ...[
       '',
@@ -144,8 +144,8 @@ describe('what a schema can’t say', () => {
     ],
     ...['file:///etc/passwd', 'javascript:alert(1)', 'http://[::1', 'http://host:99999/', 'ws://host'],
   ])('the endpoint %j is refused', async (endpoint) => {
-    const answer = await sendChecked(server.url, buildCall('registerAgent', secrets, { endpoint }));
-    expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /endpoint');
+    const response = await sendChecked(server.url, buildCall('registerAgent', secrets, { endpoint }));
+    expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /endpoint');
   });
 
   test.each([
@@ -155,36 +155,36 @@ describe('what a schema can’t say', () => {
     'http://[::1]:80/',
     'http://2130706433/',
     'http://主机/任务',
-  ])('the endpoint %j is taken as it is', async (endpoint) => {
+  ])('the endpoint %j is accepted unchanged', async (endpoint) => {
     gateway.calls.length = 0;
-    const answer = await sendChecked(server.url, buildCall('registerAgent', secrets, { endpoint }));
-    expect(answer.status).toBe(200);
+    const response = await sendChecked(server.url, buildCall('registerAgent', secrets, { endpoint }));
+    expect(response.status).toBe(200);
     expect(gateway.calls[0]?.args[0]).toMatchObject({ endpoint });
   });
 
   test.each(['', 'ü', 'a'.repeat(256)])('the Idempotency-Key %j is refused', async (key) => {
     const call = buildCall('submitTask', secrets);
-    const answer = await sendChecked(server.url, {
+    const response = await sendChecked(server.url, {
       ...call,
       headers: { ...call.headers, 'idempotency-key': key },
     });
-    expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /Idempotency-Key');
+    expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /Idempotency-Key');
   });
 
   test.each(['a', 'a'.repeat(255), '~ !"#'])('the Idempotency-Key %j is passed on', async (key) => {
     const call = buildCall('submitTask', secrets);
     gateway.calls.length = 0;
-    const answer = await sendChecked(server.url, {
+    const response = await sendChecked(server.url, {
       ...call,
       headers: { ...call.headers, 'idempotency-key': key },
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     expect(gateway.calls[0]?.args[1]).toBe(key);
   });
 });
 
 describe('defaults', () => {
-  test('what is left out becomes what the document says', async () => {
+  test('absent fields get the defaults of the document', async () => {
     const defaults = new Map(
       bodies.map(({ operationId, schema }) => [
         operationId,

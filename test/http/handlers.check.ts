@@ -1,12 +1,12 @@
 /**
- * That a handler which does not fit the document does not compile. Judged by the compiler alone: each
- * expected error that is none fails the type check.
+ * A handler that does not fit the document does not compile. The compiler alone checks this file: an expected
+ * error that does not occur fails the type check.
  */
 import type { Handlers } from '../../server/http/operations/handlers.ts';
 
 const receipt = { ok: true, request_id: 'r' } as const;
 
-/** One that fits. */
+/** Handlers that fit. */
 export const right: Pick<Handlers, 'cancelTask' | 'claimTask'> = {
   cancelTask: ({ path }) => ({ status: 200, body: { ok: true, request_id: path.request_id } }),
   claimTask: ({ body }) => {
@@ -19,7 +19,7 @@ export const right: Pick<Handlers, 'cancelTask' | 'claimTask'> = {
 export const missing: Handlers = { ...right };
 
 export const wrong = {
-  // @ts-expect-error: a status nobody documented
+  // @ts-expect-error: a status that is not documented
   status: (() => ({ status: 201, body: receipt })) satisfies Handlers['cancelTask'],
   // @ts-expect-error: a body without its fields
   fields: (() => ({ status: 200, body: { ok: true } })) satisfies Handlers['cancelTask'],

@@ -1,6 +1,6 @@
 /**
- * The order in which a request is judged: of any two things wrong with it, the one further up in the table is
- * answered, and the gateway never hears of a request that was refused.
+ * The order in which a request is checked: of any two faults, the response reports the one further up in the
+ * table, and the gateway is not called for a request that was refused.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
@@ -9,7 +9,7 @@ import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
-/** A request in the making; its body is an object until it is sent. */
+/** A request being built; its body is an object until it is sent. */
 type Draft = {
   method: string;
   path: string;
@@ -21,7 +21,7 @@ type Draft = {
 
 type Fault = {
   readonly what: string;
-  readonly answer: string;
+  readonly expected: string;
   spoil(draft: Draft, operationId: OperationId): void;
 };
 
@@ -38,69 +38,69 @@ const WRONG_FIELD: Partial<Record<OperationId, readonly [string, unknown]>> = {
 };
 
 const path: Fault = {
-  what: 'a path nobody serves',
-  answer: '404 route_not_found',
+  what: 'an unknown path',
+  expected: '404 route_not_found',
   spoil: (draft) => {
     draft.path += '/and/more';
   },
 };
 const method: Fault = {
   what: 'a method the path does not serve',
-  answer: '405 method_not_allowed',
+  expected: '405 method_not_allowed',
   spoil: (draft) => {
     draft.method = 'PUT';
   },
 };
 const querySecret: Fault = {
   what: 'a wrong secret in the query',
-  answer: '401 unauthorized',
+  expected: '401 unauthorized',
   spoil: ({ query }) => query.set('auth', 'wrong'),
 };
 const adminSecret: Fault = {
   what: 'a wrong secret in the header',
-  answer: '401 unauthorized',
+  expected: '401 unauthorized',
   spoil: ({ headers }) => {
     headers['x-admin-auth'] = SECRET;
   },
 };
 const size: Fault = {
   what: 'a body that is too large',
-  answer: '413 payload_too_large',
+  expected: '413 payload_too_large',
   spoil: ({ body }) => {
     body.more = 'x'.repeat(BODY_BYTES_MAX);
   },
 };
 const encoding: Fault = {
   what: 'a compressed body',
-  answer: '415 unsupported_media_type',
+  expected: '415 unsupported_media_type',
   spoil: ({ headers }) => {
     headers['content-encoding'] = 'br';
   },
 };
 const json: Fault = {
-  what: 'a body that is no JSON',
-  answer: '400 malformed_body',
+  what: 'a body that is not JSON',
+  expected: '400 malformed_body',
   spoil: (draft) => {
     draft.cut = true;
   },
 };
 const bodySecret: Fault = {
   what: 'a wrong secret in the body',
-  answer: '401 unauthorized',
+  expected: '401 unauthorized',
   spoil: ({ body }) => {
     body.auth = 'wrong';
   },
 };
 const agent_id: Fault = {
   what: 'no agent_id',
-  answer: '400 agent_id_missing',
+  expected: '400 agent_id_missing',
   spoil: ({ body }) => {
     delete body.agent_id;
   },
 };
 const field: Fault = {
   what: 'a field of a wrong type',
-  answer: '422 validation_failed',
+  expected: '422 validation_failed',
   spoil: ({ body }, operationId) => {
     const [name, value] = WRONG_FIELD[operationId] ?? ['', null];
     body[name] = value;
@@ -108,14 +108,14 @@ const field: Fault = {
 };
 const parameter: Fault = {
   what: 'a query parameter out of its range',
-  answer: '422 validation_failed',
+  expected: '422 validation_failed',
   spoil: ({ query }) => {
     for (const name of ['wait', 'limit']) query.set(name, '-1');
     query.set('cli_session_id', '');
   },
 };
-/** The gateway itself refuses every call here. */
-const state: Fault = { what: 'a gateway that refuses', answer: '400 task_terminal', spoil: () => {} };
+/** The last check is the gateway itself, which refuses every call here. */
+const state: Fault = { what: 'a gateway that refuses', expected: '400 task_terminal', spoil: () => {} };
 
 const inBody = [path, method, querySecret, size, encoding, json, bodySecret];
 const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
@@ -136,7 +136,7 @@ const gateway = createFakeGateway();
 const refusing = createFakeGateway(
   Object.fromEntries(
     Object.keys(gateway)
-      .filter((key) => key !== 'asked' && key !== 'health')
+      .filter((key) => key !== 'calls' && key !== 'health')
       .map((key) => [key, () => Promise.reject(new GatewayError('task_terminal', 'It has ended.'))]),
   ),
 );
@@ -163,25 +163,27 @@ async function askWith(operationId: OperationId, faults: readonly Fault[]): Prom
   };
   for (const fault of faults.toReversed()) fault.spoil(draft, operationId);
   const text = JSON.stringify(draft.body);
-  const { status, json: answer } = await sendChecked(server.url, {
+  const { status, json: response } = await sendChecked(server.url, {
     method: draft.method as 'POST',
     path: `${draft.path}?${draft.query}`,
     headers: draft.headers,
     ...(call.body !== undefined && { body: draft.cut ? text.slice(0, -1) : text }),
   });
-  return `${status} ${String(answer.code)}`;
+  return `${status} ${String(response.code)}`;
 }
 
 describe('the order of checks', () => {
-  test.each(table)('%s judges every two faults in the order of the table', async (operationId, faults) => {
-    for (const [place, first] of faults.entries()) {
-      expect(await askWith(operationId, [first]), first.what).toBe(first.answer);
-      for (const second of faults.slice(place + 1)) {
-        const what = `${first.what} and ${second.what}`;
-        expect(await askWith(operationId, [first, second]), what).toBe(first.answer);
+  test.each(table)(
+    '%s reports the first of every two faults in the order of the table',
+    async (operationId, faults) => {
+      for (const [index, first] of faults.entries()) {
+        expect(await askWith(operationId, [first]), first.what).toBe(first.expected);
+        for (const second of faults.slice(index + 1)) {
+          const what = `${first.what} and ${second.what}`;
+          expect(await askWith(operationId, [first, second]), what).toBe(first.expected);
+        }
       }
-    }
-    const heard = refusing.calls.length;
-    expect(heard).toBe(faults.includes(state) ? 1 : 0);
-  });
+      expect(refusing.calls.length).toBe(faults.includes(state) ? 1 : 0);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** Every query parameter, wrong in every way: 422 with its name, whatever it does not decode to. */
+/** Every query parameter, wrong in every way: 422 with its name, also when it can't be decoded. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
 import { pointersOf, sendChecked } from './checked-call.ts';
@@ -34,16 +34,16 @@ describe('every query parameter', () => {
   test.each(refused)('%s refuses %s=%s', async (operationId, name, text) => {
     const call = buildCall(operationId, secrets);
     const [path = '', query = ''] = call.path.replace('limit=2', 'x=').split('?');
-    const answer = await sendChecked(server.url, { ...call, path: `${path}?${name}=${text}&${query}` });
-    expect(`${answer.status} ${pointersOf(answer).join()}`).toBe(`422 /${name}`);
+    const response = await sendChecked(server.url, { ...call, path: `${path}?${name}=${text}&${query}` });
+    expect(`${response.status} ${pointersOf(response).join()}`).toBe(`422 /${name}`);
   });
 
   test.each(['', '%ff', '%ed%a0%80', 'x'.repeat(257), 'a&cli_session_id=a'])(
     'a subscription to %j is refused',
     async (text) => {
       const path = `/api/cli/events?cli_session_id=${text}&auth=${encodeURIComponent(SECRET)}`;
-      const answer = await sendChecked(server.url, { method: 'GET', path });
-      expect(`${answer.status} ${pointersOf(answer).join()}`).toBe('422 /cli_session_id');
+      const response = await sendChecked(server.url, { method: 'GET', path });
+      expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /cli_session_id');
     },
   );
 

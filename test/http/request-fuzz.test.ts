@@ -1,6 +1,5 @@
 /**
- * Whatever is sent: never a 5xx, never a broken answer, and the gateway only hears of what the document
- * allows.
+ * Random requests: no 5xx, no undocumented response, and the gateway receives only what the document allows.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,8 +22,8 @@ const withBody = OPERATIONS.filter((one) => buildCall(one, secrets).body !== und
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string());
 const anyValue = fc.oneof(fc.jsonValue(), anyText, fc.constant(Number.MAX_VALUE), fc.constant('\ud800'));
 
-describe('whatever is sent', () => {
-  test('any JSON in any field is answered as documented, never with a 5xx', {
+describe('random requests', () => {
+  test('any JSON in any field gets a documented response, never a 5xx', {
     timeout: 120_000,
   }, async () => {
     const field = fc.constantFrom(
@@ -53,31 +52,31 @@ describe('whatever is sent', () => {
     const fields = fc.dictionary(fc.oneof(field, field, anyText), anyValue, { maxKeys: 4 });
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...withBody), fields, async (operationId, more) => {
-        const answer = await sendChecked(server.url, buildCall(operationId, secrets, more));
-        expect(answer.status).toBeLessThan(500);
+        const response = await sendChecked(server.url, buildCall(operationId, secrets, more));
+        expect(response.status).toBeLessThan(500);
       }),
       { numRuns: RUNS },
     );
   });
 
-  test('any bytes as a body are answered as documented', { timeout: 120_000 }, async () => {
+  test('any bytes as a body get a documented response', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...withBody),
         fc.uint8Array({ maxLength: 200 }),
         async (operationId, bytes) => {
-          const answer = await sendChecked(server.url, {
+          const response = await sendChecked(server.url, {
             ...buildCall(operationId, secrets),
             body: new Uint8Array(bytes),
           });
-          expect([400, 422]).toContain(answer.status);
+          expect([400, 422]).toContain(response.status);
         },
       ),
       { numRuns: RUNS },
     );
   });
 
-  test('any path and query are answered below 500', { timeout: 120_000 }, async () => {
+  test('any path and query get a status below 500', { timeout: 120_000 }, async () => {
     const part = fc.oneof(
       anyText.map((text) => encodeURIComponent(text.toWellFormed())),
       fc.constantFrom('%ff', '%', '..', '%2e%2e', '%00', '+', '&', '=', '?', 'auth', 'wait', 'limit', '//'),
@@ -100,7 +99,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  test('any bytes on the wire end in an answer below 500 or a closed connection', {
+  test('any bytes on the wire end in a status below 500 or a closed connection', {
     timeout: 120_000,
   }, async () => {
     const text = fc.constantFrom(
@@ -124,7 +123,7 @@ describe('whatever is sent', () => {
     );
     await fc.assert(
       fc.asyncProperty(pieces, async (parts) => {
-        // The end of the input makes the server answer or close what it has of a request.
+        // The end of the input makes the server respond to an incomplete request, or close the connection.
         const bytes = Buffer.concat([...parts, Buffer.from('\r\n\r\n\0\r\n\r\n')]);
         expect(await exchange(server.port, bytes)).toMatch(/^(HTTP\/1\.1 [234]|$)/);
       }),

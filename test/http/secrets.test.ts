@@ -1,4 +1,6 @@
-/** Who gets in (§5): where each secret is looked for, what counts as a right one, and what rests on trust. */
+/**
+ * Authorisation (§5): where each secret is looked for, which ones are right, and what depends on a right one.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSecrets } from '../../server/http/request/secrets.ts';
 import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
@@ -56,7 +58,7 @@ describe('the gateway secret in query and header', () => {
     ['', { authorization: SECRET }, 401],
     ['', { authorization: `Basic ${btoa(`:${SECRET}`)}` }, 401],
     ['', { 'x-admin-auth': ADMIN_SECRET }, 401],
-  ])('a task asked for with %j and %j is answered %d', async (query, headers, status) => {
+  ])('a read of a task with %j and %j gets %d', async (query, headers, status) => {
     expect((await sendChecked(server.url, get(query, headers))).status).toBe(status);
   });
 
@@ -74,12 +76,12 @@ describe('the gateway secret in query and header', () => {
     [`?auth=${AUTH}`, {}, { auth: undefined }, 422],
     ['', bearer(SECRET), { auth: null }, 422],
     ['', {}, { auth: [SECRET] }, 422],
-  ])('a submission with %j, %j and the body %j is answered %d', async (query, headers, body, status) => {
+  ])('a submission with %j, %j and the body %j gets %d', async (query, headers, body, status) => {
     expect((await sendChecked(server.url, submit(query, headers, body))).status).toBe(status);
   });
 
   test.each(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const)(
-    '%s looks at no Authorization header, and a secret in the query must be right',
+    '%s ignores the Authorization header, and a secret in the query must be right',
     async (operationId) => {
       const call = buildCall(operationId, secrets);
       expect((await sendChecked(server.url, { ...call, headers: bearer('wrong') })).status).toBeLessThan(300);
@@ -96,7 +98,7 @@ describe('the secret of an agent', () => {
   const status = async (on: TestServer, operationId: OperationId, body: object): Promise<number> =>
     (await sendChecked(on.url, buildCall(operationId, secrets, { ...body }))).status;
 
-  test.each(agentCalls)('%s may go without one, but not with a wrong one', async (operationId) => {
+  test.each(agentCalls)('%s may be sent without one, but not with a wrong one', async (operationId) => {
     expect(await status(server, operationId, {})).toBe(200);
     expect(await status(server, operationId, { auth: SECRET })).toBe(200);
     expect(await status(server, operationId, { auth: 'wrong' })).toBe(401);
@@ -104,7 +106,7 @@ describe('the secret of an agent', () => {
     expect(await status(server, operationId, { auth: null })).toBe(422);
   });
 
-  test.each(agentCalls)('%s needs one where the gateway is set to ask for it', async (operationId) => {
+  test.each(agentCalls)('%s needs one where the gateway is configured to require it', async (operationId) => {
     expect(await status(strict, operationId, { auth: SECRET })).toBe(200);
     for (const auth of [undefined, null, 1, 'wrong', [SECRET]])
       expect(await status(strict, operationId, { auth })).toBe(401);
@@ -118,7 +120,7 @@ describe('the secret of an agent', () => {
     expect(await status(strict, operationId, { auth: undefined })).toBe(422);
   });
 
-  test('what a heartbeat says beyond its agent counts only with a right one', async () => {
+  test('the optional fields of a heartbeat count only with a right one', async () => {
     const more = { current_load: 3, request_ids: ['r'], draining: true };
     await status(server, 'heartbeatAgent', more);
     await status(server, 'heartbeatAgent', { ...more, auth: SECRET });
@@ -136,7 +138,7 @@ describe('the administrator’s secret', () => {
     [{ 'x-admin-auth': `${ADMIN_SECRET}, ${ADMIN_SECRET}` }, '', 401],
     [bearer(ADMIN_SECRET), '', 401],
     [bearer(SECRET), `?auth=${AUTH}`, 401],
-  ])('a listing asked for with %j and %j is answered %d', async (headers, query, status) => {
+  ])('a listing with %j and %j gets %d', async (headers, query, status) => {
     for (const path of ['/api/admin/agents', '/api/admin/tasks']) {
       expect((await sendChecked(server.url, { method: 'GET', path: path + query, headers })).status).toBe(
         status,
@@ -146,15 +148,15 @@ describe('the administrator’s secret', () => {
 });
 
 describe('secrets', () => {
-  test('an empty secret never matches, nor does anything that is no text', () => {
+  test('an empty secret never matches, nor does a value that is not a string', () => {
     const { isGatewaySecret, isAdminSecret } = createSecrets({ gateway: ['', 'a'], admin: [''] });
     expect([isGatewaySecret('a'), isGatewaySecret(''), isAdminSecret('')]).toEqual([true, false, false]);
-    for (const thing of [undefined, null, 0, ['a'], { toString: () => 'a' }, new String('a')]) {
-      expect(isGatewaySecret(thing)).toBe(false);
+    for (const value of [undefined, null, 0, ['a'], { toString: () => 'a' }, new String('a')]) {
+      expect(isGatewaySecret(value)).toBe(false);
     }
   });
 
-  test('an administrator’s secret that is also a gateway secret opens nothing of the administrator’s', () => {
+  test('an administrator’s secret that is also a gateway secret authorises no administrator’s call', () => {
     const { isAdminSecret } = createSecrets({ gateway: ['same'], admin: ['same', 'own'] });
     expect([isAdminSecret('same'), isAdminSecret('own')]).toEqual([false, true]);
   });

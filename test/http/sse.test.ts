@@ -144,8 +144,8 @@ describe('the end of a stream', () => {
       const server = await startStreamServer(async function* () {
         yield await Promise.reject(thrown);
       });
-      const answer = await sendChecked(server.url, buildCall('subscribeEvents', secrets, {}, 's'));
-      expect([answer.status, server.streamCount()]).toEqual([status, 0]);
+      const response = await sendChecked(server.url, buildCall('subscribeEvents', secrets, {}, 's'));
+      expect([response.status, server.streamCount()]).toEqual([status, 0]);
     }
     const unhealthy = createFakeGateway({ health: () => ({ ok: false, reason: 'down' }) });
     const server = await startTestServer(unhealthy);

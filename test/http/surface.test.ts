@@ -1,5 +1,6 @@
 /**
- * What every answer has, the pages beside the operations, HEAD, OPTIONS and CORS, and faults of the gateway.
+ * What every response has, the pages beside the operations, HEAD, OPTIONS and CORS, and errors of the
+ * gateway.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +29,7 @@ const EVERYWHERE = {
   'x-content-type-options': 'nosniff',
 };
 
-describe('every answer', () => {
+describe('every response', () => {
   test('has the same four headers, success or not', async () => {
     const calls = OPERATIONS.map((one) => buildCall(one, secrets, {}, 's'));
     const wrong = { method: 'GET', path: '/nowhere' } as const;
@@ -42,7 +43,7 @@ describe('every answer', () => {
     }
   });
 
-  test('of 405 says what the path serves', async () => {
+  test('of 405 lists the methods of the path', async () => {
     for (const [method, path, allow] of [
       ['DELETE', '/api/cli/tasks', 'POST, OPTIONS'],
       ['GET', '/api/cli/tasks', 'POST, OPTIONS'],
@@ -83,31 +84,31 @@ describe('pages', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  test('the first page says where the documents are', async () => {
+  test('the index page lists the documents', async () => {
     const page = await (await fetch(server.url)).json();
     for (const path of [...page.documents, ...page.health]) {
       expect((await fetch(server.url + path)).status, path).toBe(200);
     }
   });
 
-  test('readiness gives the reason why calls would fail; liveness does not care', async () => {
-    const ill = await startTestServer(
+  test('readiness gives the reason why calls would fail; liveness stays 200', async () => {
+    const unhealthy = await startTestServer(
       createFakeGateway({ health: () => ({ ok: false, reason: 'the disk is full' }) }),
     );
-    const ready = await fetch(`${ill.url}/readyz`);
+    const ready = await fetch(`${unhealthy.url}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
       503,
       { status: 'unavailable', reason: 'the disk is full' },
     ]);
     expect(ready.headers.get('Retry-After')).toBe('2');
-    expect((await fetch(`${ill.url}/livez`)).status).toBe(200);
+    expect((await fetch(`${unhealthy.url}/livez`)).status).toBe(200);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-    await ill.stop();
+    await unhealthy.stop();
   });
 });
 
 describe('HEAD and OPTIONS', () => {
-  test('HEAD answers as GET without a body, and opens no stream', async () => {
+  test('HEAD responds as GET without a body, and opens no stream', async () => {
     for (const operation of ['getTask', 'listAgents', 'subscribeEvents'] as const) {
       const { path, headers } = buildCall(operation, secrets, {}, 's');
       const response = await fetch(server.url + path, { method: 'HEAD', ...(headers && { headers }) });
@@ -117,7 +118,7 @@ describe('HEAD and OPTIONS', () => {
     expect(server.streamCount()).toBe(0);
   });
 
-  test('OPTIONS says what a path serves, and tells a web page nothing while CORS is off', async () => {
+  test('OPTIONS lists the methods of a path, and sends no CORS header while CORS is off', async () => {
     const response = await fetch(`${server.url}/api/cli/tasks`, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example' },
@@ -139,7 +140,7 @@ describe('CORS, when it is on', () => {
       },
     });
 
-  test('a page of a configured origin may ask, send what the calls need and read the answer', async () => {
+  test('a page of a configured origin may send what the calls need and read the response', async () => {
     const { status, headers } = await preflight('https://page.example');
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://page.example');
@@ -148,22 +149,22 @@ describe('CORS, when it is on', () => {
       expect(headers.get('access-control-allow-headers')).toContain(name);
     }
     expect(headers.get('vary')).toBe('Origin');
-    const answer = await fetch(`${open.url}/api/cli/tasks/x`, {
+    const response = await fetch(`${open.url}/api/cli/tasks/x`, {
       headers: { origin: 'https://page.example' },
     });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('access-control-allow-origin')).toBe('https://page.example');
-    expect(answer.headers.get('access-control-expose-headers')).toContain('Retry-After');
+    expect(response.status).toBe(401);
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://page.example');
+    expect(response.headers.get('access-control-expose-headers')).toContain('Retry-After');
   });
 
   test('a stream can be read by such a page too', async () => {
     const { path } = buildCall('subscribeEvents', secrets, {}, 's');
-    const answer = await fetch(open.url + path, { headers: { origin: 'https://page.example' } });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('https://page.example');
-    await answer.body?.cancel();
+    const response = await fetch(open.url + path, { headers: { origin: 'https://page.example' } });
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://page.example');
+    await response.body?.cancel();
   });
 
-  test('a page of any other origin is told nothing', async () => {
+  test('a page of any other origin gets no CORS header', async () => {
     for (const origin of ['https://page.example.evil', 'http://page.example', 'null']) {
       const { headers } = await preflight(origin);
       expect(headers.get('access-control-allow-origin'), origin).toBeNull();
@@ -172,13 +173,13 @@ describe('CORS, when it is on', () => {
     }
   });
 
-  test('the published documents stay open to all', async () => {
+  test('the published documents stay open to every origin', async () => {
     const { status, headers } = await preflight('https://anywhere.example', '/openapi.json');
     expect([status, headers.get('access-control-allow-origin')]).toEqual([204, '*']);
   });
 });
 
-describe('what the gateway throws', () => {
+describe('errors that the gateway throws', () => {
   test.each([
     [new GatewayError('task_not_found', 'No such task.'), 404, 'task_not_found', null],
     [new GatewayError('busy', 'Too many tasks.'), 503, 'busy', '5'],
@@ -186,44 +187,44 @@ describe('what the gateway throws', () => {
     [new Error('secret cause'), 500, 'internal', null],
     ['a thrown text', 500, 'internal', null],
     [undefined, 500, 'internal', null],
-  ])('%s becomes its problem', async (thrown, status, code, retryAfter) => {
+  ])('%s becomes the documented problem', async (thrown, status, code, retryAfter) => {
     const failing = await startTestServer(createFakeGateway({ getTask: () => Promise.reject(thrown) }));
-    const answer = await sendChecked(failing.url, buildCall('getTask', secrets));
-    expect([answer.status, answer.json.code, answer.headers.get('retry-after')]).toEqual([
+    const response = await sendChecked(failing.url, buildCall('getTask', secrets));
+    expect([response.status, response.json.code, response.headers.get('retry-after')]).toEqual([
       status,
       code,
       retryAfter,
     ]);
-    expect(answer.json.type).toBe(`urn:task-gateway:problem:${code}`);
-    expect(answer.text).not.toContain('secret cause');
+    expect(response.json.type).toBe(`urn:task-gateway:problem:${code}`);
+    expect(response.text).not.toContain('secret cause');
     const logged = failing.logged.filter(({ level }) => level === 'error');
     expect(logged.length).toBe(status === 500 ? 1 : 0);
-    // Whoever was told the reference finds the cause in the log.
+    // The log has the cause under the reference that the caller received.
     if (status === 500)
       expect(logged[0]?.fields).toMatchObject({
         operation: 'getTask',
-        detail: answer.json.detail,
+        detail: response.json.detail,
         error: thrown,
       });
     await failing.stop();
   });
 
-  test('a conflict of idempotency names the header', async () => {
+  test('an idempotency conflict names the header', async () => {
     const conflict = new GatewayError('idempotency_conflict', 'Used before.');
     const failing = await startTestServer(createFakeGateway({ submitTask: () => Promise.reject(conflict) }));
-    const answer = await sendChecked(failing.url, buildCall('submitTask', secrets));
-    expect(answer.json).toMatchObject({ status: 422, errors: [{ pointer: '/Idempotency-Key' }] });
+    const response = await sendChecked(failing.url, buildCall('submitTask', secrets));
+    expect(response.json).toMatchObject({ status: 422, errors: [{ pointer: '/Idempotency-Key' }] });
     await failing.stop();
   });
 
-  test('a cursor the gateway does not know names the parameter', async () => {
+  test('a cursor that the gateway refuses names the parameter', async () => {
     const unknown = new GatewayError('validation_failed', 'Not one of ours.');
     const failing = await startTestServer(createFakeGateway({ listTasks: () => Promise.reject(unknown) }));
-    const answer = await sendChecked(failing.url, {
+    const response = await sendChecked(failing.url, {
       ...buildCall('listTasks', secrets),
       path: '/api/admin/tasks?cursor=x',
     });
-    expect(answer.json).toMatchObject({ status: 422, errors: [{ pointer: '/cursor' }] });
+    expect(response.json).toMatchObject({ status: 422, errors: [{ pointer: '/cursor' }] });
     await failing.stop();
   });
 });

@@ -1,4 +1,4 @@
-/** What is no proper request: always an answer or a closed connection, never a crash and never a 5xx. */
+/** Invalid requests: always a response or a closed connection, never a crash and never a 5xx. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
@@ -15,10 +15,10 @@ afterAll(() => server.stop());
 const bodyOf = (text: string): Record<string, unknown> =>
   JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
 
-describe('what is no HTTP', () => {
+describe('bytes that are not valid HTTP', () => {
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400, 'malformed_request'],
-    ['a greeting of TLS', Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]), 400, 'malformed_request'],
+    ['a TLS handshake', Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]), 400, 'malformed_request'],
     ['a header without a name', 'GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n', 400, 'malformed_request'],
     [
       'two lengths',
@@ -33,7 +33,7 @@ describe('what is no HTTP', () => {
       'malformed_request',
     ],
     [
-      'a length that is no number',
+      'a length that is not a number',
       'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n',
       400,
       'malformed_request',
@@ -51,7 +51,7 @@ describe('what is no HTTP', () => {
       431,
       'headers_too_large',
     ],
-  ])('%s is answered and the connection closed', async (_what, bytes, status, code) => {
+  ])('%s gets a problem, and the connection is closed', async (_what, bytes, status, code) => {
     const text = await exchange(server.port, bytes);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(text).toContain('Content-Type: application/problem+json');
@@ -59,7 +59,7 @@ describe('what is no HTTP', () => {
     expect(bodyOf(text)).toMatchObject({ status, code });
   });
 
-  test('an expectation nobody knows changes nothing in the answer', async () => {
+  test('an unknown expectation does not change the response', async () => {
     const text = await exchange(
       server.port,
       'GET /nowhere HTTP/1.1\r\nHost: a\r\nExpect: the unexpected\r\nConnection: close\r\n\r\n',
@@ -69,14 +69,14 @@ describe('what is no HTTP', () => {
     expect(bodyOf(text)).toMatchObject({ code: 'route_not_found' });
   });
 
-  test('what is broken behind a request waits for the answer to that request', async () => {
+  test('invalid bytes behind a request wait for the response to that request', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => TASK) }));
     const connection = await openConnection(slow.port);
     connection.write(`GET /api/cli/tasks/x?auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(2));
     connection.write('garbage\r\n\r\n');
-    // Another connection is served meanwhile, so the garbage has been looked at.
+    // Another connection is served meanwhile, so the invalid bytes have been parsed.
     await exchange(slow.port, 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
     release();
     const statuses = [...(await connection.readAll()).matchAll(/HTTP\/1\.1 (\d{3})/g)].map(
@@ -86,7 +86,7 @@ describe('what is no HTTP', () => {
     await slow.stop();
   });
 
-  test('a body that breaks off behind a request in work is answered by closing, never in its place', async () => {
+  test('an invalid body behind a pending request closes the connection, without a response in its place', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = await startTestServer(createFakeGateway({ getTask: () => held.then(() => TASK) }));
@@ -97,16 +97,16 @@ describe('what is no HTTP', () => {
     await slow.stop();
   });
 
-  test('leave to send a body is never written into the answer before it', async () => {
+  test('100 Continue is never written into the previous response', async () => {
     const expecting = 'GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n';
     const text = await exchange(server.port, expecting.repeat(3));
-    // The second gets no leave before its turn, so its answer is the last one.
+    // The second gets no 100 Continue before its turn, so its response is the last one.
     expect(text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200', 'HTTP/1.1 200']);
-    for (const answer of text.split(/(?=HTTP\/1\.1 200)/).slice(1))
-      expect(bodyOf(answer)).toHaveProperty('name');
+    for (const response of text.split(/(?=HTTP\/1\.1 200)/).slice(1))
+      expect(bodyOf(response)).toHaveProperty('name');
   });
 
-  test('a request behind a stream on the same connection is not answered into it', async () => {
+  test('the response to a request behind a stream is not written into the stream', async () => {
     const connection = await openConnection(server.port);
     connection.write(`GET /api/cli/events?cli_session_id=s&auth=${AUTH} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await connection.readUntil(/: ready\n\n/);
@@ -116,7 +116,7 @@ describe('what is no HTTP', () => {
     connection.close();
   });
 
-  test('a caller that leaves in the middle of its body is no fault of the gateway', async () => {
+  test('a caller that disconnects in the middle of its body causes no error in the log', async () => {
     const connection = await openConnection(server.port);
     connection.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"auth":');
     await new Promise<void>((resolve) => connection.socket.end(resolve));
@@ -158,18 +158,18 @@ describe('targets', () => {
     [`/api/cli/tasks/%ff?auth=${AUTH}`, 'GET', '200'],
     ['/livez', 'BREW', undefined],
     ['/livez', 'PROPFIND', '405'],
-  ])('%s %s is answered %s', async (target, method, expected) => {
+  ])('%s %s gets %s', async (target, method, expected) => {
     expect(await status(target, method)).toBe(expected ?? '400');
   });
 
-  test('an id is decoded once, and one that can’t be decoded is just unknown', async () => {
+  test('an id is decoded once, and one that can’t be decoded is passed on unchanged', async () => {
     gateway.calls.length = 0;
     for (const id of ['a%2Fb', '%25ff', '%E4%BB%BB', '%ff'])
       await status(`/api/cli/tasks/${id}?auth=${AUTH}`);
     expect(gateway.calls.map(({ args }) => args[0])).toEqual(['a/b', '%ff', '任', '%ff']);
   });
 
-  test('no answer repeats the URL', async () => {
+  test('no response repeats the URL', async () => {
     for (const target of [
       '/secret-path',
       '/api/cli/tasks/secret-path?auth=wrong',
@@ -185,16 +185,16 @@ describe('targets', () => {
   });
 });
 
-describe('times', () => {
+describe('time limits', () => {
   test.each([
-    ['headers', 'GET /livez HTTP/1.1\r\nHost:'],
-    ['a body', 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{'],
-  ])('%s that are slow to arrive are answered 408 and the connection closed', async (_what, bytes) => {
-    const hasty = await startTestServer(gateway, { limits: { headersMs: 40, requestMs: 80 } });
-    const text = await exchange(hasty.port, bytes);
+    ['the headers of a request', 'GET /livez HTTP/1.1\r\nHost:'],
+    ['the bytes of a body', 'POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{'],
+  ])('%s that are slow to arrive get a 408, and the connection is closed', async (_what, bytes) => {
+    const strict = await startTestServer(gateway, { limits: { headersMs: 40, requestMs: 80 } });
+    const text = await exchange(strict.port, bytes);
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
     expect(bodyOf(text)).toMatchObject({ code: 'request_timeout' });
-    await hasty.stop();
+    await strict.stop();
   });
 
   test('beyond the limit of connections a new one is closed at once', async () => {
@@ -208,7 +208,7 @@ describe('times', () => {
   });
 });
 
-describe('secrets in what is said', () => {
+describe('secrets in the log', () => {
   test('no secret is in any log line', async () => {
     await exchange(
       server.port,
@@ -218,8 +218,8 @@ describe('secrets in what is said', () => {
       server.port,
       `GET /api/admin/agents HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\nConnection: close\r\n\r\n`,
     );
-    const said = JSON.stringify(server.logged);
-    expect(said).toContain('listAgents');
-    for (const secret of [SECRET, AUTH, ADMIN_SECRET]) expect(said).not.toContain(secret);
+    const logged = JSON.stringify(server.logged);
+    expect(logged).toContain('listAgents');
+    for (const secret of [SECRET, AUTH, ADMIN_SECRET]) expect(logged).not.toContain(secret);
   });
 });

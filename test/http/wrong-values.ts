@@ -1,6 +1,6 @@
 /**
- * Every way in which a request can miss its published schema, made from the schema: each keyword is broken at
- * least once, each time with the place where it is wrong.
+ * Every way in which a request can violate its published schema, derived from the schema: each keyword is
+ * broken at least once, each time with the pointer of the error.
  */
 
 import { readDocument } from '../contract/document-check.ts';
@@ -25,7 +25,7 @@ export type Schema = {
   readonly items?: Schema;
 };
 
-/** Keywords that ask for something, each of which is broken below. */
+/** Keywords that require something, each of which is broken below. */
 const BROKEN = new Set([
   ...[
     'type',
@@ -40,10 +40,10 @@ const BROKEN = new Set([
   ],
   ...['pattern', 'required', 'properties', 'items', 'format', '$ref'],
 ]);
-/** Keywords that ask for nothing. */
+/** Keywords that require nothing. */
 const SILENT = new Set(['description', 'default', 'example', 'examples', 'additionalProperties', 'title']);
 
-/** A wrong value, as JSON, and where it is wrong. */
+/** A wrong value, as JSON text, and the pointer of its error. */
 export type Wrong = { readonly what: string; readonly json: string; readonly pointer: string };
 
 const document = readDocument() as unknown as {
@@ -78,14 +78,14 @@ export const bodies = operations.flatMap(({ operationId, requestBody }) =>
   requestBody ? [{ operationId, schema: resolve(requestBody.content['application/json'].schema) }] : [],
 );
 
-/** A schema with its references in place. */
+/** A schema with its references resolved. */
 export function resolve(schema: Schema): Schema {
   const name = schema.$ref?.split('/').at(-1);
   const target = name === undefined ? undefined : document.components.schemas[name];
   return target ? { ...resolve(target), ...schema } : schema;
 }
 
-/** Keywords that are neither broken here nor known to ask for nothing. */
+/** Keywords that are in neither list. */
 export function unknownKeywords(schema: Schema): readonly string[] {
   const own = Object.keys(schema).filter((key) => !BROKEN.has(key) && !SILENT.has(key));
   const inner = [
@@ -105,7 +105,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   object: '{}',
 };
 
-/** Every way to break a schema at a place. */
+/** Every way to break the schema of the value at a pointer. */
 export function breakSchema(given: Schema, pointer: string): readonly Wrong[] {
   const schema = resolve(given);
   const wrong = (what: string, json: string, at = pointer): Wrong => ({
