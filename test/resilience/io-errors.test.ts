@@ -27,17 +27,17 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Answers these system calls of a running process, and of threads it starts meanwhile, with an error. */
+/** Lets these system calls of a running process, and of threads it starts meanwhile, fail with an error. */
 async function attach(pid: number, calls: string, error: string): Promise<void> {
   const inject = `inject=${calls}:error=${error}`;
   const started = spawn('strace', ['-f', '-p', String(pid), '-o', '/dev/null', '-e', inject]);
   tracer = started;
-  let said = '';
+  let printed = '';
   await new Promise<void>((resolve, reject) => {
-    started.once('exit', (code) => reject(new Error(`strace ended with ${code}: ${said}`)));
+    started.once('exit', (code) => reject(new Error(`strace ended with ${code}: ${printed}`)));
     started.stderr?.on('data', (text) => {
-      said += text;
-      if (said.includes('attached')) resolve();
+      printed += text;
+      if (printed.includes('attached')) resolve();
     });
   });
 }
