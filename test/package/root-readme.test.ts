@@ -1,6 +1,6 @@
 /**
- * The README is executed: its commands are run, its code is run, its answers are compared, its table is the
- * code's.
+ * The README is executed: its commands and its code are run, their output is compared, and its table of
+ * settings is compared with the code's.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const scripts = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scr
 let folder: string;
 let gateway: ChildProcess;
 let port: string;
-let said = '';
+let printed = '';
 
 /** Starts the gateway as `npm start` does, but on a free port, with its data in a folder of its own. */
 beforeAll(async () => {
@@ -39,13 +39,13 @@ beforeAll(async () => {
     env: { ...env, ...store },
   });
   port = await new Promise((resolve, reject) => {
-    gateway.once('exit', (code) => reject(new Error(`npm start ended with ${code}: ${said}`)));
+    gateway.once('exit', (code) => reject(new Error(`npm start ended with ${code}: ${printed}`)));
     gateway.stderr?.on('data', (text) => {
-      said += text;
+      printed += text;
     });
     gateway.stdout?.on('data', (text) => {
-      said += text;
-      const found = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(said);
+      printed += text;
+      const found = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(printed);
       if (found?.[1]) resolve(found[1]);
     });
   });
@@ -77,12 +77,12 @@ describe('the two commands', () => {
     expect(scripts.test).toContain('test/run-tests.ts');
   });
 
-  test('every npm script the README names is there', () => {
+  test('every npm script the README names exists', () => {
     for (const [, name = ''] of README.matchAll(/npm run ([\w:-]+)/g))
       expect(scripts, name).toHaveProperty(name);
   });
 
-  test('the message of the start is the one a terminal shows', async () => {
+  test('the start prints the message of the README', async () => {
     const { describeStart } = await import('../../server/startup-message.ts');
     const { readConfig } = await import('../../server/config/config.ts');
     const world = { readText: () => '', newSecret: () => 'kyT9bKZFHfhw9vZ3p8rBq2m0XcWn5sLd' };
@@ -93,8 +93,8 @@ describe('the two commands', () => {
     expect(describeStart(answer.config, address).forPeople.trim()).toBe(shown);
   });
 
-  test('the curl line that the start prints works when pasted', async () => {
-    const line = said.split('\n').find((one) => one.includes('"listening"')) ?? '{}';
+  test('the curl line that the start prints works', async () => {
+    const line = printed.split('\n').find((one) => one.includes('"listening"')) ?? '{}';
     const { curl } = JSON.parse(line) as { curl: string };
     const { stdout } = await run('bash', ['-c', curl]);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'pending', payload: { text: '你好' } });
@@ -108,38 +108,38 @@ describe('the curl blocks', () => {
     expect(answers).toHaveLength(steps.length);
     const script = steps.map(({ text }) => `${here(text)}\necho; echo ---`).join('\n');
     const { stdout } = await run('bash', ['-euc', script]);
-    const printed = stdout.split('---\n').slice(0, -1).map(levelOut);
-    for (const [index, { text }] of answers.entries()) expect(printed[index]).toContain(levelOut(text));
+    const outputs = stdout.split('---\n').slice(0, -1).map(levelOut);
+    for (const [index, { text }] of answers.entries()) expect(outputs[index]).toContain(levelOut(text));
   });
 });
 
 describe('the TypeScript blocks', () => {
-  test('run as they stand: the agent, then the client', async () => {
+  test('run unchanged: the agent, then the client', async () => {
     const code = (role: string): string => here(blocks.find((one) => one.role === role)?.text ?? '');
-    // Below the repository, so that the packages are found; in a folder git does not see.
-    const place = mkdtempSync(join(ROOT, '.readme-'));
+    // Inside the repository, so that the packages are found; in a folder that git ignores.
+    const folderOfCode = mkdtempSync(join(ROOT, '.readme-'));
     try {
-      writeFileSync(join(place, 'agent.ts'), `${code('agent')}\nconsole.log('up');\n`);
-      writeFileSync(join(place, 'client.ts'), code('client'));
+      writeFileSync(join(folderOfCode, 'agent.ts'), `${code('agent')}\nconsole.log('up');\n`);
+      writeFileSync(join(folderOfCode, 'client.ts'), code('client'));
       const node = ['--conditions=task-gateway-source', '--no-warnings'];
-      const agent = spawn(process.execPath, [...node, 'agent.ts'], { cwd: place });
+      const agent = spawn(process.execPath, [...node, 'agent.ts'], { cwd: folderOfCode });
       await new Promise<void>((resolve, reject) => {
         agent.stdout.once('data', () => resolve());
         agent.stderr.on('data', (text) => reject(new Error(String(text))));
       });
-      const { stdout } = await run(process.execPath, [...node, 'client.ts'], { cwd: place });
+      const { stdout } = await run(process.execPath, [...node, 'client.ts'], { cwd: folderOfCode });
       const ended = new Promise((resolve) => agent.once('exit', resolve));
       agent.kill('SIGTERM');
       expect(await ended).toBe(0);
       expect(stdout).toBe(blocks.find(({ role }) => role === 'client-output')?.text);
     } finally {
-      rmSync(place, { recursive: true, force: true });
+      rmSync(folderOfCode, { recursive: true, force: true });
     }
   });
 });
 
 describe('the settings', () => {
-  test('are the ones the code knows, with their defaults', () => {
+  test('are those of the code, with their defaults', () => {
     const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(README)?.[1];
     expect(table).toBe(describeSettings());
   });

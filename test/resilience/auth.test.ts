@@ -1,6 +1,7 @@
 /**
- * Every operation of the document against every way in which a secret can be almost right, wherever a request may carry
- * it; both secrets of a rotation are right; and there is one comparison, of digests, in constant time.
+ * Every operation of the document against every way in which a secret can be almost right, wherever a request
+ * may carry it; both secrets of a rotation are right; and there is one comparison, of digests, in constant
+ * time.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,9 @@ import { operations } from '../http/wrong-values.ts';
 
 type Location = 'body' | 'query' | 'bearer' | 'admin';
 
-/** Where each operation takes its secret (§5.2). An operation that is added to the document must get a row. */
+/**
+ * Where each operation takes its secret (§5.2). An operation that is added to the document must get a row.
+ */
 const LOCATIONS: Readonly<Record<OperationId, readonly Location[]>> = {
   submitTask: ['body', 'query', 'bearer'],
   getTask: ['query', 'bearer'],

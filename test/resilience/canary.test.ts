@@ -1,6 +1,6 @@
 /**
- * The real process with a canary as each of its secrets, called in every right and wrong way at the lowest log level:
- * no secret is in anything it prints, returns, pushes or writes, in any form.
+ * The real process with a canary as each of its secrets, called in every right and wrong way at the lowest
+ * log level: no secret is in anything it prints, returns, pushes or writes, in any form.
  */
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -60,7 +60,9 @@ async function startWithCanaries() {
 
 type Ask = (request: string) => Promise<string>;
 
-/** Tasks that are accepted, refused, pushed, reported, failed and too many. Returns what the agent was sent. */
+/**
+ * Tasks that are accepted, refused, pushed, reported, failed and too many. Returns what the agent was sent.
+ */
 async function useEveryOutcome(ask: Ask, answers: readonly string[]): Promise<readonly string[]> {
   const auth = CANARY.gateway;
   const post = (path: string, body: object): Promise<string> =>

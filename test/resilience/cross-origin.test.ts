@@ -1,6 +1,6 @@
 /**
- * A page of another origin in a real browser, even one that knows the secret: it creates nothing without a preflight and
- * reads nothing, unless its origin is configured.
+ * A page of another origin in a real browser, even one that knows the secret: it creates nothing without a
+ * preflight and reads nothing, unless its origin is configured.
  */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -180,7 +180,8 @@ describe.skipIf(executable === undefined)('a web page of another origin', () => 
   });
 
   test('that took over a name for the gateway’s address lacks the secret and reads nothing', async () => {
-    // A name that resolves to the loopback makes the page's own origin the gateway's: what protects is the secret.
+    // A name that resolves to the loopback makes the page's own origin the gateway's: what protects is the
+    // secret.
     const page = await browser.newPage();
     onTestFinished(() => page.close());
     await page.goto(`http://localhost:${new URL(gateway.baseUrl).port}/`);

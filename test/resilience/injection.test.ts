@@ -1,6 +1,6 @@
 /**
- * Texts that try to be more than text: keys that would change every object, lines that would forge a log or control a
- * terminal, headers inside of ids, paths that would lead elsewhere. They stay data, or are refused.
+ * Texts that try to be more than text: keys that would change every object, lines that would forge a log or
+ * control a terminal, headers inside of ids, paths that would lead elsewhere. They stay data, or are refused.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,10 @@ import { exchange } from '../http/raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 
-/** Forged lines, line ends of every kind, escapes that colour, move and title, and marks that turn text around. */
+/**
+ * Forged lines, line ends of every kind, escapes that colour, move and title, and marks that turn text
+ * around.
+ */
 const FORGERIES: readonly string[] = [
   'a\r\n{"level":"error","msg":"forged"}',
   'a\n{"level":"error","msg":"forged"}\n',

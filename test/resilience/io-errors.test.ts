@@ -1,6 +1,7 @@
 /**
- * Errors of the disk under the real gateway: a tracer that is attached to it answers its writes, or its fsyncs, with
- * an error, and is detached again. What an fsync that failed leaves behind after a power cut is another suite's.
+ * Errors of the disk under the real gateway: a tracer that is attached to it answers its writes, or its
+ * fsyncs, with an error, and is detached again. What an fsync that failed leaves behind after a power cut is
+ * another suite's.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * What the published document requires of a request, as a computed list of (operation, location, keyword): each is
- * broken once and refused with its location; and random calls within the schemas are accepted.
+ * What the published document requires of a request, as a computed list of (operation, location, keyword):
+ * each is broken once and refused with its location; and random calls within the schemas are accepted.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -102,7 +102,9 @@ function putAt(value: unknown, [step, ...rest]: readonly string[], wrong: unknow
   return object;
 }
 
-/** The status and location of a refusal: 422, but 401 for a wrong secret, and 400 for an agent without its id. */
+/**
+ * The status and location of a refusal: 422, but 401 for a wrong secret, and 400 for an agent without its id.
+ */
 function expectAnswer(operationId: OperationId, { pointer, keyword, wrong }: Requirement): string {
   if (pointer === '/auth' && typeof wrong === 'string') return '401 ';
   const isAgentFirst = ['claimTask', 'heartbeatAgent', 'reportResult', 'unregisterAgent'].includes(

@@ -1,6 +1,6 @@
 /**
- * The file operations and responses of the real gateway, recorded by strace: every write, truncation and fsync of its
- * database, and every response, in the order in which the kernel saw them.
+ * The file operations and responses of the real gateway, recorded by strace: every write, truncation and
+ * fsync of its database, and every response, in the order in which the kernel saw them.
  */
 import { readFileSync } from 'node:fs';
 
@@ -20,7 +20,8 @@ export const STRACE_CALLS = 'trace=openat,pwrite64,write,writev,fsync,fdatasync,
 /** Parses a recording; operations on other files than those below the folder are left out. */
 export function readRecording(file: string, folder: string): readonly Operation[] {
   const operations: Operation[] = [];
-  // A call that another thread interrupts stands in two lines: writes count from the first, fsyncs from the second.
+  // A call that another thread interrupts stands in two lines: writes count from the first, fsyncs from the
+  // second.
   const begun = new Map<string, string>();
   for (const line of readFileSync(file, 'latin1').split('\n')) {
     const [, thread = '', call = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];

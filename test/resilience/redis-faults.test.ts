@@ -1,6 +1,6 @@
 /**
- * What may happen between a gateway and its Redis, and to Redis itself, under load: every call returns in time with the
- * truth or a 503, the gateway is back within two seconds, and what was acknowledged is there.
+ * What may happen between a gateway and its Redis, and to Redis itself, under load: every call returns in
+ * time with the truth or a 503, the gateway is back within two seconds, and what was acknowledged is there.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** What a gateway requires of its Redis before it starts, and what it warns of; each message says what to do. */
+/**
+ * What a gateway requires of its Redis before it starts, and what it warns of; each message says what to do.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';

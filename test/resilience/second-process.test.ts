@@ -8,7 +8,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 
-/** A gateway that found the file locked would wait up to ten seconds; so much more than a start may be nothing else. */
+/**
+ * A gateway that found the file locked would wait up to ten seconds; so much more than a start may be nothing
+ * else.
+ */
 const LOCK_WAIT_MS = 6_000;
 
 let folder: string;

@@ -1,4 +1,6 @@
-/** A request on a connection of its own that ends with it: no connection of the caller stays with the gateway. */
+/**
+ * A request on a connection of its own that ends with it: no connection of the caller stays with the gateway.
+ */
 import { request } from 'node:http';
 import { createDocumentCheck } from '../contract/document-check.ts';
 import type { Call } from '../contract/usual-calls.ts';
