@@ -1,15 +1,16 @@
 /**
- * `npm run bench`: what a task costs the gateway, beside the gateway a user would assemble (Fastify and BullMQ) and
- * beside a bare node:http sketch, in alternating rounds of one run; then what grows with stored tasks, and matching.
- * It prints Markdown and writes it, with drawings, to `test/bench/results/`.
+ * `npm run bench`: what a task costs the gateway, beside the gateway a user would assemble (Fastify and
+ * BullMQ) and beside a bare node:http sketch, in alternating rounds of one run; then what grows with stored
+ * tasks, and matching. It prints Markdown and writes it, with drawings, to `test/bench/results/`.
  *
- * Machines are noisy: trust the ratios and the CPU per task. `--smoke` runs everything small and writes nothing.
+ * Machines are noisy: trust the ratios and the CPU per task. `--smoke` runs everything small and writes
+ * nothing.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type Place } from './growth.ts';
+import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
 import { type Load, runRound } from './lifecycle.ts';
 import { type Matching, measureMatching } from './matching.ts';
 import {
@@ -51,7 +52,7 @@ const stops: (() => unknown)[] = [];
 const report: string[] = [];
 const drawings = new Map<string, string>();
 try {
-  tell(`# Benchmark\n\n${describeMachine()}; the load runs on the same cores.`);
+  print(`# Benchmark\n\n${describeMachine()}; the load runs on the same cores.`);
   if (values.only.includes('lifecycle')) await compareLifecycles();
   if (values.only.includes('growth')) await compareGrowth();
   if (values.only.includes('matching')) await compareMatching();
@@ -63,7 +64,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function tell(text: string): void {
+function print(text: string): void {
   report.push(text);
   console.log(`${text}\n`);
 }
@@ -80,12 +81,12 @@ async function compareLifecycles(): Promise<void> {
     }
   }
   for (const { stop } of servers) await stop();
-  tell(
+  print(
     '## The whole life of a task\n\nHTTP submit → push to an agent → HTTP result → SSE event. ' +
       `${rounds} rounds of ${full.tasks} tasks, ${full.inFlight} in flight (modest: ${modest.inFlight}); CPU is of the ` +
       'server and its store, with all their threads. Both gateways wait for an fsync before they answer.',
   );
-  tell(tabulateLifecycle(measured, [PEER, SKETCH]));
+  print(tabulateLifecycle(measured, [PEER, SKETCH]));
   const bars = (value: (one: Measured) => number) =>
     measured.map((one) => ({ name: one.name, value: value(one) }));
   drawings.set(
@@ -118,7 +119,7 @@ async function startServers(): Promise<readonly Server[]> {
     add(await startGateway('gateway, Redis, fsync always', ours));
     add(await startPeer(PEER, theirs));
   } else {
-    tell(
+    print(
       '**No redis-server was found: nothing is compared with Fastify + BullMQ. Install it and run again.**',
     );
   }
@@ -129,17 +130,17 @@ async function startServers(): Promise<readonly Server[]> {
 async function compareGrowth(): Promise<void> {
   const sizes = smoke ? [100, 1_000] : [1_000, 1_000_000];
   const open = smoke ? 10 : 10_000;
-  tell(
+  print(
     '## What grows with what is stored\n\nA store with few ended tasks, one with many; both with open ones.',
   );
   for (const kind of ['sqlite', 'Redis'] as const) {
     const rows: Growth[] = [];
     for (const stored of sizes) {
-      await withPlace(kind, `growth-${stored}`, async (place) => {
-        rows.push(await measureGrowth(place, stored, open, smoke ? 80 : 2_000));
+      await withLocation(kind, `growth-${stored}`, async (location) => {
+        rows.push(await measureGrowth(location, stored, open, smoke ? 80 : 2_000));
       });
     }
-    if (rows.length > 0) tell(`### ${kind}\n\n${tabulateGrowth(rows)}`);
+    if (rows.length > 0) print(`### ${kind}\n\n${tabulateGrowth(rows)}`);
   }
 }
 
@@ -147,23 +148,23 @@ async function compareAgents(): Promise<void> {
   const rows: AgentGrowth[] = [];
   for (const kind of ['sqlite', 'Redis'] as const) {
     for (const agents of smoke ? [10, 100] : [100, 10_000]) {
-      await withPlace(kind, `agents-${agents}`, async (place) => {
-        rows.push(await measureAgents(place, agents, smoke ? 80 : 2_000));
+      await withLocation(kind, `agents-${agents}`, async (location) => {
+        rows.push(await measureAgents(location, agents, smoke ? 80 : 2_000));
       });
     }
   }
-  tell(
+  print(
     '## What grows with the agents\n\nAgents that pull, with 20 of 200 tags each; each task has three tags and is ' +
       'assigned to one of a tenth of the agents or more.',
   );
-  tell(tabulateAgents(rows));
+  print(tabulateAgents(rows));
 }
 
-/** A file of its own, or a Redis of its own that has nothing in it; nothing is done where none is installed. */
-async function withPlace(
+/** Works on a new file, or on an empty Redis of its own; without Redis it does nothing. */
+async function withLocation(
   kind: 'sqlite' | 'Redis',
   name: string,
-  work: (place: Place) => Promise<void>,
+  work: (location: StoreLocation) => Promise<void>,
 ): Promise<void> {
   if (kind === 'sqlite') return await work({ path: join(folder, `${name}.db`) });
   const redis = await startRedis('everysec');
@@ -185,8 +186,8 @@ async function compareStreams(): Promise<void> {
       ] as const)) {
     rows.push(await measureStreams(streams, sessions));
   }
-  tell('## Streams\n\nOne event to each session, ten times; the readers are a process of their own.');
-  tell(tabulateStreams(rows));
+  print('## Streams\n\nOne event to each session, ten times; the readers are a process of their own.');
+  print(tabulateStreams(rows));
 }
 
 async function compareMatching(): Promise<void> {
@@ -199,10 +200,10 @@ async function compareMatching(): Promise<void> {
     [many, 200],
   ] as const)
     rows.push(await measureMatching(agents, sets));
-  tell(
+  print(
     '## Matching\n\nAgents with 20 of 200 tags each; tasks with three. It follows the tag sets, not the agents.',
   );
-  tell(tabulateMatching(rows));
+  print(tabulateMatching(rows));
 }
 
 function writeResults(): void {

@@ -1,7 +1,7 @@
-/** What `npm run test:full` goes through, round after round, and how much of each a round tries. */
+/** The suites of `npm run test:full`, and how much of each one round tries. */
 export type Suite = {
   readonly name: string;
-  /** What vitest is told to run. */
+  /** The files vitest runs. */
   readonly files: readonly string[];
   /** How much is tried: what the suites read from their environment. */
   readonly env: Readonly<Record<string, string>>;

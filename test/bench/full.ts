@@ -1,7 +1,7 @@
 /**
- * `npm run test:full -- --minutes 20`: the random and the slow suites again and again, each time from other seeds, for
- * as long as it is given, each at least once; then tables of what was tried and of what was measured on the way. The
- * first failure ends it, with the suite's own words (they name the seed).
+ * `npm run test:full -- --minutes 20`: the random and the slow suites again and again, each time from other
+ * seeds, for as long as `--minutes` says, each at least once; then tables of what was tried and of what was
+ * measured. The first failure ends it and prints the suite's output, which names the seed.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism, cpus, totalmem } from 'node:os';
@@ -31,8 +31,8 @@ for (let round = 0; round < SUITES.length || performance.now() < endMs; round +=
   const before = tried.get(suite.name) ?? { rounds: 0, seconds: 0 };
   const seconds = (performance.now() - beganMs) / 1_000;
   tried.set(suite.name, { rounds: before.rounds + 1, seconds: before.seconds + seconds });
-  gather('figure', printed, figures);
-  gather('tally', printed, tallies);
+  collect('figure', printed, figures);
+  collect('tally', printed, tallies);
   console.error(`${suite.name}: passed in ${seconds.toFixed(0)} s`);
 }
 printTables();
@@ -54,7 +54,7 @@ function runSuite({ files, env }: Suite): Promise<{ passed: boolean; printed: st
   });
 }
 
-function gather(kind: 'figure' | 'tally', printed: string, into: Map<string, Figure>): void {
+function collect(kind: 'figure' | 'tally', printed: string, into: Map<string, Figure>): void {
   const lines = new RegExp(`^${kind}: (.+) (\\S+) (\\S+)$`, 'gm');
   for (const [, name = '', value = '', unit = ''] of printed.matchAll(lines)) {
     const before = into.get(name)?.values ?? [];

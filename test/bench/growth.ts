@@ -1,7 +1,7 @@
 /**
- * What grows with what is stored: submit, get, list and replay on a store with few and with many ended tasks, what a
- * task costs beside few and many agents, and how long the gateway takes to start on each. The stores are written by the
- * engines themselves, as the gateway would.
+ * What grows with what is stored: submit, get, list and replay on a store with few and with many ended tasks,
+ * what a task costs beside few and many agents, and how long the gateway takes to start on each. The stores
+ * are written by the engines themselves, as the gateway would.
  */
 import { statSync } from 'node:fs';
 import { Agent, request } from 'undici';
@@ -36,31 +36,34 @@ export type AgentGrowth = {
   readonly beatMs: number;
 };
 
-/** Where the tasks are stored: a file that is written anew, or an empty Redis. */
-export type Place = { readonly path: string } | { readonly redis: Redis };
+/** Where the tasks are stored: a new file, or an empty Redis. */
+export type StoreLocation = { readonly path: string } | { readonly redis: Redis };
 
 const GROUP = 2_000;
 const LANES = 8;
-/** A page of a listing, and the events of one session: replayed is the same amount whatever is stored beside it. */
+/**
+ * A page of a listing, and the events of one session: replayed is the same amount whatever is stored beside
+ * it.
+ */
 const PAGE = 50;
 const TAGS = 200;
 
-async function openStore(place: Place): Promise<Store> {
+async function openStore(location: StoreLocation): Promise<Store> {
   const clock = createClock();
-  if ('path' in place)
-    return await openEmbeddedStore({ storage: `sqlite:${place.path}`, clock, log: SILENT });
-  const address = parseRedisAddress(place.redis.url);
+  if ('path' in location)
+    return await openEmbeddedStore({ storage: `sqlite:${location.path}`, clock, log: SILENT });
+  const address = parseRedisAddress(location.redis.url);
   if ('mistake' in address) throw new Error(address.mistake);
   return await openRedisStore({ address, durability: 'memory', clock, log: SILENT });
 }
 
-function startOn(place: Place, name: string): Promise<Server> {
-  return startGateway(name, 'path' in place ? `sqlite:${place.path}` : place.redis);
+function startOn(location: StoreLocation, name: string): Promise<Server> {
+  return startGateway(name, 'path' in location ? `sqlite:${location.path}` : location.redis);
 }
 
 /** The file's size, or the memory Redis takes. */
-function readBytes(place: Place): number {
-  return 'path' in place ? statSync(place.path).size : readRssMb(place.redis.pid) * 2 ** 20;
+function readBytes(location: StoreLocation): number {
+  return 'path' in location ? statSync(location.path).size : readRssMb(location.redis.pid) * 2 ** 20;
 }
 
 /** Does something for each number below `count`, many at once. */
@@ -71,8 +74,8 @@ async function forEach(count: number, work: (n: number) => Promise<void>): Promi
 }
 
 /** Stores so many ended tasks, and so many open ones. */
-async function fillStore(place: Place, stored: number, open: number): Promise<void> {
-  const store = await openStore(place);
+async function fillStore(location: StoreLocation, stored: number, open: number): Promise<void> {
+  const store = await openStore(location);
   await forEach(stored + open, (n) => storeTask(store, n, n < stored));
   await store.close();
 }
@@ -113,14 +116,14 @@ function nameTask(n: number): string {
 
 /** Starts the gateway on a filled store and makes so many calls of each kind. */
 export async function measureGrowth(
-  place: Place,
+  location: StoreLocation,
   stored: number,
   open: number,
   calls: number,
 ): Promise<Growth> {
-  await fillStore(place, stored, open);
-  const storeBytes = readBytes(place) / (stored + open);
-  const server = await startOn(place, `${stored} stored`);
+  await fillStore(location, stored, open);
+  const storeBytes = readBytes(location) / (stored + open);
+  const server = await startOn(location, `${stored} stored`);
   const wire = new Agent({ connections: 8, pipelining: 1 });
   const work = { server, wire, calls };
   const pick = (): number => Math.floor(Math.random() * stored);
@@ -141,11 +144,15 @@ export async function measureGrowth(
 }
 
 /** Starts the gateway on a store with so many agents and has each of many tasks assigned to one of them. */
-export async function measureAgents(place: Place, agents: number, calls: number): Promise<AgentGrowth> {
-  const store = await openStore(place);
+export async function measureAgents(
+  location: StoreLocation,
+  agents: number,
+  calls: number,
+): Promise<AgentGrowth> {
+  const store = await openStore(location);
   await forEach(agents, (n) => storeAgent(store, n));
   await store.close();
-  const server = await startOn(place, `${agents} agents`);
+  const server = await startOn(location, `${agents} agents`);
   const wire = new Agent({ connections: 8, pipelining: 1 });
   const work = { server, wire, calls };
   let count = 0;
@@ -168,7 +175,7 @@ export async function measureAgents(place: Place, agents: number, calls: number)
     await cost(work, submitOne);
     const assignMs = await cost(work, submitOne);
     const beatMs = await cost(work, beatOne);
-    const name = 'path' in place ? 'sqlite' : 'Redis';
+    const name = 'path' in location ? 'sqlite' : 'Redis';
     return { store: name, agents, startMs: server.startMs, assignMs, beatMs };
   } finally {
     await wire.close();
@@ -176,7 +183,10 @@ export async function measureAgents(place: Place, agents: number, calls: number)
   }
 }
 
-/** Agents that are pulled from, so that nothing is pushed while they are measured; 20 of 200 tags each, in 200 sets. */
+/**
+ * Agents that are pulled from, so that nothing is pushed while they are measured; 20 of 200 tags each, in 200
+ * sets.
+ */
 async function storeAgent(store: Store, n: number): Promise<void> {
   const agent_tags = Array.from({ length: 20 }, (_, tag) => nameTag((n % TAGS) + tag * 11));
   const record = completeAgent({
@@ -229,7 +239,7 @@ async function post({ server, wire }: Work, path: string, body: object): Promise
   if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);
 }
 
-/** Subscribes, reads every stored event of the session, leaves. */
+/** Subscribes, reads every stored event of the session, and disconnects. */
 async function replay({ server, wire }: Work, session: string): Promise<void> {
   const url = `${server.url}/api/cli/events?cli_session_id=${session}`;
   const { body } = await request(url, { dispatcher: wire, headers: HEADERS });

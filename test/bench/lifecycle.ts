@@ -1,6 +1,6 @@
 /**
- * One round of the whole lifecycle over real sockets: HTTP submit → push to an agent → HTTP result → SSE event, many
- * at once. Client and agent run in this process; what is measured is the server's own process.
+ * One round of the whole lifecycle over real sockets: HTTP submit → push to an agent → HTTP result → SSE
+ * event, many at once. Client and agent run in this process; what is measured is the server's own process.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -24,7 +24,7 @@ const PAYLOAD = { text: '把这句话翻译成英文', options: { tone: 'formal'
 /** Linux counts CPU in these. */
 const TICK_MS = 10;
 
-/** Runs one round against a server that is up; `session` must be new. */
+/** Runs one round against a running server; `session` must be new. */
 export async function runRound(
   url: string,
   pids: readonly number[],

@@ -1,4 +1,6 @@
-/** What a match costs with many agents, in few tag sets and in ten times as many agents: it must follow the sets. */
+/**
+ * What a match costs with few and many agents, in few and many tag sets: it must depend on the sets alone.
+ */
 import type { AgentRecord } from '../../server/domain/agent.ts';
 import { createAgentIndex } from '../../server/gateway/agent-index.ts';
 import type { AgentStatus } from '../../server/ports/store.ts';
@@ -13,20 +15,22 @@ export type Matching = {
 const TAGS_EACH = 20;
 const MATCHES = 20_000;
 
-/** Fills the roster with agents of 20 tags out of 200, in so many sets, and matches tasks of three tags. */
+/**
+ * Fills the agent index with agents of 20 tags out of 200, in so many sets, and matches tasks of three tags.
+ */
 export async function measureMatching(agents: number, sets: number): Promise<Matching> {
-  const changed = Array.from({ length: agents }, (_, n) => buildStanding(n, n % sets));
-  const roster = createAgentIndex({
+  const changed = Array.from({ length: agents }, (_, n) => buildStatus(n, n % sets));
+  const index = createAgentIndex({
     readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1' }),
     getAgentStatus: async () => undefined,
   });
-  await roster.refresh();
+  await index.refresh();
   const took: number[] = [];
   for (let n = 0; n < MATCHES; n += 1) {
     const tags = [nameTag(n), nameTag(n * 7), nameTag(n * 13)];
     const beganMs = performance.now();
-    const found = roster.pick(tags);
-    if (found) roster.noteGrant(found.record.agent_id, n);
+    const found = index.pick(tags);
+    if (found) index.noteGrant(found.record.agent_id, n);
     took.push(performance.now() - beganMs);
   }
   took.sort((a, b) => a - b);
@@ -34,7 +38,7 @@ export async function measureMatching(agents: number, sets: number): Promise<Mat
   return { agents, sets, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-function buildStanding(n: number, set: number): AgentStatus {
+function buildStatus(n: number, set: number): AgentStatus {
   const record: AgentRecord = {
     ...{ agent_id: `agent-${n}`, endpoint: 'http://127.0.0.1:1/', max_concurrent: 1_000, external: 0 },
     agent_tags: Array.from({ length: TAGS_EACH }, (_, tag) => nameTag(set + tag * 11)),

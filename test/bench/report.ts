@@ -1,4 +1,4 @@
-/** The benchmark's results as a person reads them: Markdown tables, and bars drawn as SVG. */
+/** The benchmark's results for people: tables in Markdown, and bars in SVG. */
 import { cpus, totalmem } from 'node:os';
 import type { AgentGrowth, Growth } from './growth.ts';
 import type { Round } from './lifecycle.ts';
@@ -14,7 +14,10 @@ export function describeMachine(): string {
   return `${cpus().length} cores (${cpus()[0]?.model}), ${memory} GiB, Linux, Node ${process.version}`;
 }
 
-/** The lifecycle's table; every ratio is the median of the rounds' own ratios to the baseline in the same round. */
+/**
+ * The lifecycle's table; every ratio is the median of the rounds' own ratios to the baseline in the same
+ * round.
+ */
 export function tabulateLifecycle(servers: readonly Measured[], baselines: readonly string[]): string {
   const ratios = baselines.map((name) => `CPU ÷ ${name}`);
   const head = ['server', 'CPU a task, ms: min', 'median', ...ratios, 'tasks/s', 'p50 ms', 'p99 ms'];
@@ -46,7 +49,7 @@ function divide(rounds: readonly Round[], others: readonly Round[] | undefined):
 export function tabulateGrowth(rows: readonly Growth[]): string {
   const [least] = rows;
   const calls = ['submit', 'get', 'list', 'replay'] as const;
-  const told = rows.map(({ stored, open, startMs, cpuMs, storeBytes }) => [
+  const cells = rows.map(({ stored, open, startMs, cpuMs, storeBytes }) => [
     stored.toLocaleString('en'),
     open.toLocaleString('en'),
     startMs.toFixed(0),
@@ -73,7 +76,7 @@ export function tabulateGrowth(rows: readonly Growth[]): string {
     ...calls.map((call) => `${call}, ms CPU`),
     'bytes a task',
   ];
-  return tabulate(head, [...told, ...ratios]);
+  return tabulate(head, [...cells, ...ratios]);
 }
 
 /** What grows with the agents. */

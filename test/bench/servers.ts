@@ -1,4 +1,7 @@
-/** The servers under measurement, each a process of its own on a free port, and the Redis that some of them need. */
+/**
+ * The servers under measurement, each a process of its own on a free port, and the Redis that some of them
+ * need.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -14,7 +17,7 @@ export type Server = {
   readonly url: string;
   /** The server's own process. */
   readonly pid: number;
-  /** It and the store it runs on: what a task costs is their sum. */
+  /** The server and the store it runs on: what a task costs is their sum. */
   readonly pids: readonly number[];
   /** From the start of the process until it listened. */
   readonly startMs: number;
@@ -24,12 +27,12 @@ export type Server = {
 export type Redis = {
   readonly url: string;
   readonly pid: number;
-  /** What the gateway is told that it may expect of it. */
+  /** The gateway's REDIS_DURABILITY. */
   readonly durability: 'disk' | 'memory';
   stop(): void;
 };
 
-/** Starts a server and waits for the line that tells its address. */
+/** Starts a server and waits for the line with its address. */
 export async function startServer(
   name: string,
   file: string,
@@ -62,7 +65,7 @@ export function startGateway(name: string, store: string | Redis): Promise<Serve
   return startServer(name, 'server/main.ts', { STORE: store.url, REDIS_DURABILITY: store.durability }, store);
 }
 
-/** The assembled peer; its packages are installed when they are not there, and the benchmark says so. */
+/** The assembled peer; its packages are installed when they are missing, with a message. */
 export function startPeer(name: string, redis: Redis): Promise<Server> {
   if (!existsSync(join(PEER, 'node_modules'))) {
     console.error('Installing the peer (Fastify and BullMQ) in test/bench/peer …');

@@ -1,6 +1,7 @@
 /**
- * The limit we measure against: the same four messages (submit, push, result, event) on bare node:http, everything in
- * memory, no validation, no deadlines, no retries. Nobody could use it; nothing can be cheaper.
+ * The lower bound to measure against: the same four messages (submit, push, result, event) on bare node:http,
+ * in memory, without validation, deadlines or retries. It is of no use as a gateway, and nothing can be
+ * cheaper.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';

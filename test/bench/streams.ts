@@ -1,6 +1,6 @@
 /**
- * What event streams cost the gateway: memory for each of many, and the time until one event has reached all of them.
- * Gateway and readers are processes of their own.
+ * What event streams cost the gateway: memory for each of many, and the time until one event has reached all
+ * of them. Gateway and readers are processes of their own.
  */
 import { submit } from '../e2e/plain-calls.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
@@ -13,7 +13,7 @@ export type Streaming = {
   /** Until all were open. */
   readonly openMs: number;
   readonly memoryKiB: number;
-  /** From the submission that ends at once to the last reader's having its event. */
+  /** From a submission that ends at once until the last reader has its event. */
   readonly p50Ms: number;
   readonly mostMs: number;
   /** Server CPU for each stream and event. */

@@ -17,11 +17,11 @@ test('The demo shows a result, a failure, a missing agent, a cancellation and a 
     /TaskFailedError \(task_failed\): 文件损坏：第 2 页无法读取/,
     /NoAgentAvailableError \(no_agent_available\): 无可用 Agent/,
     /TaskCancelledError \(task_cancelled\): cancelled by user/,
-    /told all of it again:\n.* success: .*Hello, world.*\n.* failed: 文件损坏.*\n.* failed: 无可用 Agent\n.* failed: cancelled by user/s,
+    /receives all of it again:\n.* success: .*Hello, world.*\n.* failed: 文件损坏.*\n.* failed: 无可用 Agent\n.* failed: cancelled by user/s,
     /Everything stops\.\n/,
   ];
   for (const scene of scenes) expect(stdout).toMatch(scene);
   expect(stdout).toMatch(/running \d+ %/);
-  expect(stdout, 'no colours where nobody sees them').not.toContain('\u001b');
+  expect(stdout, 'no colours without a terminal').not.toContain('\u001b');
   expect(stdout).not.toMatch(/tries again/);
 }, 70_000);

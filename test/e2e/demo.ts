@@ -1,7 +1,8 @@
 /**
- * The whole service in one terminal, in a few seconds: a gateway, an agent, and a client that submits tasks, sees
- * progress, a result, a failure, a cancellation and a task for which there is no agent, and then has everything
- * replayed to a fresh subscription. `npm run demo`; it needs nothing but this repository and ends by itself.
+ * The whole service in one terminal, in a few seconds: a gateway, an agent, and a client that submits tasks,
+ * sees progress, a result, a failure, a cancellation and a task for which there is no agent, and then has all
+ * events replayed to a new subscription. `npm run demo`; it needs nothing but this repository and ends by
+ * itself.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,7 +16,7 @@ const STEP_MS = 450;
 type Tone = 'title' | 'client' | 'agent' | 'good' | 'bad' | 'quiet';
 
 /** Writes one line; only a terminal gets colours. */
-type Say = (tone: Tone, text: string) => void;
+type Print = (tone: Tone, text: string) => void;
 
 const COLOURS: Readonly<Record<Tone, number>> = {
   title: 1,
@@ -26,14 +27,14 @@ const COLOURS: Readonly<Record<Tone, number>> = {
   quiet: 90,
 };
 
-function createSay(stream: NodeJS.WriteStream): Say {
+function createPrint(stream: NodeJS.WriteStream): Print {
   const isColoured = stream.isTTY && !process.env.NO_COLOR;
   return (tone, text) => {
     stream.write(isColoured ? `\u001b[${COLOURS[tone]}m${text}\u001b[0m\n` : `${text}\n`);
   };
 }
 
-/** Translates, slowly enough to watch. Fails on a text it cannot read, stops when it is told to. */
+/** Translates, slowly enough to watch. Fails on an empty text; stops when its signal fires. */
 const translate: Handler = async ({ payload }, { signal, progress, reply }) => {
   const text = String(payload.text);
   const steps = payload.slowly ? 100 : 4;
@@ -70,7 +71,7 @@ function describeNotice(notice: AgentNotice): string {
 /** Submits a task, shows how it goes and how it ends. */
 async function show(
   client: TaskGatewayClient,
-  say: Say,
+  print: Print,
   submission: { readonly tags: readonly string[]; readonly payload: Record<string, unknown> },
   onChange: (task: Task) => void = () => undefined,
 ): Promise<void> {
@@ -81,34 +82,34 @@ async function show(
       {
         onProgress(task) {
           if (task.progress < 100 && task.status !== 'failed') {
-            say('client', `  client  ${shorten(task.request_id)} ${task.status} ${task.progress} %`);
+            print('client', `  client  ${shorten(task.request_id)} ${task.status} ${task.progress} %`);
           }
           onChange(task);
         },
       },
     );
-    say('good', `  client  success: ${JSON.stringify(result)}`);
+    print('good', `  client  success: ${JSON.stringify(result)}`);
   } catch (error) {
     if (!(error instanceof TaskFailedError)) throw error;
-    say('bad', `  client  ${error.name} (${error.code}): ${error.task.error_info}`);
+    print('bad', `  client  ${error.name} (${error.code}): ${error.task.error_info}`);
   }
 }
 
-/** A fresh subscription gets everything that has happened. */
-async function replay(client: TaskGatewayClient, say: Say, count: number): Promise<void> {
+/** A new subscription receives all events of the session. */
+async function replay(client: TaskGatewayClient, print: Print, count: number): Promise<void> {
   let seen = 0;
   for await (const { request_id, status, result, error_info } of client.subscribeEvents(SESSION)) {
-    say('client', `  client  ${shorten(request_id)} ${status}: ${error_info ?? JSON.stringify(result)}`);
+    print('client', `  client  ${shorten(request_id)} ${status}: ${error_info ?? JSON.stringify(result)}`);
     seen += 1;
     if (seen === count) return;
   }
 }
 
 /** Runs the demo; resolves when everything is stopped again. */
-async function runDemo(say: Say): Promise<void> {
+async function runDemo(print: Print): Promise<void> {
   const auth = randomBytes(16).toString('hex');
   const pushSecret = `whsec_${randomBytes(24).toString('base64')}`;
-  say('title', 'A gateway starts, with its store in memory …');
+  print('title', 'A gateway starts, with its store in memory …');
   const gateway = await startGateway({
     GATEWAY_AUTH: auth,
     ADMIN_AUTH: randomBytes(16).toString('hex'),
@@ -117,52 +118,52 @@ async function runDemo(say: Say): Promise<void> {
   });
   const dropped = Promise.withResolvers<void>();
   const agent = createAgent({
-    ...{ baseUrl: gateway.baseUrl, auth, agent_id: '译者-1', tags: ['translate', 'zh'], maxConcurrent: 2 },
+    ...{ baseUrl: gateway.baseUrl, auth, agentId: '译者-1', tags: ['translate', 'zh'], maxConcurrent: 2 },
     ...{ listen: {}, pushSecret, handler: translate },
     onNotice(notice) {
-      say('agent', `  agent   ${describeNotice(notice)}`);
+      print('agent', `  agent   ${describeNotice(notice)}`);
       if (notice.kind === 'dropped') dropped.resolve();
     },
   });
   try {
-    say('quiet', `  gateway ${gateway.baseUrl}`);
+    print('quiet', `  gateway ${gateway.baseUrl}`);
     await agent.start();
     const client = createClient({ baseUrl: gateway.baseUrl, auth });
-    await showTasks(client, say, dropped.promise);
+    await showTasks(client, print, dropped.promise);
   } finally {
-    say('title', 'Everything stops.');
+    print('title', 'Everything stops.');
     await agent.stop({ drainMs: 1_000 });
     await gateway.stop();
   }
 }
 
-async function showTasks(client: TaskGatewayClient, say: Say, dropped: Promise<void>): Promise<void> {
-  say('title', 'A task is submitted and done:');
-  await show(client, say, { tags: ['zh'], payload: { text: '你好世界' } });
+async function showTasks(client: TaskGatewayClient, print: Print, dropped: Promise<void>): Promise<void> {
+  print('title', 'A task is submitted and done:');
+  await show(client, print, { tags: ['zh'], payload: { text: '你好世界' } });
 
-  say('title', 'A task fails at its agent:');
-  await show(client, say, { tags: ['zh'], payload: { text: '' } });
+  print('title', 'A task fails at its agent:');
+  await show(client, print, { tags: ['zh'], payload: { text: '' } });
 
-  say('title', 'No agent has the tag of this one:');
-  await show(client, say, { tags: ['日本語'], payload: { text: 'おはよう' } });
+  print('title', 'No agent has the tag of this one:');
+  await show(client, print, { tags: ['日本語'], payload: { text: 'おはよう' } });
 
-  say('title', 'A task is cancelled while it runs:');
+  print('title', 'A task is cancelled while it runs:');
   let cancelling: Promise<unknown> | undefined;
-  await show(client, say, { tags: ['translate'], payload: { text: 'Guten Tag', slowly: true } }, (task) => {
+  await show(client, print, { tags: ['translate'], payload: { text: 'Guten Tag', slowly: true } }, (task) => {
     if (task.status === 'running') cancelling ??= client.cancelTask(task.request_id);
   });
   await Promise.all([cancelling, dropped]);
 
-  say('title', 'A fresh subscription to the session is told all of it again:');
-  await replay(client, say, 4);
+  print('title', 'A new subscription to the session receives all of it again:');
+  await replay(client, print, 4);
 }
 
 if (import.meta.main) {
-  const say = createSay(process.stdout);
+  const print = createPrint(process.stdout);
   try {
-    await runDemo(say);
+    await runDemo(print);
   } catch (error) {
-    say('bad', `The demo failed: ${error instanceof Error ? error.stack : String(error)}`);
+    print('bad', `The demo failed: ${error instanceof Error ? error.stack : String(error)}`);
     process.exitCode = 1;
   }
 }

@@ -1,4 +1,4 @@
-/** A person's stories, told over real sockets against the real process. */
+/** What people do with the service, over real sockets and the real process. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ async function listen(session: string, lastEventId?: string) {
 }
 
 describe('a flood', { timeout: 120_000 }, () => {
-  test('of a thousand queued tasks gets through one agent of capacity fifty: each succeeds once, never more than fifty run', async () => {
+  test('of a thousand queued tasks is done by one agent with fifty slots: each succeeds once, never more than fifty run', async () => {
     const agent = await startAgent({ capacity: 50, pauseMs: 20 });
     const stream = await listen('flood');
     const submitted = await Promise.all(
@@ -53,7 +53,7 @@ describe('a flood', { timeout: 120_000 }, () => {
     expect([...agent.pushes.values()].every((count) => count === 1)).toBe(true);
   });
 
-  test('without a queue time ends the surplus as no agent, one event each', async () => {
+  test('without a queue timeout ends the surplus as no agent, one event each', async () => {
     await startAgent({ capacity: 50, pauseMs: 300 });
     const stream = await listen('surplus');
     await Promise.all(
@@ -68,7 +68,7 @@ describe('a flood', { timeout: 120_000 }, () => {
 });
 
 describe('a restart', { timeout: 120_000 }, () => {
-  test('after SIGKILL goes on where it stopped: nothing accepted is lost, streams resume by their last id', async () => {
+  test('after SIGKILL loses nothing that was accepted, and streams resume by their last id', async () => {
     await startAgent({ capacity: 5, pauseMs: 50 });
     const before = await listen('crash');
     const submitted = await Promise.all(
@@ -80,7 +80,8 @@ describe('a restart', { timeout: 120_000 }, () => {
     await gateway.kill();
     const seen = before.events.slice();
     gateway = await start();
-    // The agent came down with it: it has none of what it had acknowledged, says so, and is pushed that again.
+    // The agent restarts too: it registers with an empty list of tasks, and is pushed what it had
+    // acknowledged again.
     const agent = await startAgent({ capacity: 5, pauseMs: 10, request_ids: [] });
     const after = await listen('crash', seen.at(-1)?.id);
     await vi.waitFor(() => expect(seen.length + after.events.length).toBe(60), WAIT);
@@ -93,7 +94,7 @@ describe('a restart', { timeout: 120_000 }, () => {
     }
   });
 
-  test('on SIGTERM ends within five seconds with what was accepted on disk, its waiters answered and its streams ended', async () => {
+  test('on SIGTERM ends within five seconds with what was accepted on disk, its long polls answered and its streams ended', async () => {
     await startAgent({ capacity: 1, pauseMs: 60_000 });
     await listen('drain');
     const request_id = await submit(gateway.baseUrl, { cli_session_id: 'drain' });
@@ -111,14 +112,14 @@ describe('a restart', { timeout: 120_000 }, () => {
     });
   });
 
-  test('on SIGTERM ends also when nobody reads its log any more', async () => {
+  test('on SIGTERM ends also when its log has no reader any more', async () => {
     gateway.hangUp();
     expect(await gateway.stop()).toBe(0);
   });
 });
 
 describe('a task', () => {
-  test('expires at its deadline, also when its agent never answers', async () => {
+  test('expires at its deadline, also when its agent never responds', async () => {
     await post(gateway.baseUrl, '/api/agent/register', {
       auth: SECRET,
       agent_id: 'dead',

@@ -1,6 +1,6 @@
 /**
- * `npm run mock`: Prism on the published document, for tests of those who call the gateway. It says what it cannot do.
- * `PORT` and `HOST` may be set; 4010 on 127.0.0.1 otherwise.
+ * `npm run mock`: Prism on the published document, for tests of programs that call the gateway. It prints its
+ * limits. `PORT` and `HOST` may be set; the defaults are 4010 and 127.0.0.1.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +13,8 @@ const prism = fileURLToPath(
 );
 
 console.log(`A mock of the Task Gateway's document, by Prism, on http://${host}:${port}
-  It answers the document's examples. "Prefer: code=404" asks for another documented status.
-  What it cannot do: any secret is right, nothing is remembered, a stream is one finite answer, and a body of
+  It returns the document's examples. "Prefer: code=404" asks for another documented status.
+  What it cannot do: any secret is right, nothing is stored, a stream is one finite response, and a body of
   malformed JSON hangs. For those, start the gateway: npm start
 `);
 const child = spawn(process.execPath, [prism, 'mock', '--host', host, '--port', port, document], {

@@ -1,4 +1,6 @@
-/** The calls of a peer written from the specification alone: plain fetch, no SDK, only the fields it shows. */
+/**
+ * The calls of a client written from the specification alone: plain fetch, no SDK, only documented fields.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
@@ -21,12 +23,12 @@ export async function getAdmin(url: string, path: string): Promise<Answer> {
   return await read(await fetch(`${url}${path}`, { headers: { 'X-Admin-Auth': ADMIN_SECRET } }));
 }
 
-async function read(answer: Response): Promise<Answer> {
-  const text = await answer.text();
-  return { status: answer.status, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
+async function read(response: Response): Promise<Answer> {
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
 }
 
-/** Submits and answers the task's id; anything but 200 fails the test. */
+/** Submits a task; resolves with its id, rejects unless the status is 200. */
 export async function submit(url: string, more: Record<string, unknown> = {}): Promise<string> {
   const { status, body } = await post(url, '/api/cli/tasks', {
     auth: SECRET,
@@ -36,27 +38,27 @@ export async function submit(url: string, more: Record<string, unknown> = {}): P
     timeout: 120,
     ...more,
   });
-  if (status !== 200) throw new Error(`submit answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`submit returned ${status}: ${JSON.stringify(body)}`);
   return String(body.request_id);
 }
 
 export type Stream = {
-  /** What has come so far, by the task's id; a task that came twice stands twice. */
+  /** The events received so far; one that came twice is here twice. */
   readonly events: readonly { readonly id: string; readonly data: Record<string, unknown> }[];
   /** Whether the connection has ended, by either side. */
   isOver(): boolean;
   leave(): void;
 };
 
-/** Subscribes and reads on until it is left or the server ends the stream. */
+/** Subscribes and reads until `leave()` or until the server ends the stream. */
 export async function subscribe(url: string, session: string, lastEventId?: string): Promise<Stream> {
   const stop = new AbortController();
   const events: { id: string; data: Record<string, unknown> }[] = [];
   const path = `/api/cli/events?cli_session_id=${encodeURIComponent(session)}&auth=${SECRET}`;
   const headers = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
-  const answer = await fetch(`${url}${path}`, { headers, signal: stop.signal });
-  if (!answer.ok || !answer.body) throw new Error(`subscribe answered ${answer.status}`);
-  const text = answer.body;
+  const response = await fetch(`${url}${path}`, { headers, signal: stop.signal });
+  if (!response.ok || !response.body) throw new Error(`subscribe returned ${response.status}`);
+  const text = response.body;
   let over = false;
   void (async () => {
     let rest = '';
@@ -78,8 +80,9 @@ export async function subscribe(url: string, session: string, lastEventId?: stri
 }
 
 /**
- * All that a session was told so far, to its end: a task that ends at once is submitted last, and read up to. How many
- * events there are cannot be known from outside, for a submission that was never answered has one too.
+ * All events of a session so far: a task that fails at once is submitted last, and the stream is read up to
+ * its event. The number of events cannot be known from outside, because a submission whose response was lost
+ * has one too.
  */
 export async function replay(url: string, session: string): Promise<Stream['events']> {
   const stream = await subscribe(url, session);
@@ -87,7 +90,8 @@ export async function replay(url: string, session: string): Promise<Stream['even
     const last = await submit(url, { cli_session_id: session, task_tags: ['nobody-has-this-tag'] });
     const endMs = performance.now() + 30_000;
     while (!stream.events.some(({ data }) => data.request_id === last)) {
-      if (performance.now() > endMs) throw new Error('The end of the session was not told within 30 s.');
+      if (performance.now() > endMs)
+        throw new Error('The last event of the session did not come within 30 s.');
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     return stream.events;
@@ -97,7 +101,7 @@ export async function replay(url: string, session: string): Promise<Stream['even
 }
 
 export type PushAgent = {
-  /** Highest number of tasks it worked on at once. */
+  /** The highest number of tasks it worked on at once. */
   mostAtOnce(): number;
   /** How often each task was pushed. */
   readonly pushes: ReadonlyMap<string, number>;
@@ -111,21 +115,21 @@ export async function startPushAgent(
     readonly agent_id: string;
     readonly capacity: number;
     readonly pauseMs: number;
-    /** What it says it still has, when it comes back. */
+    /** The tasks it still has, when it registers again. */
     readonly request_ids?: readonly string[];
   },
 ): Promise<PushAgent> {
   const pushes = new Map<string, number>();
   let working = 0;
   let most = 0;
-  const server = createServer(async (incoming, answer) => {
+  const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { request_id } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { request_id: string };
     pushes.set(request_id, (pushes.get(request_id) ?? 0) + 1);
     working += 1;
     most = Math.max(most, working);
-    answer.writeHead(202).end();
+    response.writeHead(202).end();
     setTimeout(async () => {
       working -= 1;
       const report = {

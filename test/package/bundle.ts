@@ -1,6 +1,6 @@
 /**
- * Bundles a few lines over the kit as its users' bundlers do: minified, for browsers, without what is not
- * used.
+ * Bundles a few lines that use the SDK as its users' bundlers do: minified, for browsers, without unused
+ * code.
  */
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
@@ -8,7 +8,7 @@ import { build } from 'vite';
 const SDK = fileURLToPath(new URL('../../sdk/', import.meta.url));
 const ENTRY = 'virtual:entry';
 
-/** The code of a bundle of these lines, in one file. Throws where they need what a browser has not. */
+/** The code of a bundle of these lines, in one file. Rejects where they need what a browser does not have. */
 export async function bundle(lines: string): Promise<string> {
   const built = await build({
     root: SDK,

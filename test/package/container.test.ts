@@ -1,6 +1,6 @@
 /**
- * The container files, as far as they can be judged without running them: what they name is there and means
- * something.
+ * The container files, as far as they can be checked without running them: all files and settings they name
+ * exist.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ type Service = {
   readonly deploy?: { readonly replicas: number };
 };
 const { services } = parse(read('compose.yaml')) as { readonly services: Readonly<Record<string, Service>> };
-/** The value of `${NAME:?…}` is whoever's who starts it. */
+/** With a value for each `${NAME:?…}`, which is set at the start. */
 const filled = (env: Readonly<Record<string, string>>) =>
   Object.fromEntries(
     Object.entries(env).map(([name, text]) => [
@@ -29,7 +29,7 @@ const filled = (env: Readonly<Record<string, string>>) =>
   );
 
 describe('the Dockerfile', () => {
-  test('copies what is there, and starts as npm start does', () => {
+  test('copies files that exist, and starts as npm start does', () => {
     const text = read('Dockerfile');
     for (const [, sources = ''] of text.matchAll(/^COPY (.+) \S+$/gm)) {
       for (const source of sources.split(' ')) expect(existsSync(join(ROOT, source)), source).toBe(true);
@@ -39,7 +39,7 @@ describe('the Dockerfile', () => {
     expect(command.join(' ')).toBe(scripts.start);
   });
 
-  test('sets what the gateway reads, and needs a secret to start', () => {
+  test('sets only what the gateway reads, and needs a secret to start', () => {
     const env = Object.fromEntries(
       (/^ENV (.+)$/m.exec(read('Dockerfile'))?.[1] ?? '').split(' ').map((pair) => pair.split('=')),
     ) as Record<string, string>;
@@ -51,7 +51,7 @@ describe('the Dockerfile', () => {
 });
 
 describe('compose.yaml', () => {
-  test('starts three gateways with settings that are right', () => {
+  test('starts three gateways with valid settings', () => {
     const env = filled(services.gateway?.environment ?? {});
     for (const name of Object.keys(env)) expect(settings, name).toHaveProperty(name);
     const answer = readConfig({ ...env, HOST: '0.0.0.0' });
@@ -66,7 +66,7 @@ describe('compose.yaml', () => {
       expect(command).toContain(`--${setting}`);
   });
 
-  test('names only services that are there', () => {
+  test('names only services that exist', () => {
     for (const { depends_on = {} } of Object.values(services))
       for (const name of Object.keys(depends_on)) expect(services).toHaveProperty(name);
   });

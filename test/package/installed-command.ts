@@ -1,7 +1,4 @@
-/**
- * The command `task-gateway` as it was installed: run on a Node of one's choice, and on one it believes to be
- * on.
- */
+/** The installed command `task-gateway`, run on a Node of choice, or on one whose version is faked. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
@@ -10,16 +7,16 @@ import { AUTH } from './programs.ts';
 const run = promisify(execFile);
 const CALL_MS = 30_000;
 
-/** What the story of a command came to. */
-export type CommandStory = {
+/** What the commands printed and returned. */
+export type CommandResult = {
   readonly doctor: string;
-  /** What a task's program wrote. */
+  /** The output of the task's program. */
   readonly output: string;
   readonly agentExit: number | null;
 };
 
-/** Asks the doctor, and runs a task through a program that is an agent, all with the installed command. */
-export async function tellStory(node: string, command: string, url: string): Promise<CommandStory> {
+/** Runs the doctor, and a task with a program as its agent, all with the installed command. */
+export async function runCommands(node: string, command: string, url: string): Promise<CommandResult> {
   const env = { PATH: process.env.PATH, TASK_GATEWAY_URL: url, TASK_GATEWAY_AUTH: AUTH };
   const call = (...words: readonly string[]) => run(node, [command, ...words], { env, timeout: CALL_MS });
   const { stdout: doctor } = await call('doctor');
@@ -41,10 +38,13 @@ export async function tellStory(node: string, command: string, url: string): Pro
   }
 }
 
-/** What the command says and exits with when it believes to be on a Node of that version. */
-export async function askVersion(command: string, version: string): Promise<{ code: number; said: string }> {
+/** What the command prints and exits with where Node's version is faked as this one. */
+export async function runOnVersion(
+  command: string,
+  version: string,
+): Promise<{ code: number; printed: string }> {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
   const preload = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
-  const answer = await run(process.execPath, [...preload, command, '--version']).catch((error) => error);
-  return { code: answer.code ?? 0, said: answer.stderr };
+  const result = await run(process.execPath, [...preload, command, '--version']).catch((error) => error);
+  return { code: result.code ?? 0, printed: result.stderr };
 }

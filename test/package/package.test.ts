@@ -1,7 +1,6 @@
 /**
- * What is published, as its users get it: the contract and the kit are packed, installed from their tarballs
- * into an empty project, compiled against, and run, on this Node and on the host's where that is another one
- * the kit supports.
+ * What is published, as its users get it: the contract and the SDK are packed, installed from their tarballs
+ * into an empty project, compiled against, and run, on this Node and on the host's where the SDK supports it.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -21,7 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { askVersion, tellStory } from './installed-command.ts';
+import { runCommands, runOnVersion } from './installed-command.ts';
 import { AGENT, AUTH, BLOCKED, PROGRAM, REQUIRED, STORY } from './programs.ts';
 
 const run = promisify(execFile);
@@ -31,7 +30,7 @@ const SECONDS_MAX = 180;
 
 let folder: string;
 let project: string;
-/** What was packed: the contract's tarball and the kit's. */
+/** The tarballs of the contract and of the SDK. */
 let tarballs: readonly string[];
 let gateway: GatewayProcess;
 const packed = new Map<string, readonly string[]>();
@@ -65,11 +64,11 @@ async function npm(cwd: string, args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Packs a workspace and answers the tarball. */
+/** Packs a workspace; resolves with the path of the tarball. */
 async function pack(workspace: string): Promise<string> {
-  const answer = await npm(ROOT, ['pack', '-w', workspace, '--json', '--pack-destination', folder]);
-  // What the build says comes before the report.
-  const [report] = JSON.parse(answer.slice(answer.indexOf('[\n')));
+  const output = await npm(ROOT, ['pack', '-w', workspace, '--json', '--pack-destination', folder]);
+  // The output of the build comes before the report.
+  const [report] = JSON.parse(output.slice(output.indexOf('[\n')));
   packed.set(
     workspace,
     report.files.map(({ path }: { path: string }) => path),
@@ -106,19 +105,19 @@ describe('the tarball', () => {
     );
   });
 
-  test('names no path of the machine it was built on', () => {
+  test('contains no path of the machine it was built on', () => {
     for (const file of listFiles(installed('@task-gateway'))) {
       expect(readFileSync(file, 'utf8').includes(ROOT), file).toBe(false);
     }
   });
 
-  test('keeps the library inside out of its types', () => {
+  test('keeps the library that it wraps out of its types', () => {
     for (const file of listFiles(installed('@task-gateway/sdk')).filter((one) => one.endsWith('.d.ts'))) {
       expect(readFileSync(file, 'utf8'), file).not.toMatch(/from '(openapi-fetch)'/);
     }
   });
 
-  test('brings a handful of packages', () => {
+  test('installs six packages', () => {
     const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
     const names = Object.keys(lock.packages).filter((path) => path !== '');
     expect(names.map((path) => path.replace('node_modules/', '')).sort()).toEqual([
@@ -128,33 +127,27 @@ describe('the tarball', () => {
     expect(JSON.stringify(lock)).not.toContain('hasInstallScript');
   });
 
-  test.each(['the contract’s', 'the kit’s'])('%s is published right: publint', async (whose) => {
-    const tarball = tarballs[whose === 'the kit’s' ? 1 : 0] ?? '';
+  test.each(['the contract’s', 'the SDK’s'])('publint finds nothing in %s tarball', async (whose) => {
+    const tarball = tarballs[whose === 'the SDK’s' ? 1 : 0] ?? '';
     const { stdout } = await tool('publint/src/cli.js', ['run', tarball, '--strict']);
     expect(stdout).toContain('All good!');
   });
 
   test.each([
     ['the contract’s', 0, ['.', './agent', './openapi.json', './openapi.3.2.json', './openapi.agent.json']],
-    ['the kit’s', 1, ['.', './agent', './testing']],
-  ] as const)(
-    '%s types are found where its code is: are the types wrong?',
-    async (_whose, index, entries) => {
-      const options = ['--profile', 'esm-only', '--format', 'json', '--entrypoints', ...entries];
-      const { stdout } = await tool('@arethetypeswrong/cli/dist/index.js', [
-        tarballs[index] ?? '',
-        ...options,
-      ]);
-      const { analysis } = JSON.parse(stdout);
-      expect(Object.keys(analysis.entrypoints).sort()).toEqual([...entries].sort());
-      const judged = analysis.problems.filter(
-        ({ resolutionKind = '' }) => !['node10', 'node16-cjs'].includes(resolutionKind),
-      );
-      expect(judged).toEqual([]);
-    },
-  );
+    ['the SDK’s', 1, ['.', './agent', './testing']],
+  ] as const)('attw finds nothing in %s types', async (_whose, index, entries) => {
+    const options = ['--profile', 'esm-only', '--format', 'json', '--entrypoints', ...entries];
+    const { stdout } = await tool('@arethetypeswrong/cli/dist/index.js', [tarballs[index] ?? '', ...options]);
+    const { analysis } = JSON.parse(stdout);
+    expect(Object.keys(analysis.entrypoints).sort()).toEqual([...entries].sort());
+    const problems = analysis.problems.filter(
+      ({ resolutionKind = '' }) => !['node10', 'node16-cjs'].includes(resolutionKind),
+    );
+    expect(problems).toEqual([]);
+  });
 
-  test('lets its entries be found, and nothing behind them', () => {
+  test('resolves its entries, and no other file', () => {
     const { resolve } = createRequire(join(project, 'index.js'));
     expect(resolve('@task-gateway/sdk')).toBe(join(installed('@task-gateway/sdk'), 'dist/index.js'));
     expect(resolve('@task-gateway/sdk/agent')).toBe(
@@ -167,7 +160,7 @@ describe('the tarball', () => {
   });
 });
 
-/** This Node and, where there is another that the kit supports, the host's. */
+/** This Node and, where there is another that the SDK supports, the host's. */
 function listNodes(): readonly string[] {
   return [process.execPath, '/usr/bin/node'].filter((node) => existsSync(node));
 }
@@ -197,7 +190,7 @@ describe('installed in an empty project', () => {
   );
 
   test.each(listNodes())(
-    'its agent beats from a thread while a handler blocks: %s',
+    'its agent sends heartbeats from a thread while a handler blocks: %s',
     async (node) => {
       writeFileSync(join(project, 'blocked.js'), BLOCKED);
       const { stdout } = await run(node, ['blocked.js'], { cwd: project, timeout: 30_000 });
@@ -209,9 +202,9 @@ describe('installed in an empty project', () => {
   const command = () => join(project, 'node_modules/.bin/task-gateway');
 
   test.each(listNodes())(
-    'its command runs a task through a program that is an agent: %s',
+    'its command runs a task with a program as its agent: %s',
     async (node) => {
-      expect(await tellStory(node, command(), gateway.baseUrl)).toEqual({
+      expect(await runCommands(node, command(), gateway.baseUrl)).toEqual({
         doctor: expect.stringMatching(/✓ A task went to an agent/),
         output: '{"text":"你好"}\n',
         agentExit: 0,
@@ -220,19 +213,19 @@ describe('installed in an empty project', () => {
     60_000,
   );
 
-  test('its command says in one sentence that a Node is too old', async () => {
+  test('its command reports in one sentence that a Node is too old', async () => {
     expect(readFileSync(command(), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
     for (const version of ['18.20.8', '20.18.3']) {
-      const said = `task-gateway needs Node 20.19 or newer and this is Node ${version}: install a newer one (https://nodejs.org).\n`;
-      expect(await askVersion(command(), version)).toEqual({ code: 1, said });
+      const printed = `task-gateway needs Node 20.19 or newer and this is Node ${version}: install a newer one (https://nodejs.org).\n`;
+      expect(await runOnVersion(command(), version)).toEqual({ code: 1, printed });
     }
     for (const version of ['20.19.0', '22.0.0']) {
-      expect(await askVersion(command(), version)).toEqual({ code: 0, said: '' });
+      expect(await runOnVersion(command(), version)).toEqual({ code: 0, printed: '' });
     }
   });
 
   test.each(listNodes())(
-    'the README’s first lines do what they say: %s',
+    'the README’s first example prints what it says: %s',
     async (node) => {
       const [, lines = ''] = /```ts\n(.*?)```/s.exec(README) ?? [];
       expect(lines.trim().split('\n').length).toBeLessThanOrEqual(10);

@@ -1,8 +1,8 @@
-/** Programs of those who have installed the kit: what they import is what is published. */
+/** Programs of users who have installed the SDK: they import what is published. */
 
 export const AUTH = 'task-gateway-default-secret';
 
-/** A client and a pushed agent, from end to end; prints what they saw. */
+/** A client and a pushed agent, from end to end; prints what they received. */
 export const STORY = `import { createClient, NotFoundError, TaskFailedError } from '@task-gateway/sdk';
       import { createAgent } from '@task-gateway/sdk/agent';
       const gateway = { baseUrl: process.env.GATEWAY_URL, auth: '${AUTH}' };
@@ -17,8 +17,8 @@ export const STORY = `import { createClient, NotFoundError, TaskFailedError } fr
       const none = await client.runTask({ ...submission, task_tags: [] }).catch((error) => error);
       const missing = await client.getTask('nothing').catch((error) => error);
       await agent.stop();
-      const told = { result, same: events[0].request_id === request_id && events[0].result.output === result.output };
-      console.log(JSON.stringify({ ...told, none: none instanceof TaskFailedError && none.code, missing: missing instanceof NotFoundError }));`;
+      const seen = { result, same: events[0].request_id === request_id && events[0].result.output === result.output };
+      console.log(JSON.stringify({ ...seen, none: none instanceof TaskFailedError && none.code, missing: missing instanceof NotFoundError }));`;
 
 /** The same from CommonJS, on a gateway in memory. */
 export const REQUIRED = `const { createClient } = require('@task-gateway/sdk');
@@ -31,7 +31,9 @@ export const REQUIRED = `const { createClient } = require('@task-gateway/sdk');
           .then(({ result }) => console.log(result.output))
           .then(() => agent.stop());`;
 
-/** An agent whose thread is blocked; prints how often its gateway, a thread too, heard from it meanwhile. */
+/**
+ * An agent whose thread is blocked; prints how many heartbeats its gateway, a thread too, received meanwhile.
+ */
 export const BLOCKED = `import { createServer } from 'node:http';
         import { Worker, isMainThread, parentPort } from 'node:worker_threads';
         import { createAgent } from '@task-gateway/sdk/agent';
@@ -47,7 +49,7 @@ export const BLOCKED = `import { createServer } from 'node:http';
           const gateway = new Worker(new URL(import.meta.url));
           const { port } = await new Promise((resolve) => gateway.once('message', resolve));
           let beats = 0;
-          gateway.on('message', (told) => { beats = told.beats; });
+          gateway.on('message', (message) => { beats = message.beats; });
           const reach = { baseUrl: 'http://127.0.0.1:' + port, auth: 'any-secret-will-do' };
           const agent = createAgent({ ...reach, tags: [], endpoint: 'http://agent.test/', handler: () => '' });
           await agent.start();
@@ -63,7 +65,7 @@ export const PROGRAM = `import { createClient, TaskFailedError, type Task } from
     const client = createClient({ baseUrl: 'http://127.0.0.1:8080', auth: 'x' });
     const task: components['schemas']['TaskInfo'] = await client.getTask('t') satisfies Task;
     for await (const { status } of client.subscribeEvents('s')) if (status === 'failed') break;
-    export const told = (error: unknown) => (error instanceof TaskFailedError ? error.task.error_info : task.status);`;
+    export const check = (error: unknown) => (error instanceof TaskFailedError ? error.task.error_info : task.status);`;
 
 /** What the types of the agent and the testing entry promise. */
 export const AGENT = `import { createAgent, type Handler } from '@task-gateway/sdk/agent';

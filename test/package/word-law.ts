@@ -42,7 +42,7 @@ const RESERVED: readonly WordRule[] = [
     instead: 'agent_id: an id of the contract is written as on the wire',
     names: /^agentIds?$/,
     // In the SDK it is the published name of an option.
-    within: /^(server|spec)\/|^test\/(?!sdk|cli|package)/,
+    within: /^(server|spec)\/|^test\/(contract|domain|engines|gateway|harness|http|properties|push|server)\//,
     bites: 'const agentIds = one.agentId;',
     spares: 'const agent_id = 1;',
   },

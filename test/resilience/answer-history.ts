@@ -1,4 +1,6 @@
-/** What the gateway promised in its responses, kept so that each promise can be compared after every crash. */
+/**
+ * What the gateway promised in its responses, kept so that each promise can be compared after every crash.
+ */
 import { type Answer, get } from '../e2e/plain-calls.ts';
 
 export type AnswerHistory = {
@@ -20,8 +22,8 @@ export type AnswerHistory = {
     readonly shown: number;
   };
   /**
-   * Compares every promise with what the gateway returns now; resolves with the broken ones. Where `unavailable` is
-   * allowed a 503 breaks nothing.
+   * Compares every promise with what the gateway returns now; resolves with the broken ones. Where
+   * `unavailable` is allowed a 503 breaks nothing.
    */
   findBroken(url: string, allowed?: { readonly unavailable: boolean }): Promise<readonly string[]>;
 };

@@ -1,6 +1,7 @@
 /**
- * Every operation of the document against every way in which a secret can be almost right, in each place a secret is
- * looked for; both secrets of a rotation are right; and there is one comparison, of digests, in constant time.
+ * Every operation of the document against every way in which a secret can be almost right, wherever a request
+ * may carry it; both secrets of a rotation are right; and there is one comparison, of digests, in constant
+ * time.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,10 +18,12 @@ import {
 import { exchange } from '../http/raw-connection.ts';
 import { operations } from '../http/wrong-values.ts';
 
-type Place = 'body' | 'query' | 'bearer' | 'admin';
+type Location = 'body' | 'query' | 'bearer' | 'admin';
 
-/** Where each operation takes its secret (§5.2). One that the document gains must be given its row. */
-const PLACES: Readonly<Record<OperationId, readonly Place[]>> = {
+/**
+ * Where each operation takes its secret (§5.2). An operation that is added to the document must get a row.
+ */
+const LOCATIONS: Readonly<Record<OperationId, readonly Location[]>> = {
   submitTask: ['body', 'query', 'bearer'],
   getTask: ['query', 'bearer'],
   cancelTask: ['query', 'bearer'],
@@ -79,26 +82,26 @@ function toFullWidth(text: string): string {
 /** Whether a text can stand in a header and come out as it went in. */
 const isHeaderText = (text: string): boolean => /^[\x21-\xff]([\x20-\xff]*[\x21-\xff])?$/.test(text);
 
-/** The usual request with the secret in one place and what else is said of it. */
+/** The usual request with the secret in one location, and with more headers. */
 function writeCall(
   operationId: OperationId,
-  place: Place,
+  location: Location,
   secret: string,
   more: readonly string[] = [],
 ): string {
   const { method, path, body } = buildCall(
     operationId,
     secrets,
-    place === 'body' ? { auth: secret } : {},
+    location === 'body' ? { auth: secret } : {},
     'x',
   );
   const lines = [...more];
   const [bare = '', query = ''] = path.split('?');
   const rest = new URLSearchParams(query);
   rest.delete('auth');
-  if (place === 'query') rest.set('auth', secret);
-  if (place === 'bearer') lines.push(`Authorization: Bearer ${secret}`);
-  if (place === 'admin') lines.push(`X-Admin-Auth: ${secret}`);
+  if (location === 'query') rest.set('auth', secret);
+  if (location === 'bearer') lines.push(`Authorization: Bearer ${secret}`);
+  if (location === 'admin') lines.push(`X-Admin-Auth: ${secret}`);
   const text = body === undefined ? '' : String(body);
   if (text !== '') lines.push(`Content-Length: ${Buffer.byteLength(text)}`);
   const glue = rest.size > 0 ? `?${rest}` : '';
@@ -114,35 +117,35 @@ async function askStatus(request: string): Promise<number> {
 }
 
 const rows = OPERATIONS.flatMap((operationId) =>
-  PLACES[operationId].map((place) => ({ operationId, place })),
+  LOCATIONS[operationId].map((location) => ({ operationId, location })),
 );
 
 describe('every operation of the document', () => {
-  test('has a row here, with the places its own security says', () => {
+  test('has a row here', () => {
     const documented = operations.map(({ operationId }) => operationId);
-    expect([...documented].sort()).toEqual(Object.keys(PLACES).sort());
+    expect([...documented].sort()).toEqual(Object.keys(LOCATIONS).sort());
     expect([...OPERATIONS].sort()).toEqual([...documented].sort());
   });
 
   test.each(rows)(
-    '$operationId takes no secret that is almost right in its $place',
-    async ({ operationId, place }) => {
-      const [right, other] = place === 'admin' ? [ADMIN_SECRET, SECRET] : [SECRET, ADMIN_SECRET];
-      expect(await askStatus(writeCall(operationId, place, right))).toBe(
+    '$operationId refuses a secret that is almost right in its $location',
+    async ({ operationId, location }) => {
+      const [right, other] = location === 'admin' ? [ADMIN_SECRET, SECRET] : [SECRET, ADMIN_SECRET];
+      expect(await askStatus(writeCall(operationId, location, right))).toBe(
         200 + (operationId === 'claimTask' ? 4 : 0),
       );
       gateway.calls.length = 0;
-      const inHeader = place === 'admin' || place === 'bearer';
+      const inHeader = location === 'admin' || location === 'bearer';
       const nearly = listNearly(right, other).filter((text) => !inHeader || isHeaderText(text));
       expect(nearly.length).toBeGreaterThan(inHeader ? 15 : 30);
       for (const text of nearly)
-        expect([text, await askStatus(writeCall(operationId, place, text))]).toEqual([text, 401]);
+        expect([text, await askStatus(writeCall(operationId, location, text))]).toEqual([text, 401]);
       expect(gateway.calls).toEqual([]);
     },
   );
 
-  test.each(rows.filter(({ place }) => place === 'query'))(
-    '$operationId takes no secret that is repeated or an array in its query',
+  test.each(rows.filter(({ location }) => location === 'query'))(
+    '$operationId refuses a secret that is repeated or an array in its query',
     async ({ operationId }) => {
       gateway.calls.length = 0;
       const right = encodeURIComponent(SECRET);
@@ -160,7 +163,7 @@ describe('every operation of the document', () => {
         expect([query, await askStatus(marked.replace('auth=MARK', query))]).toEqual([query, 401]);
       }
       // Another name is no secret at all: where the query must have one, there is none.
-      if (!PLACES[operationId].includes('body')) {
+      if (!LOCATIONS[operationId].includes('body')) {
         for (const query of [
           `auth[]=${right}`,
           `auth[0]=${right}`,
@@ -174,8 +177,8 @@ describe('every operation of the document', () => {
     },
   );
 
-  test.each(rows.filter(({ place }) => place === 'body'))(
-    '$operationId takes no secret that is not a string in its body, and of two the last',
+  test.each(rows.filter(({ location }) => location === 'body'))(
+    '$operationId refuses a secret that is not a string in its body',
     async ({ operationId }) => {
       gateway.calls.length = 0;
       const text = JSON.stringify(SECRET);
@@ -200,27 +203,27 @@ describe('every operation of the document', () => {
     },
   );
 
-  test.each(rows.filter(({ place }) => place === 'admin'))(
-    '$operationId takes no header that is given twice',
+  test.each(rows.filter(({ location }) => location === 'admin'))(
+    '$operationId refuses a secret header that is given twice',
     async ({ operationId }) => {
       const twice = writeCall(operationId, 'admin', ADMIN_SECRET, [`X-Admin-Auth: ${ADMIN_SECRET}`]);
       expect(await askStatus(twice)).toBe(401);
     },
   );
 
-  test.each(rows.filter(({ place }) => place !== 'admin'))(
-    '$operationId takes the secret before this one too in its $place',
-    async ({ operationId, place }) => {
-      expect(await askStatus(writeCall(operationId, place, OLDER_SECRET))).toBeLessThan(300);
+  test.each(rows.filter(({ location }) => location !== 'admin'))(
+    '$operationId accepts the previous secret too in its $location',
+    async ({ operationId, location }) => {
+      expect(await askStatus(writeCall(operationId, location, OLDER_SECRET))).toBeLessThan(300);
     },
   );
 });
 
 describe('the comparison', () => {
-  test('is made in one place, of digests of one length, in constant time, and of all secrets', () => {
+  test('is made in one function, of digests of one length, in constant time, and of all secrets', () => {
     const source = readFileSync('server/http/request/secrets.ts', 'utf8');
     expect(source.match(/timingSafeEqual\(/g)).toHaveLength(1);
-    // Every right secret is looked at, whichever is found: no early end tells which of two it was.
+    // Every right secret is compared, whichever matches: no early end reveals which of two it was.
     expect(source).toMatch(
       /for \(const secret of digests\) isEqual = timingSafeEqual\(secret, candidate\) \|\| isEqual;/,
     );

@@ -1,6 +1,7 @@
 /**
- * Every bound, over the real process: a call beyond it is refused with the documented problem and, where a retry helps,
- * with Retry-After. A flood of such calls leaves nothing behind, and after it the gateway serves as before.
+ * Every bound, over the real process: a call beyond it is refused with the documented problem and, where a
+ * retry helps, with Retry-After. A flood of such calls leaves nothing behind, and after it the gateway serves
+ * as before.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildCall, type Call } from '../contract/usual-calls.ts';
@@ -14,7 +15,9 @@ const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const HEAD = 'HTTP/1.1\r\nHost: a\r\n';
 const FLOOD = 50;
 const ROUNDS = { first: 5, more: 10 };
-/** For a fresh process, whose heap first grows to what such requests take: measured, it is level after thirty. */
+/**
+ * For a fresh process, whose heap first grows to what such requests take: measured, it is level after thirty.
+ */
 const ROUNDS_OF_NEW_PROCESS = { first: 30, more: 10 };
 /** For a machine with much other work. */
 const TIMEOUT = { timeout: 90_000 };

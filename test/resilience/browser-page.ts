@@ -4,23 +4,25 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Where a browser is installed; undefined where none is. */
+/** The path of an installed browser; undefined where there is none. */
 export function findBrowser(): string | undefined {
-  return PLACES.find((file) => existsSync(file));
+  return EXECUTABLES.find((file) => existsSync(file));
 }
 
-export type Stranger = {
+export type ForeignPage = {
   readonly origin: string;
   readonly page: Page;
   stop(): Promise<void>;
 };
 
 /** Opens a page of another origin: the loopback on a port that is not the gateway's. */
-export async function openStranger(browser: Browser): Promise<Stranger> {
-  const server = createServer((_request, answer) => {
-    answer.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>stranger</title>');
+export async function openForeignPage(browser: Browser): Promise<ForeignPage> {
+  const server = createServer((_request, response) => {
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end('<!doctype html><title>foreign page</title>');
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -37,7 +39,8 @@ export async function openStranger(browser: Browser): Promise<Stranger> {
   };
 }
 
-export function launch(executablePath: string): Promise<Browser> {
+/** Starts the browser of that path. */
+export function launchBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],

@@ -1,6 +1,6 @@
 /**
- * The real process with a canary for every secret it knows, asked everything in every right and wrong way at the lowest
- * log level: no secret stands in anything it prints, answers, pushes or writes, in any form.
+ * The real process with a canary as each of its secrets, called in every right and wrong way at the lowest
+ * log level: no secret is in anything it prints, returns, pushes or writes, in any form.
  */
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,35 +8,25 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../server/system/log.ts';
-import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
 import { createCanaries, readStoreFiles } from '../harness/canaries.ts';
 import { printTally } from '../harness/figures.ts';
 import { useFolder } from '../harness/folder.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { exchange } from '../http/raw-connection.ts';
+import { CANARY, listOddities, listRequests, writeRequest } from './canary-requests.ts';
 
-/** Each holds characters that are written otherwise in a URL and in JSON. */
-const CANARY = {
-  gateway: 'gw/canary+1=&%25"\\9b1f0c77',
-  gatewayPrevious: 'gw-before/canary+2=&%25"\\57aa',
-  admin: 'admin/canary+3=&%25"\\c0ffee42',
-  adminPrevious: 'admin-before/canary+4=&%"\\beef',
-  push: 'whsec_Y2FuYXJ5LWZpdmUtb2YtcHVzaC1zZWNyZXRz',
-  pushPrevious: 'push-before/canary+6=&%25"\\d00d',
-};
 const canaries = createCanaries([...Object.values(CANARY), CANARY.push.slice('whsec_'.length)]);
-const secrets = { gateway: CANARY.gateway, admin: CANARY.admin };
 
-/** Everything an agent is sent, headers and body. */
+/** An agent that keeps each push it is sent, headers and body. */
 async function startAgent(status: () => number): Promise<{ url: string; pushed: string[] }> {
   const pushed: string[] = [];
-  const server = createServer(async (incoming, answer) => {
+  const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     pushed.push(
       `${incoming.url}\n${incoming.rawHeaders.join('\n')}\n${Buffer.concat(chunks).toString('utf8')}`,
     );
-    answer.writeHead(status()).end(`the agent says ${CANARY.push}`);
+    response.writeHead(status()).end(`the agent says ${CANARY.push}`);
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   onTestFinished(() => {
@@ -46,165 +36,86 @@ async function startAgent(status: () => number): Promise<{ url: string; pushed: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/tasks`, pushed };
 }
 
-/** A request as bytes; the connection closes behind it. */
-function write(method: string, target: string, headers: readonly string[], body = ''): string {
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close', ...headers];
-  if (body !== '') lines.push(`Content-Length: ${Buffer.byteLength(body)}`);
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+/** A gateway with a secret in each setting that takes one, some of them from files, and its store. */
+async function startWithCanaries() {
+  const folder = useFolder();
+  const store = join(folder, 'gateway.db');
+  writeFileSync(join(folder, 'gateway-secret'), `${CANARY.gateway}\n`);
+  writeFileSync(join(folder, 'admin-before'), CANARY.adminPrevious);
+  const gateway = await startGateway({
+    GATEWAY_AUTH_FILE: join(folder, 'gateway-secret'),
+    GATEWAY_AUTH_PREVIOUS: CANARY.gatewayPrevious,
+    ADMIN_AUTH: CANARY.admin,
+    ADMIN_AUTH_PREVIOUS_FILE: join(folder, 'admin-before'),
+    PUSH_SECRET: CANARY.push,
+    PUSH_SECRET_PREVIOUS: CANARY.pushPrevious,
+    STORE: `sqlite:${store}`,
+    LOG_LEVEL: 'trace',
+    OPEN_TASKS_MAX: '4',
+    PUSH_DENY: '127.0.0.2',
+  });
+  onTestFinished(() => gateway.kill());
+  return { gateway, store };
 }
 
-/** A secret, and wrong ones that hold it. */
-const spoil = (secret: string): readonly string[] => [
-  secret,
-  `${secret}x`,
-  `x${secret}`,
-  `${secret}\u0000`,
-  `${secret},${secret}`,
-  secret.toUpperCase(),
-];
+type Ask = (request: string) => Promise<string>;
 
-/** Every operation with every secret wherever one could put it, right or not. */
-function listRequests(): readonly string[] {
-  const requests: string[] = [];
-  for (const operationId of OPERATIONS) {
-    const { method, path, headers: own = {}, body } = buildCall(operationId, secrets, {}, 'nobody');
-    const [bare = path] = path.split('?');
-    const usual = Object.entries(own).map(([name, value]) => `${name}: ${value}`);
-    for (const secret of Object.values(CANARY).flatMap(spoil)) {
-      const quoted = encodeURIComponent(secret);
-      const header = secret.replaceAll('\0', '');
-      const json = JSON.stringify(secret);
-      const glue = path.includes('?') ? '&' : '?';
-      const asText = body === undefined ? '' : String(body);
-      // A subscription that is in order would not end.
-      const wrong = operationId === 'subscribeEvents' ? '&cli_session_id=x' : '';
-      requests.push(
-        write(method, `${bare}?auth=${quoted}${wrong}${wrong}`, usual, asText),
-        write(method, `${path}${glue}auth=${quoted}`, usual, asText),
-        write(method, `${bare}/${quoted}`, usual, asText),
-        write(
-          method,
-          `${bare}?${quoted}=${quoted}${wrong}${wrong}`,
-          [`Authorization: Bearer ${header}`],
-          asText,
-        ),
-        write(method, `${bare}?wait=${quoted}&limit=${quoted}&status=${quoted}&cursor=${quoted}`, [
-          `X-Admin-Auth: ${header}`,
-          `Cookie: auth=${header}`,
-          `Referer: http://a/?auth=${quoted}`,
-          `User-Agent: ${header}`,
-          `Authorization: Basic ${btoa(`:${header}`)}`,
-        ]),
-      );
-      if (body === undefined) continue;
-      for (const spoilt of [
-        asText.replace('{', `{"auth":${json},`).replace('}', ''),
-        `{"auth":[${json}],"agent_id":7,${json}:${json}}`,
-        `{"auth":{${json}:${json}},"agent_id":"a"}`,
-        `{"auth":${json},"agent_id":"nobody","task_type":7,"endpoint":"${quoted}://x","progress":${json}}`,
-        `auth=${quoted}`,
-        json,
-      ])
-        requests.push(write(method, bare, ['Content-Type: application/json'], spoilt));
-    }
-  }
-  return requests;
+/**
+ * Tasks that are accepted, refused, pushed, reported, failed and too many. Returns what the agent was sent.
+ */
+async function useEveryOutcome(ask: Ask, answers: readonly string[]): Promise<readonly string[]> {
+  const auth = CANARY.gateway;
+  const post = (path: string, body: object): Promise<string> =>
+    ask(writeRequest('POST', path, [], JSON.stringify(body)));
+  const submit = (tag: string): Promise<string> =>
+    post('/api/cli/tasks', {
+      ...{ auth, task_type: 't', task_tags: [tag], cli_session_id: 's', payload: { a: 1 } },
+    });
+  const register = (agent_id: string, endpoint: string): Promise<string> =>
+    post('/api/agent/register', { auth, agent_id, endpoint, agent_tags: [agent_id], max_concurrent: 9 });
+  let status = 202;
+  const agent = await startAgent(() => status);
+  await register('good', agent.url);
+  await register('denied', 'http://127.0.0.2:1/');
+  await register('gone', 'http://127.0.0.1:1/');
+  const accepted = await submit('good');
+  const [, request_id = ''] = /"request_id":"([^"]+)"/.exec(accepted) ?? [];
+  await expect.poll(() => agent.pushed.length).toBe(1);
+  status = 500;
+  for (const tag of ['good', 'denied', 'gone', 'good', 'good', 'nobody']) await submit(tag);
+  await expect.poll(() => agent.pushed.length).toBeGreaterThan(1);
+  expect(answers.some((answer) => answer.startsWith('HTTP/1.1 503'))).toBe(true);
+  const report = { request_id, agent_id: 'good', status: 'success', result: { output: 'done' } };
+  for (const more of [{}, { auth }, { auth: CANARY.gatewayPrevious }])
+    await post('/api/agent/result', { ...report, ...more });
+  return agent.pushed;
 }
 
-/** What is no request, or not one that anybody serves. */
-function listOddities(): readonly string[] {
-  const quoted = encodeURIComponent(CANARY.gateway);
-  return [
-    `GET /?auth=${quoted} HTTP/9.9\r\n\r\n`,
-    `${CANARY.gateway}\r\n\r\n`,
-    `GET / HTTP/1.1\r\nHost: a\r\nX-Admin-Auth ${CANARY.admin}\r\n\r\n`,
-    write('GET', `/?auth=${quoted}`, [`X: ${CANARY.admin.repeat(800)}`]),
-    write('DELETE', `/api/cli/tasks?auth=${quoted}`, []),
-    write('GET', `/nowhere/${quoted}?auth=${quoted}`, []),
-    write('OPTIONS', `/api/cli/tasks?auth=${quoted}`, [`Origin: http://${CANARY.admin}`]),
-    ...[
-      '/',
-      '/livez',
-      '/readyz',
-      '/openapi.json',
-      '/openapi.yaml',
-      '/openapi.3.2.json',
-      '/openapi.agent.json',
-    ].map((page) =>
-      write('GET', `${page}?auth=${quoted}`, [
-        `X-Admin-Auth: ${CANARY.admin}`,
-        `If-None-Match: ${CANARY.admin}`,
-      ]),
-    ),
-  ];
+/** The head and the events of the session's stream, up to one that ends a task. */
+async function readStream(baseUrl: string): Promise<string> {
+  const response = await fetch(
+    `${baseUrl}/api/cli/events?cli_session_id=s&auth=${encodeURIComponent(CANARY.gateway)}`,
+    { headers: { cookie: CANARY.push } },
+  );
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let events = JSON.stringify([...response.headers]);
+  while (reader && !events.includes('task_done')) events += (await reader.read()).value ?? '';
+  await reader?.cancel();
+  return events;
 }
 
 describe('a secret of a running gateway', () => {
-  test('stands in nothing that it prints, answers, pushes or writes', { timeout: 60_000 }, async () => {
-    const folder = useFolder();
-    const store = join(folder, 'gateway.db');
-    writeFileSync(join(folder, 'gateway-secret'), `${CANARY.gateway}\n`);
-    writeFileSync(join(folder, 'admin-before'), CANARY.adminPrevious);
-    const gateway = await startGateway({
-      GATEWAY_AUTH_FILE: join(folder, 'gateway-secret'),
-      GATEWAY_AUTH_PREVIOUS: CANARY.gatewayPrevious,
-      ADMIN_AUTH: CANARY.admin,
-      ADMIN_AUTH_PREVIOUS_FILE: join(folder, 'admin-before'),
-      PUSH_SECRET: CANARY.push,
-      PUSH_SECRET_PREVIOUS: CANARY.pushPrevious,
-      STORE: `sqlite:${store}`,
-      LOG_LEVEL: 'trace',
-      OPEN_TASKS_MAX: '4',
-      PUSH_DENY: '127.0.0.2',
-    });
-    onTestFinished(() => gateway.kill());
+  test('is in nothing that it prints, returns, pushes or writes', { timeout: 120_000 }, async () => {
+    const { gateway, store } = await startWithCanaries();
     const port = Number(new URL(gateway.baseUrl).port);
     const answers: string[] = [];
-    const ask = async (request: string): Promise<string> => {
+    const ask: Ask = async (request) => {
       const answer = await exchange(port, request);
       answers.push(answer);
       return answer;
     };
-    const post = (path: string, body: object): Promise<string> =>
-      ask(write('POST', path, [], JSON.stringify(body)));
-    const auth = CANARY.gateway;
-
-    // The ordinary life of tasks: taken, refused, moved, reported, failed, cancelled, too many; and their stream.
-    let status = 202;
-    const agent = await startAgent(() => status);
-    const submit = (tag: string): Promise<string> =>
-      post('/api/cli/tasks', {
-        auth,
-        task_type: 't',
-        task_tags: [tag],
-        cli_session_id: 's',
-        payload: { a: 1 },
-      });
-    const register = (agent_id: string, endpoint: string): Promise<string> =>
-      post('/api/agent/register', { auth, agent_id, endpoint, agent_tags: [agent_id], max_concurrent: 9 });
-    await register('good', agent.url);
-    await register('denied', 'http://127.0.0.2:1/');
-    await register('gone', 'http://127.0.0.1:1/');
-    const taken = await submit('good');
-    const [, request_id = ''] = /"request_id":"([^"]+)"/.exec(taken) ?? [];
-    await expect.poll(() => agent.pushed.length).toBe(1);
-    status = 500;
-    for (const tag of ['good', 'denied', 'gone', 'good', 'good', 'nobody']) await submit(tag);
-    await expect.poll(() => agent.pushed.length).toBeGreaterThan(1);
-    expect(answers.some((answer) => answer.startsWith('HTTP/1.1 503'))).toBe(true);
-    const report = { request_id, agent_id: 'good', status: 'success', result: { output: 'done' } };
-    for (const more of [{}, { auth }, { auth: CANARY.gatewayPrevious }])
-      await post('/api/agent/result', { ...report, ...more });
-    const streamed = await fetch(
-      `${gateway.baseUrl}/api/cli/events?cli_session_id=s&auth=${encodeURIComponent(auth)}`,
-      { headers: { cookie: CANARY.push } },
-    );
-    const reader = streamed.body?.pipeThrough(new TextDecoderStream()).getReader();
-    let events = JSON.stringify([...streamed.headers]);
-    while (reader && !events.includes('task_done')) events += (await reader.read()).value ?? '';
-    await reader?.cancel();
-    answers.push(events);
-
+    const pushed = await useEveryOutcome(ask, answers);
+    answers.push(await readStream(gateway.baseUrl));
     const requests = [...listRequests(), ...listOddities()];
     for (let at = 0; at < requests.length; at += 64) await Promise.all(requests.slice(at, at + 64).map(ask));
 
@@ -217,25 +128,25 @@ describe('a secret of a running gateway', () => {
       ['output', gateway.output()],
       ...written,
       ...readStoreFiles(store),
-      ...answers.map((answer) => ['an answer', answer] as const),
-      ...agent.pushed.map((push) => ['a push', push] as const),
+      ...answers.map((answer) => ['a response', answer] as const),
+      ...pushed.map((push) => ['a push', push] as const),
     ];
     const leaks = outputs.flatMap(([where, output]) =>
       canaries.findLeaks(output).map((leak) => `${where}: ${leak}: ${String(output).slice(0, 400)}`),
     );
     expect(leaks).toEqual([]);
-    // The search was not idle: what is not secret is there.
+    // The search had something to search: what is not secret is there.
     expect(gateway.output().split('\n').length).toBeGreaterThan(requests.length);
-    expect(agent.pushed.join()).toContain('webhook-signature');
+    expect(pushed.join()).toContain('webhook-signature');
     printTally('canary-outputs-searched', outputs.length, 'outputs');
     printTally('canary-leaks', leaks.length, 'leaks');
   });
 
-  test('stands in no message about settings that cannot be used', { timeout: 60_000 }, async () => {
+  test('is in no message about settings that cannot be used', { timeout: 60_000 }, async () => {
     const long = 'the-canary-of-settings-that-is-longer-than-any-message-quotes-of-a-value-0123456789';
     const given = { GATEWAY_AUTH: long, ADMIN_AUTH: CANARY.admin, PUSH_SECRET: CANARY.pushPrevious };
     const wrong: readonly Readonly<Record<string, string>>[] = [
-      // A secret where its name suggests one, or beside where it belongs.
+      // A secret under a name that suggests one, or in a setting beside the right one.
       { AGENT_AUTH: long, PORT: long, LOG_LEVEL: long },
       { AGENT_AUTH: 'the-agents-own-canary-secret', HOST: `${CANARY.admin} `, CORS_ORIGINS: long },
       { STORE: `redis://:${long}@host`, PUSH_ALLOW: `${long},${CANARY.admin}`, BODY_MAX_BYTES: CANARY.admin },
@@ -262,7 +173,7 @@ describe('a secret of a running gateway', () => {
     }
   });
 
-  test('stands in no line about a fault that tells it', () => {
+  test('is in no line of the log about an error that contains it', () => {
     const lines: string[] = [];
     const log = createLog({
       level: 'trace',
@@ -301,7 +212,7 @@ describe('a planted leak', () => {
     expect(canaries.findLeaks(Buffer.from(`\u0000${text}\u0001`))).not.toEqual([]);
   });
 
-  test('fails whichever suite runs the gateway that lets it out', async () => {
+  test('fails every suite that runs a gateway which leaks it', async () => {
     const folder = useFolder();
     const gateway = await startGateway({
       STORE: `sqlite:${join(folder, 'gateway.db')}`,

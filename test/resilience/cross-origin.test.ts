@@ -1,11 +1,11 @@
 /**
- * A page of another origin in a real browser, and even one that knows the secret: it creates nothing without a
+ * A page of another origin in a real browser, even one that knows the secret: it creates nothing without a
  * preflight and reads nothing, unless its origin is configured.
  */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { findBrowser, launch, openStranger, type Stranger } from './browser-page.ts';
+import { type ForeignPage, findBrowser, launchBrowser, openForeignPage } from './browser-page.ts';
 
 const executable = findBrowser();
 if (executable === undefined) {
@@ -16,7 +16,7 @@ if (executable === undefined) {
   );
 }
 
-/** What a script says of its request. */
+/** The options a script gives to fetch. */
 type Init = {
   readonly method?: string;
   readonly mode?: 'no-cors' | 'cors';
@@ -29,14 +29,14 @@ const BODY = JSON.stringify({ auth: SECRET, task_type: 'csrf', task_tags: ['x'],
 describe.skipIf(executable === undefined)('a web page of another origin', () => {
   let browser: Browser;
   let gateway: GatewayProcess;
-  let stranger: Stranger;
+  let foreign: ForeignPage;
   beforeAll(async () => {
-    browser = await launch(executable ?? '');
+    browser = await launchBrowser(executable ?? '');
     gateway = await startGateway();
-    stranger = await openStranger(browser);
+    foreign = await openForeignPage(browser);
   });
   afterAll(async () => {
-    await stranger?.stop();
+    await foreign?.stop();
     await browser?.close();
     await gateway?.stop();
   });
@@ -49,7 +49,7 @@ describe.skipIf(executable === undefined)('a web page of another origin', () => 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])(
     'creates nothing with a form of type %s whose fields spell JSON',
     async (enctype) => {
-      const { page } = stranger;
+      const { page } = foreign;
       const target = `${gateway.baseUrl}/api/cli/tasks`;
       const answered = page.waitForResponse((response) => response.url() === target);
       await page.evaluate(
@@ -78,8 +78,8 @@ describe.skipIf(executable === undefined)('a web page of another origin', () => 
     },
   );
 
-  /** What a script of the page comes to: what it could read, or how it failed. */
-  const tryFetch = (page: Stranger['page'], url: string, init: Init): Promise<string> =>
+  /** What a script of the page could read, or how it failed. */
+  const tryFetch = (page: ForeignPage['page'], url: string, init: Init): Promise<string> =>
     page.evaluate(
       async ([target, options]) => {
         try {
@@ -93,7 +93,7 @@ describe.skipIf(executable === undefined)('a web page of another origin', () => 
     );
 
   test('creates nothing and reads nothing with fetch, in any mode', async () => {
-    const { page } = stranger;
+    const { page } = foreign;
     const url = `${gateway.baseUrl}/api/cli/tasks`;
     const json = { 'content-type': 'application/json' };
     const post = { method: 'POST', body: BODY } as const;
@@ -115,7 +115,7 @@ describe.skipIf(executable === undefined)('a web page of another origin', () => 
   });
 
   test('creates nothing with a beacon, of whatever type', async () => {
-    const { page } = stranger;
+    const { page } = foreign;
     const url = `${gateway.baseUrl}/api/cli/tasks`;
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json']) {
       const failed = new Promise<void>((seen) => {
@@ -133,23 +133,23 @@ describe.skipIf(executable === undefined)('a web page of another origin', () => 
   });
 
   test('reads no event, no image and no script of the gateway', async () => {
-    const { page } = stranger;
+    const { page } = foreign;
     const query = `auth=${SECRET}&cli_session_id=s`;
     const seen = await page.evaluate(
       async (base) => {
         const load = (element: HTMLImageElement | HTMLScriptElement, src: string): Promise<string> =>
-          new Promise((tell) => {
-            element.onload = () => tell('loaded');
-            element.onerror = () => tell('failed');
+          new Promise((resolve) => {
+            element.onload = () => resolve('loaded');
+            element.onerror = () => resolve('failed');
             element.src = src;
             document.body.append(element);
           });
-        const events = new Promise<string>((tell) => {
+        const events = new Promise<string>((resolve) => {
           const source = new EventSource(`${base.url}/api/cli/events?${base.query}`);
-          source.onopen = () => tell('open');
+          source.onopen = () => resolve('open');
           source.onerror = () => {
             source.close();
-            tell('failed');
+            resolve('failed');
           };
         });
         return [
@@ -164,23 +164,24 @@ describe.skipIf(executable === undefined)('a web page of another origin', () => 
   });
 
   test('may do all of this when its origin is configured, and no other page then', async () => {
-    const open = await startGateway({ CORS_ORIGINS: stranger.origin });
+    const open = await startGateway({ CORS_ORIGINS: foreign.origin });
     onTestFinished(async () => void (await open.stop()));
-    const other = await openStranger(browser);
+    const other = await openForeignPage(browser);
     onTestFinished(() => other.stop());
     const url = `${open.baseUrl}/api/cli/tasks`;
     const call = { method: 'POST', body: BODY, headers: { 'content-type': 'application/json' } };
     expect(await tryFetch(other.page, url, call)).toBe('refused: TypeError');
     expect(await countTasks(open.baseUrl)).toBe(0);
-    expect(await tryFetch(stranger.page, url, call)).toMatch(/^cors 200 \{"request_id"/);
+    expect(await tryFetch(foreign.page, url, call)).toMatch(/^cors 200 \{"request_id"/);
     expect(await countTasks(open.baseUrl)).toBe(1);
-    // A form needs no leave to be sent, so it is refused for its type even then.
-    expect(await tryFetch(stranger.page, url, { method: 'POST', body: BODY })).toMatch(/^cors 415 /);
+    // A form is sent without a preflight, so it is refused for its type even then.
+    expect(await tryFetch(foreign.page, url, { method: 'POST', body: BODY })).toMatch(/^cors 415 /);
     expect(await countTasks(open.baseUrl)).toBe(1);
   });
 
-  test('that took over a name for the gateway’s address lacks the secret and gets nowhere', async () => {
-    // A name that resolves to the loopback makes the page's own origin the gateway's: what protects is the secret.
+  test('that took over a name for the gateway’s address lacks the secret and reads nothing', async () => {
+    // A name that resolves to the loopback makes the page's own origin the gateway's: what protects is the
+    // secret.
     const page = await browser.newPage();
     onTestFinished(() => page.close());
     await page.goto(`http://localhost:${new URL(gateway.baseUrl).port}/`);

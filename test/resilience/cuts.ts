@@ -1,6 +1,6 @@
 /**
- * Power cuts: a run of the real gateway is recorded under strace, its files are rebuilt as a cut would leave them at
- * points spread over that run, and what was acknowledged before each cut is looked up.
+ * Power cuts: a run of the real gateway is recorded under strace, its files are rebuilt as a cut would leave
+ * them at points spread over that run, and what was acknowledged before each cut is looked up.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -34,7 +34,10 @@ export function findTracingObstacle(): string | undefined {
   }
 }
 
-/** Runs the real gateway under strace until so many tasks were submitted, claimed and reported; `more` goes to strace. */
+/**
+ * Runs the real gateway under strace until so many tasks were submitted, claimed and reported; `more` goes to
+ * strace.
+ */
 export async function recordRun(
   folder: string,
   tasks: number,
@@ -99,7 +102,10 @@ export function spreadBehindFailures(
   return new Set(indexes.filter((_, n) => (n * count) % indexes.length < count));
 }
 
-/** Goes through the operations and cuts after those at the given indexes, in all ways; stops at the first loss. */
+/**
+ * Goes through the operations and cuts after those at the given indexes, in all ways; stops at the first
+ * loss.
+ */
 export async function tryCuts(
   operations: readonly Operation[],
   cutAfter: ReadonlySet<number>,

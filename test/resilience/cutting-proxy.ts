@@ -1,6 +1,7 @@
 /**
- * A proxy that cuts connections at every class of byte boundary of a request, a response and an event stream. Which
- * connection is cut where, and after how many opportunities, is drawn from a seed. What is not cut passes unchanged.
+ * A proxy that cuts connections at every class of byte boundary of a request, a response and an event stream.
+ * Which connection is cut where, and after how many opportunities, is drawn from a seed. What is not cut
+ * passes unchanged.
  */
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
@@ -33,7 +34,9 @@ const FOR_STREAMS = Object.keys(IN_STREAMS);
 /** How many opportunities pass before a cut, at most: a response has one, a stream one for each event. */
 const ANSWER_SKIPS_MAX = 20;
 const STREAM_SKIPS_MAX = 40;
-/** What is kept of the bytes sent, so that a boundary is found that begins in one chunk and ends in the next. */
+/**
+ * What is kept of the bytes sent, so that a boundary is found that begins in one chunk and ends in the next.
+ */
 const KEPT_CHARS = 64;
 
 export type CuttingProxy = {

@@ -1,6 +1,6 @@
 /**
- * Connections opened and closed again, thousands of times, in every way a caller can leave in the middle of something:
- * no descriptor and no memory stays with the real process.
+ * Connections opened and closed again, thousands of times, in every way a caller can leave in the middle of
+ * something: no descriptor and no memory stays with the real process.
  */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * A full disk under the real gateway: a small file system in memory where that may be mounted (root only), and
- * everywhere a limit on the size of files, which is lifted from outside.
+ * A full disk under the real gateway: a small file system in memory where that may be mounted (root only),
+ * and everywhere a limit on the size of files, which is lifted from outside.
  */
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';

@@ -18,8 +18,9 @@ type File = { synced: Buffer; readonly unsynced: Change[] };
 
 export type Disk = {
   /**
-   * The next operation happens. Creating and removing files is taken as durable at once. What an fsync failed to write
-   * is lost, though the system goes on to show it: it is marked as written, so the next fsync has nothing to do.
+   * The next operation happens. Creating and removing files is taken as durable at once. What an fsync failed
+   * to write is lost, though the system goes on to show it: it is marked as written, so the next fsync has
+   * nothing to do.
    */
   follow(operation: Operation): void;
   /** Writes the files as they would be after a cut now, into an empty folder, under their base names. */

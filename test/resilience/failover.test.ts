@@ -1,4 +1,4 @@
-/** A primary that dies, and Sentinels that make its replica the primary: what was acknowledged is found there. */
+/** A primary is killed, and Sentinel promotes its replica: what was acknowledged is there. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { getAdmin, submit } from '../e2e/plain-calls.ts';
 import { printFigure, printTally } from '../harness/figures.ts';
@@ -24,7 +24,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     const sentinel = await startSentinel(primary, command);
     closing.push(sentinel.dispose);
     await sentinel.untilKnown();
-    // The first of the Sentinels named is not there; any that answers will do.
+    // The first Sentinel of the list is not running; any that responds is used.
     const url = `redis+sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`;
     const replicas = await startReplicas(url, 2, { REDIS_DURABILITY: durability });
     closing.push(replicas.stop);
@@ -51,7 +51,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     );
   });
 
-  test('whose answers wait for a replica have lost nothing after the failover', {
+  test('whose responses wait for a replica have lost nothing after the failover', {
     timeout: 180_000,
   }, async () => {
     const { primary, replica, sentinel, replicas, untilReady } = await start('replica');
@@ -66,7 +66,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('two gateways on %s under a Sentinel',
     await vi.waitFor(async () => expect((await fetch(`${one}/readyz`)).status).toBe(503), WAIT);
     await load.pause();
     await sentinel.untilPrimary(replica);
-    // The new primary has no replica, and no answer is given that rests on one copy alone, until the old one is its replica.
+    // Until the old primary is its replica, the new one has none, and no response rests on one copy alone.
     await primary.restart();
     await untilReady();
     for (const url of [one, two]) expect(await history.findBroken(url)).toEqual([]);

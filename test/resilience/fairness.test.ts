@@ -1,7 +1,7 @@
 /**
- * What one session's load costs another session: how long its submit, get and event take alone, beside thousands of
- * waiting tasks, beside readers that are far behind, and beside long replays. The times are printed; asserted is that
- * every call returned and every event came.
+ * What one session's load costs another session: how long its submit, get and event take alone, beside
+ * thousands of waiting tasks, beside readers that are far behind, and beside long replays. The times are
+ * printed; asserted is that every call returned and every event came.
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -78,7 +78,9 @@ function open(): Socket {
   return socket;
 }
 
-/** Replays the session from its start, again and again, as fast as it can be read; `stop` returns how often. */
+/**
+ * Replays the session from its start, again and again, as fast as it can be read; `stop` returns how often.
+ */
 function replayAgainAndAgain(session: string, count: number): { stop(): number } {
   let stopped = false;
   let ended = 0;

@@ -1,12 +1,14 @@
 /**
- * A flipped bit anywhere in a store file that the real gateway wrote: the engine opens the file, and all of its
- * contents are read.
+ * A flipped bit anywhere in a store file that the real gateway wrote: the engine opens the file, and all of
+ * its contents are read.
  *
- * Promised of each read: it returns what it did before, or an error that names the file or the key; never another
- * value. There are two exceptions, which are checked here as well:
- * - A bit in SQLite's own pages, or in a key, can hide rows. They read as absent, and a listing lacks them. A read
+ * Promised of each read: it returns what it did before, or an error that names the file or the key; never
+ * another value. There are two exceptions, which are checked here as well:
+ * - A bit in SQLite's own pages, or in a key, can hide rows. They read as absent, and a listing lacks them. A
+ *   read
  *   can't notice that; the inspection that runs beside the gateway after each start does, and names the file.
- * - In the last transaction of the log of a killed process a flipped bit looks like the torn end that a power cut
+ * - In the last transaction of the log of a killed process a flipped bit looks like the torn end that a power
+ *   cut
  *   leaves: that transaction counts as never committed, as a whole. After an orderly stop there is no log.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -134,7 +136,10 @@ function compare(now: Readings | string, before: Readings): Difference {
   };
 }
 
-/** Whether a reading only lacks something: it is absent, or a listing that is a part of what it was, in its order. */
+/**
+ * Whether a reading only lacks something: it is absent, or a listing that is a part of what it was, in its
+ * order.
+ */
 function checkHidden(now: Reading | undefined, old: Reading | undefined, name: string): boolean {
   if (!now || !old || 'error' in now || 'error' in old) return false;
   if (now.value === undefined) return true;
@@ -147,7 +152,9 @@ function checkHidden(now: Reading | undefined, old: Reading | undefined, name: s
   });
 }
 
-/** Where the last transaction of a log begins: after the last but one of the frames that end a transaction. */
+/**
+ * Where the last transaction of a log begins: after the last but one of the frames that end a transaction.
+ */
 function findLastTransaction({ log }: Files): number {
   const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(8);
   const salt = log.subarray(16, 24);

@@ -1,6 +1,7 @@
 /**
- * Sends inputs to a port and reads every response: those with a right framing many at a time over a few connections,
- * each response matched with its input; the others on a connection each, until the server has closed it.
+ * Sends inputs to a port and reads every response: those with a right framing many at a time over a few
+ * connections, each response matched with its input; the others on a connection each, until the server has
+ * closed it.
  */
 import { connect, type Socket } from 'node:net';
 import type { Input } from './hostile-inputs.ts';
@@ -103,7 +104,8 @@ async function sendAlone(
     (finish) => {
       socket.on('data', (chunk: Buffer) => {
         text += chunk.toString('latin1');
-        // By chance it may have become a right subscription; and a closing connection may linger for its sender.
+        // By chance it may have become a right subscription; and a closing connection may linger for its
+        // sender.
         if (/^content-type: text\/event-stream/im.test(text) || isClosing(text)) finish();
       });
       socket.end(input.bytes);

@@ -1,7 +1,7 @@
 /**
- * Hostile inputs for the gateway's socket, any number of them from one seed: mutated JSON, arbitrary bytes as bodies,
- * mixtures of headers, paths and queries, and bytes that are not HTTP. None of them asks for a response that takes
- * time: no stream, and no wait for something that exists.
+ * Hostile inputs for the gateway's socket, any number of them from one seed: mutated JSON, arbitrary bytes as
+ * bodies, mixtures of headers, paths and queries, and bytes that are not HTTP. None of them asks for a
+ * response that takes time: no stream, and no wait for something that exists.
  */
 import { buildCall, type Call, type OperationId, type Secrets } from '../contract/usual-calls.ts';
 
@@ -165,10 +165,13 @@ const WIRE_PIECES: readonly string[] = [
   ],
 ];
 
-/** Ends whatever of a request is unfinished with something that is no HTTP, so that the server answers or closes. */
+/**
+ * Ends whatever of a request is unfinished with something that is no HTTP, so that the server answers or
+ * closes.
+ */
 const WIRE_END = Buffer.from('\r\n\r\n\0\r\n\r\n');
 
-/** Makes inputs, one at a time. The secrets are right ones, so that what is behind them is reached as well. */
+/** Creates a source of inputs. The secrets are right ones, so that what is behind them is reached as well. */
 export function createInputs(random: Random, secrets: Secrets): () => Input {
   const pick = <T>(all: readonly T[]): T => all[random(all.length)] as T;
   const pickBytes = (most: number): Buffer =>
@@ -176,13 +179,15 @@ export function createInputs(random: Random, secrets: Secrets): () => Input {
 
   const pickCall = (): Call => {
     const operation = pick(WITH_BODY);
-    // Nobody by this name ever registers: a claim would wait for a task.
+    // No agent of this id registers: its claim would wait for a task.
     const agent_id = operation === 'claimTask' ? 'nobody' : `agent-${random(40)}`;
     const own = operation === 'submitTask' ? {} : { agent_id };
     return buildCall(operation, secrets, { ...own, ...(random(4) === 0 && { auth: secrets.gateway }) });
   };
 
-  /** One to three fields replaced, left out, added or said twice; never into a claim of an agent that exists. */
+  /**
+   * One to three fields replaced, left out, added or repeated; never into a claim of an agent that exists.
+   */
   const mutateFields = (body: string, isClaim: boolean): string => {
     const fields = Object.entries(JSON.parse(body)).map(([key, value]) => [key, JSON.stringify(value)]);
     for (let count = random(3); count >= 0; count -= 1) {

@@ -1,6 +1,6 @@
 /**
- * Texts that try to be more than text: keys that would change every object, lines that would forge a log or steer a
- * terminal, headers inside of ids, paths that would lead elsewhere. They stay what they are: data, or refused.
+ * Texts that try to be more than text: keys that would change every object, lines that would forge a log or
+ * control a terminal, headers inside of ids, paths that would lead elsewhere. They stay data, or are refused.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,10 @@ import { exchange } from '../http/raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 
-/** Forged lines, line ends of every kind, escapes that colour, move and title, and marks that turn text around. */
+/**
+ * Forged lines, line ends of every kind, escapes that colour, move and title, and marks that turn text
+ * around.
+ */
 const FORGERIES: readonly string[] = [
   'a\r\n{"level":"error","msg":"forged"}',
   'a\n{"level":"error","msg":"forged"}\n',
@@ -95,8 +98,8 @@ describe('keys that would change every object', () => {
       const answer = await fetch(gateway.baseUrl + path, { method: 'POST', body });
       expect([path, answer.status]).toEqual([path, /claim|heartbeat/.test(path) ? 400 : 422]);
     }
-    const known = await ask('submitTask', { task_tags: ['none'] });
-    expect(Object.keys(known.json).sort()).toEqual([
+    const plain = await ask('submitTask', { task_tags: ['none'] });
+    expect(Object.keys(plain.json).sort()).toEqual([
       ...[
         'agent_id',
         'cli_session_id',
@@ -162,7 +165,7 @@ describe('texts that would forge a log', () => {
     }
   });
 
-  test.each([true, false])('stay on their line, and steer no terminal (for people: %s)', (pretty) => {
+  test.each([true, false])('stay on their line, and control no terminal (for people: %s)', (pretty) => {
     const printed: string[] = [];
     const log = createLog({ level: 'trace', secrets: [], pretty, write: (line) => printed.push(line) });
     for (const text of FORGERIES) {
@@ -172,25 +175,25 @@ describe('texts that would forge a log', () => {
     expect(printed).toHaveLength(FORGERIES.length);
     for (const entry of printed) {
       expect(entry.endsWith('\n')).toBe(true);
-      // Of all that is unseen only the line ends of a stack are left.
+      // Of all invisible characters only the line ends of a stack are left.
       expect(entry.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
       const [, ...rest] = entry.trimEnd().split('\n');
       if (!pretty) expect(rest).toEqual([]);
-      // What follows the first line is a stack, indented: nothing in it stands where a line of the log begins.
+      // After the first line comes the stack, indented: none of its lines begins as a line of the log does.
       for (const line of rest) expect(line).toMatch(/^\s/);
     }
   });
 });
 
 describe('headers inside of ids', () => {
-  test('neither an answer nor a push has a header more', async () => {
+  test('add no header to a response or a push', async () => {
     const pushes: { readonly names: readonly string[]; readonly url: string }[] = [];
-    const agent = createServer((incoming, answer) => {
+    const agent = createServer((incoming, response) => {
       const names = incoming.rawHeaders
-        .filter((_text, place) => place % 2 === 0)
+        .filter((_text, index) => index % 2 === 0)
         .map((name) => name.toLowerCase());
       pushes.push({ names: names.toSorted(), url: incoming.url ?? '' });
-      answer.writeHead(202).end();
+      response.writeHead(202).end();
     });
     await new Promise<void>((listening) => agent.listen(0, '127.0.0.1', listening));
     onTestFinished(() => {
@@ -248,7 +251,7 @@ describe('paths that would lead elsewhere', () => {
       '/API/admin/agents',
     ],
     ...['/api/admin%2fagents', '/api/admin/agents%00', '/api/admin/agents;x=1', '/api/cli/tasks/x\\..\\y'],
-  ])('%s is nobody’s', async (path) => {
+  ])('%s belongs to no operation', async (path) => {
     const head = `GET ${path}?auth=${SECRET} HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\nConnection: close\r\n\r\n`;
     expect(await exchange(portOf(), head)).toMatch(/^HTTP\/1\.1 40[04] /);
   });

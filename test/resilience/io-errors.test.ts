@@ -1,6 +1,7 @@
 /**
- * Errors of the disk under the real gateway: a tracer that is attached to it answers its writes, or its fsyncs, with
- * an error, and is detached again. What an fsync that failed leaves behind after a power cut is another suite's.
+ * Errors of the disk under the real gateway: a tracer that is attached to it answers its writes, or its
+ * fsyncs, with an error, and is detached again. What an fsync that failed leaves behind after a power cut is
+ * another suite's.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,17 +28,17 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Answers these system calls of a running process, and of threads it starts meanwhile, with an error. */
+/** Lets these system calls of a running process, and of threads it starts meanwhile, fail with an error. */
 async function attach(pid: number, calls: string, error: string): Promise<void> {
   const inject = `inject=${calls}:error=${error}`;
   const started = spawn('strace', ['-f', '-p', String(pid), '-o', '/dev/null', '-e', inject]);
   tracer = started;
-  let said = '';
+  let printed = '';
   await new Promise<void>((resolve, reject) => {
-    started.once('exit', (code) => reject(new Error(`strace ended with ${code}: ${said}`)));
+    started.once('exit', (code) => reject(new Error(`strace ended with ${code}: ${printed}`)));
     started.stderr?.on('data', (text) => {
-      said += text;
-      if (said.includes('attached')) resolve();
+      printed += text;
+      if (printed.includes('attached')) resolve();
     });
   });
 }

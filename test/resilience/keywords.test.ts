@@ -1,6 +1,6 @@
 /**
- * What the published document asks of a request, as a computed list of (operation, place, keyword): each is broken once
- * and answered with the place; and calls made at random within the schemas are taken.
+ * What the published document requires of a request, as a computed list of (operation, location, keyword):
+ * each is broken once and refused with its location; and random calls within the schemas are accepted.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** One demand of the document, and a value that breaks it: undefined leaves the field out. */
-type Demand = { readonly pointer: string; readonly keyword: string; readonly wrong: unknown };
+/** One requirement of the document, and a value that breaks it: undefined leaves the field out. */
+type Requirement = { readonly pointer: string; readonly keyword: string; readonly wrong: unknown };
 
 /** Keywords that hold others, or ask for nothing by themselves. */
 const SILENT = [
@@ -42,49 +42,51 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   boolean: 'true',
 };
 
-function listDemands(given: Schema, pointer: string): readonly Demand[] {
+function listRequirements(given: Schema, pointer: string): readonly Requirement[] {
   const schema = resolve(given);
   const own = Object.keys(schema).flatMap((keyword) => breakKeyword(schema, keyword, pointer));
   const inner = [
     ...Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
-      listDemands(one, `${pointer}/${name}`),
+      listRequirements(one, `${pointer}/${name}`),
     ),
-    ...(schema.items ? listDemands(schema.items, `${pointer}/0`) : []),
-    // What the choices ask for by themselves is the choice's; only what is inside of them is theirs.
+    ...(schema.items ? listRequirements(schema.items, `${pointer}/0`) : []),
+    // What an alternative requires as a whole belongs to the choice; only what is inside of it counts here.
     ...(schema.anyOf ?? [])
-      .flatMap((one) => listDemands(one, pointer))
+      .flatMap((one) => listRequirements(one, pointer))
       .filter((one) => one.pointer !== pointer),
   ];
   return [...own, ...inner];
 }
 
-function breakKeyword(schema: Schema, keyword: string, pointer: string): readonly Demand[] {
-  const demand = (wrong: unknown, at = pointer): readonly Demand[] => [{ pointer: at, keyword, wrong }];
+function breakKeyword(schema: Schema, keyword: string, pointer: string): readonly Requirement[] {
+  const requirement = (wrong: unknown, at = pointer): readonly Requirement[] => [
+    { pointer: at, keyword, wrong },
+  ];
   switch (keyword) {
     case 'type':
-      return demand(SAMPLES[schema.type ?? ''] ?? 7);
+      return requirement(SAMPLES[schema.type ?? ''] ?? 7);
     case 'anyOf':
-      return demand(7);
+      return requirement(7);
     case 'enum':
-      return demand('none');
+      return requirement('none');
     case 'minimum':
-      return demand((schema.minimum ?? 0) - 1);
+      return requirement((schema.minimum ?? 0) - 1);
     case 'exclusiveMinimum':
-      return demand(schema.exclusiveMinimum);
+      return requirement(schema.exclusiveMinimum);
     case 'maximum':
-      return demand((schema.maximum ?? 0) + 1);
+      return requirement((schema.maximum ?? 0) + 1);
     case 'minLength':
-      return demand('');
+      return requirement('');
     case 'maxLength':
-      return demand('😀'.repeat((schema.maxLength ?? 0) + 1));
+      return requirement('😀'.repeat((schema.maxLength ?? 0) + 1));
     case 'maxItems':
-      return demand(Array((schema.maxItems ?? 0) + 1).fill('a'));
+      return requirement(Array((schema.maxItems ?? 0) + 1).fill('a'));
     case 'pattern':
-      return demand('ü');
+      return requirement('ü');
     case 'format':
-      return FORMATS[schema.format ?? ''] === undefined ? [] : demand(FORMATS[schema.format ?? '']);
+      return FORMATS[schema.format ?? ''] === undefined ? [] : requirement(FORMATS[schema.format ?? '']);
     case 'required':
-      return (schema.required ?? []).flatMap((name) => demand(undefined, `${pointer}/${name}`));
+      return (schema.required ?? []).flatMap((name) => requirement(undefined, `${pointer}/${name}`));
     default:
       if (SILENT.includes(keyword)) return [];
       throw new Error(`The document has a keyword at ${pointer} that nothing here breaks: ${keyword}.`);
@@ -100,8 +102,10 @@ function putAt(value: unknown, [step, ...rest]: readonly string[], wrong: unknow
   return object;
 }
 
-/** What a broken demand is answered, but for two: a text for a secret is a wrong one, and agents name themselves first. */
-function expectAnswer(operationId: OperationId, { pointer, keyword, wrong }: Demand): string {
+/**
+ * The status and location of a refusal: 422, but 401 for a wrong secret, and 400 for an agent without its id.
+ */
+function expectAnswer(operationId: OperationId, { pointer, keyword, wrong }: Requirement): string {
   if (pointer === '/auth' && typeof wrong === 'string') return '401 ';
   const isAgentFirst = ['claimTask', 'heartbeatAgent', 'reportResult', 'unregisterAgent'].includes(
     operationId,
@@ -110,9 +114,10 @@ function expectAnswer(operationId: OperationId, { pointer, keyword, wrong }: Dem
 }
 
 /** The usual call with one parameter replaced; undefined leaves it out. */
-function withParameter(operationId: OperationId, place: string, name: string, value: unknown): Call {
+function withParameter(operationId: OperationId, location: string, name: string, value: unknown): Call {
   const call = buildCall(operationId, secrets);
-  if (place === 'header') return { ...call, headers: { ...call.headers, [name]: toHeader(String(value)) } };
+  if (location === 'header')
+    return { ...call, headers: { ...call.headers, [name]: toHeader(String(value)) } };
   const url = new URL(call.path, server.url);
   url.searchParams.delete(name);
   if (value !== undefined) url.searchParams.set(name, String(value));
@@ -122,37 +127,41 @@ function withParameter(operationId: OperationId, place: string, name: string, va
 /** No character of two bytes goes into a header. */
 const toHeader = (text: string): string => text.replaceAll('😀', 'k');
 
-test('every keyword of every schema of a request is broken once, and answered with its place', async () => {
+test('every keyword of every schema of a request is broken once, and refused with its location', async () => {
   const done: string[] = [];
   gateway.calls.length = 0;
   for (const { operationId, schema } of bodies) {
     const call = buildCall(operationId, secrets);
     const usual = JSON.parse(String(call.body));
-    for (const demand of listDemands(schema, '')) {
-      const name = `${operationId} ${demand.pointer} ${demand.keyword}`;
-      const body = putAt(usual, demand.pointer.split('/').slice(1), demand.wrong);
+    for (const requirement of listRequirements(schema, '')) {
+      const name = `${operationId} ${requirement.pointer} ${requirement.keyword}`;
+      const body = putAt(usual, requirement.pointer.split('/').slice(1), requirement.wrong);
       const answer = await sendChecked(server.url, { ...call, body: JSON.stringify(body) });
-      expect(`${answer.status} ${pointersOf(answer).join()}`, name).toBe(expectAnswer(operationId, demand));
+      expect(`${answer.status} ${pointersOf(answer).join()}`, name).toBe(
+        expectAnswer(operationId, requirement),
+      );
       done.push(name);
     }
   }
   for (const { operationId, parameters } of operations) {
-    for (const { name, in: place, schema } of parameters) {
+    for (const { name: parameter, in: location, schema } of parameters) {
       // Everything in a path or a query is text, and a path without its last part is another path.
       const isText = resolve(schema).type === 'string';
-      const demands = listDemands(schema, `/${name}`).filter(({ keyword }) => keyword !== 'type' || !isText);
-      const isRequired = (operations.find((one) => one.operationId === operationId)?.parameters ?? []).some(
-        (one) => one.name === name && 'required' in one && one.required === true && place === 'query',
+      const requirements = listRequirements(schema, `/${parameter}`).filter(
+        ({ keyword }) => keyword !== 'type' || !isText,
       );
-      const missing: readonly Demand[] = isRequired
-        ? [{ pointer: `/${name}`, keyword: 'required', wrong: undefined }]
+      const isRequired = (operations.find((one) => one.operationId === operationId)?.parameters ?? []).some(
+        (one) => one.name === parameter && 'required' in one && one.required === true && location === 'query',
+      );
+      const missing: readonly Requirement[] = isRequired
+        ? [{ pointer: `/${parameter}`, keyword: 'required', wrong: undefined }]
         : [];
-      for (const demand of [...demands, ...missing]) {
-        const wrong = demand.keyword === 'type' ? 'sixty' : demand.wrong;
-        const answer = await sendChecked(server.url, withParameter(operationId, place, name, wrong));
-        const told = `${operationId} ${place} ${demand.pointer} ${demand.keyword}`;
-        expect(`${answer.status} ${pointersOf(answer).join()}`, told).toBe(`422 ${demand.pointer}`);
-        done.push(told);
+      for (const requirement of [...requirements, ...missing]) {
+        const wrong = requirement.keyword === 'type' ? 'sixty' : requirement.wrong;
+        const answer = await sendChecked(server.url, withParameter(operationId, location, parameter, wrong));
+        const name = `${operationId} ${location} ${requirement.pointer} ${requirement.keyword}`;
+        expect(`${answer.status} ${pointersOf(answer).join()}`, name).toBe(`422 ${requirement.pointer}`);
+        done.push(name);
       }
     }
   }
@@ -204,11 +213,11 @@ function arbitraryOf(given: Schema): fc.Arbitrary<unknown> {
 const VALID_RUNS = Number(process.env.VALID_RUNS ?? 150);
 
 test.each(bodies)(
-  '$operationId takes whatever its schema allows',
+  '$operationId accepts all that its schema allows',
   { timeout: 60_000 + VALID_RUNS * 10 },
   async (body) => {
     const { operationId, schema } = body;
-    // The one thing the schema cannot say of a field: what an endpoint is; and the secret is a certain one.
+    // Two things that the schema can't express: what an endpoint is, and which secret is right.
     const own = { endpoint: fc.constantFrom('pull', 'http://127.0.0.1:1/', 'https://[::1]:8443/a?b=c') };
     const values = fc.tuple(arbitraryOf(schema), own.endpoint).map(([value, endpoint]) => ({
       ...(value as object),

@@ -1,4 +1,7 @@
-/** SIGKILL at any instant, again and again, under load: no acknowledged call is lost, and every task ends once. */
+/**
+ * SIGKILL at any instant, again and again, under load: no acknowledged call is lost, and every task ends
+ * once.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

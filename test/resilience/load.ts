@@ -1,6 +1,7 @@
 /**
- * Clients and agents that go on as if nothing had happened: submits, cancels, a push agent, a pull agent, a subscriber
- * that resumes by its last event id. A call that fails is a call without a response: nothing was promised.
+ * Clients and agents that go on as if nothing had happened: submits, cancels, a push agent, a pull agent, a
+ * subscriber that resumes by its last event id. A call that fails is a call without a response: nothing was
+ * promised.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,8 +38,8 @@ const SUBMITTERS = 4;
 const CANCEL_EVERY = 5;
 
 /**
- * Starts the server of the push agent; nothing is sent before `go()`. `calls` makes the calls, so that they can be
- * checked.
+ * Starts the server of the push agent; nothing is sent before `go()`. `calls` makes the calls, so that they
+ * can be checked.
  */
 export async function createLoad(
   url: string,
@@ -155,7 +156,10 @@ async function reportOne({ url, history, calls, inHand }: Shared, agent_id: Agen
   if (body.accepted === true) history.noteReported(request_id, output);
 }
 
-/** A function that reads the session's events from behind the last one read, until the stream ends or it must stop. */
+/**
+ * A function that reads the session's events from behind the last one read, until the stream ends or it must
+ * stop.
+ */
 function createSubscriber({ url, history }: Shared): (isRunning: () => boolean) => Promise<void> {
   let lastEventId: string | undefined;
   return async (isRunning) => {

@@ -1,6 +1,7 @@
 /**
- * A client that runs tasks loses no result and gets none twice, while its connections are cut at every class of byte
- * boundary and the gateway is killed and started again. `RUN_TASKS` is the number of tasks, `RUN_SEED` chooses the cuts.
+ * A client that runs tasks loses no result and gets none twice, while its connections are cut at every class
+ * of byte boundary and the gateway is killed and started again. `RUN_TASKS` is the number of tasks,
+ * `RUN_SEED` chooses the cuts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -110,7 +111,7 @@ async function startKilledGateway(settings: Readonly<Record<string, string>>) {
 async function startWorker(baseUrl: string) {
   const worked = new Map<string, number>();
   const agent = createAgent({
-    ...{ baseUrl, auth: SECRET, agent_id: 'worker', tags: ['run'], maxConcurrent: 1_000, listen: {} },
+    ...{ baseUrl, auth: SECRET, agentId: 'worker', tags: ['run'], maxConcurrent: 1_000, listen: {} },
     handler: ({ request_id, payload }) => {
       worked.set(request_id, Number(payload.n));
       return { output: `完成 ${payload.n}` };

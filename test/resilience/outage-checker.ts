@@ -1,6 +1,6 @@
 /**
- * Makes the calls of the load and checks each response against what is promised of an outage of the store: it comes in
- * time, and is either the truth or a 503 that says when to retry. Everything else is kept as broken.
+ * Makes the calls of the load and checks each response against what is promised of an outage of the store: it
+ * comes in time, and is either the truth or a 503 that says when to retry. Everything else is kept as broken.
  */
 import type { Answer } from '../e2e/plain-calls.ts';
 import { MACHINE_SLACK_MS } from '../harness/slack.ts';

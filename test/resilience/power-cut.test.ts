@@ -1,7 +1,7 @@
 /**
- * A power cut at any point: the operations of the real process on its files are recorded under load, the files are
- * rebuilt as a cut would leave them, and the engine opens them; a sample is opened by the real gateway. What was
- * acknowledged before the cut is there, also when an fsync had failed before.
+ * A power cut at any point: the operations of the real process on its files are recorded under load, the
+ * files are rebuilt as a cut would leave them, and the engine opens them; a sample is opened by the real
+ * gateway. What was acknowledged before the cut is there, also when an fsync had failed before.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,9 +23,13 @@ import { CUTS } from './disk.ts';
 const POINTS = Number(process.env.CUT_POINTS ?? 2_000);
 const GATEWAY_POINTS = 10 + POINTS / 200;
 const TASKS = 150;
-/** The fsyncs of each writer that fail; the writer that follows, a thread of its own, counts from one again. */
+/**
+ * The fsyncs of each writer that fail; the writer that follows, a thread of its own, counts from one again.
+ */
 const FAILING_SYNCS = '25..27';
-/** How many operations after a failed fsync are tried: about until the file was opened again and written to. */
+/**
+ * How many operations after a failed fsync are tried: about until the file was opened again and written to.
+ */
 const REACH = 150;
 
 const obstacle = findTracingObstacle();

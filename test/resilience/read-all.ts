@@ -59,7 +59,10 @@ async function readListing(store: Store, filter: { session?: string }): Promise<
   return positions;
 }
 
-/** The stored events alone: when nothing has come for a few turns of the event loop, the rest would be live ones. */
+/**
+ * The stored events alone: when nothing has come for a few turns of the event loop, the rest would be live
+ * ones.
+ */
 async function readStored(store: Store, session: string): Promise<readonly string[]> {
   const stop = new AbortController();
   const events: string[] = [];

@@ -1,26 +1,27 @@
 /**
- * The file operations and answers of the real gateway, recorded by strace: every write, truncation and fsync of its
- * database, and every answer it gave, in the order in which the kernel saw them.
+ * The file operations and responses of the real gateway, recorded by strace: every write, truncation and
+ * fsync of its database, and every response, in the order in which the kernel saw them.
  */
 import { readFileSync } from 'node:fs';
 
 export type Operation =
   | { readonly kind: 'create' | 'remove' | 'sync'; readonly file: string }
-  /** An fsync that was answered with an error: what it was for is marked as written, and is not. */
+  /** An fsync that returned an error: the pages are marked as written, and are not. */
   | { readonly kind: 'failed sync'; readonly file: string }
   | { readonly kind: 'write'; readonly file: string; readonly at: number; readonly bytes: Buffer }
   | { readonly kind: 'truncate'; readonly file: string; readonly length: number }
   /** A text that left through a socket. */
   | { readonly kind: 'answer'; readonly text: string };
 
-/** What strace is asked for: whole buffers, in hexadecimal, with the files' names. */
+/** What strace records: whole buffers, in hexadecimal, with the files' names. */
 export const STRACE = ['strace', '-D', '-f', '-y', '-xx', '-s', '5000000', '-e'] as const;
 export const STRACE_CALLS = 'trace=openat,pwrite64,write,writev,fsync,fdatasync,ftruncate,unlink';
 
-/** Reads a recording; operations on other files than those below the folder are left out. */
+/** Parses a recording; operations on other files than those below the folder are left out. */
 export function readRecording(file: string, folder: string): readonly Operation[] {
   const operations: Operation[] = [];
-  // A call that another thread interrupts stands in two lines: writes count from the first, fsyncs from the second.
+  // A call that another thread interrupts stands in two lines: writes count from the first, fsyncs from the
+  // second.
   const begun = new Map<string, string>();
   for (const line of readFileSync(file, 'latin1').split('\n')) {
     const [, thread = '', call = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];

@@ -1,6 +1,6 @@
 /**
- * What may happen between a gateway and its Redis, and to Redis itself, under load: every call is answered in time with
- * the truth or a 503, the gateway is back within two seconds, and whatever was acknowledged is there.
+ * What may happen between a gateway and its Redis, and to Redis itself, under load: every call returns in
+ * time with the truth or a 503, the gateway is back within two seconds, and what was acknowledged is there.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
   const url = (): string => replicas.urls[0] ?? '';
 
   /** Milliseconds until it is ready again; it must be so in time. */
-  async function untilBack(): Promise<number> {
+  async function awaitReady(): Promise<number> {
     const startMs = performance.now();
     await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(200), WAIT);
     await submit(url(), { timeout: 5 });
@@ -74,7 +74,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
   }
 
   test.each(FAULTS)(
-    'whose network %s answers in time, and is back at once',
+    'whose network %s responds in time, and is back at once',
     { timeout: 60_000 + 2 * FAULT_MS },
     async (name, fault) => {
       const checker = createOutageChecker();
@@ -84,10 +84,10 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
       await new Promise((resolve) => setTimeout(resolve, FAULT_MS));
       const { answered, unavailable, longestMs } = checker.count();
       expect(answered + unavailable).toBeGreaterThan(0);
-      // Everybody may ask whether it is ready: where Redis is, is not told.
+      // Readiness is open to every caller, so it does not name the address of Redis.
       expect(await (await fetch(`${url()}/readyz`)).text()).not.toMatch(/127\.0\.0\.1|localhost/);
       await proxy.setFault(null);
-      const backMs = await untilBack();
+      const backMs = await awaitReady();
       await load.pause();
       expect(checker.broken).toEqual([]);
       expect(await history.findBroken(url())).toEqual([]);
@@ -96,7 +96,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
     },
   );
 
-  test('that answered 503 because its commit was held up in the network does not find it applied later', async () => {
+  test('that returned 503 for a commit delayed in the network does not find it applied later', async () => {
     await submit(url());
     const before = (await getAdmin(url(), '/api/admin/tasks')).body;
     await proxy.setFault('black-hole');
@@ -108,7 +108,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
     expect(late.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
     await proxy.setFault(null);
     await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(200), WAIT);
-    // Whatever was on its way has arrived: the answer to this was asked for after it.
+    // Commands that were on their way have arrived: this one was sent after them.
     await submit(url());
     const tasks = (await getAdmin(url(), '/api/admin/tasks')).body.tasks as readonly unknown[];
     expect(tasks).toHaveLength((before.tasks as readonly unknown[]).length + 1);
@@ -124,7 +124,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
       await redis.kill();
       await vi.waitFor(async () => expect((await fetch(`${url()}/readyz`)).status).toBe(503), WAIT);
       await redis.restart();
-      const backMs = await untilBack();
+      const backMs = await awaitReady();
       printFigure('redis.killed:back-after', Math.round(backMs), 'ms');
     }
     await load.pause();
@@ -133,7 +133,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
     printTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
   });
 
-  test('whose Redis comes back empty says so, answers nothing from it, and begins anew only when it is started anew', async () => {
+  test('whose Redis comes back empty reports that, returns nothing from it, and starts with it only after a restart', async () => {
     const id = await submit(url(), { timeout: 600 });
     await redis.kill();
     rmSync(join(redis.folder, 'appendonlydir'), { recursive: true });

@@ -1,4 +1,6 @@
-/** What a gateway demands of its Redis before it starts, and what it warns of; in words that say what to do. */
+/**
+ * What a gateway requires of its Redis before it starts, and what it warns of; each message says what to do.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -14,7 +16,7 @@ import {
 } from '../harness/redis-process.ts';
 import { makeCertificate } from '../push/certificate.ts';
 
-demandRedis('what is demanded of Redis at the start');
+demandRedis('what is required of Redis at the start');
 
 const PASSWORD = 'a-password-of-the-redis-canary';
 
@@ -57,7 +59,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await expect(starting).rejects.toThrow(words);
   });
 
-  test('is not started on a replica, nor without one when answers are to wait for it', async () => {
+  test('is not started on a replica, nor without one when responses must wait for it', async () => {
     const primary = await launch();
     const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
     await expect(start(replica.url)).rejects.toThrow(/is a replica; the store needs the primary/);
@@ -65,7 +67,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await expect(start(alone.url, { REDIS_DURABILITY: 'replica' })).rejects.toThrow(/has no replica/);
   });
 
-  test('takes its password from the address or apart from it, and tells it to nobody', async () => {
+  test('takes its password from the address or from REDIS_PASSWORD, and never prints it', async () => {
     const redis = await launch('--requirepass', PASSWORD);
     const gateways = [
       await start(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`, { LOG_LEVEL: 'debug' }),
@@ -80,7 +82,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await expect(wrong).rejects.not.toThrow(/canary/);
   });
 
-  test('speaks TLS where the address says so, to a server whose certificate it can judge', async () => {
+  test('speaks TLS where the address says so, to a server whose certificate it can verify', async () => {
     const { folder } = await launch();
     const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const { key, cert } = makeCertificate('localhost', Date.now() - 60_000, Date.now() + 3_600_000);
@@ -95,7 +97,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await submit(gateway.baseUrl);
   });
 
-  test('is told what its Redis may lose when it is content with the memory', async () => {
+  test('warns of what Redis may lose with REDIS_DURABILITY=memory', async () => {
     const everysec = await launch('--appendfsync', 'everysec');
     const first = await start(everysec.url, { REDIS_DURABILITY: 'memory' });
     expect(first.output()).toMatch(/appendfsync everysec\): what was accepted in the last seconds is lost/);
@@ -104,7 +106,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     expect(second.output()).toMatch(/appendonly no\): everything is lost/);
   });
 
-  test('is told when nobody may look whether Redis keeps its word', async () => {
+  test('warns when it may not read whether Redis is durable', async () => {
     const redis = await launch(
       '--user',
       'gateway',
@@ -122,24 +124,27 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await submit(gateway.baseUrl);
   });
 
-  test('whose Redis is full answers 503 and says why, tells what is there, and goes on when there is room', async () => {
+  test('whose Redis is full returns 503 with the reason, serves reads, and goes on when there is space', async () => {
     const redis = await launch();
     const gateway = await start(redis.url);
     const id = await submit(gateway.baseUrl, { timeout: 600 });
     await redis.send('CONFIG SET maxmemory 1');
     await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
-    await vi.waitFor(async () => {
-      const answer = await fetch(`${gateway.baseUrl}/readyz`);
-      expect(answer.status).toBe(503);
-      expect(await answer.text()).toMatch(/OOM/);
-    });
+    await vi.waitFor(
+      async () => {
+        const answer = await fetch(`${gateway.baseUrl}/readyz`);
+        expect(answer.status).toBe(503);
+        expect(await answer.text()).toMatch(/OOM/);
+      },
+      { timeout: 10_000 },
+    );
     expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).status).toBe(200);
     await redis.send('CONFIG SET maxmemory 0');
     await expect.poll(async () => (await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
     await submit(gateway.baseUrl);
   });
 
-  test('is told that a failover may lose what the new primary had not received', async () => {
+  test('warns that a failover may lose what the new primary had not received', async () => {
     const primary = await launch();
     const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
     await untilReplicates(primary, replica);
@@ -147,7 +152,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     expect(gateway.output()).toMatch(/after a failover, what the new primary had not received is lost/);
   });
 
-  test('whose answers wait for a replica answers 503 while there is none, and goes on when it is back', async () => {
+  test('whose responses wait for a replica returns 503 while there is none, and goes on when it is back', async () => {
     const primary = await launch('--repl-diskless-sync-delay', '0');
     const replica = await launch('--replicaof', '127.0.0.1', String(primary.port));
     await untilReplicates(primary, replica);

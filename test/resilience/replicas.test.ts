@@ -1,6 +1,6 @@
 /**
- * Three gateways on one Redis: each of them serves any call, each sees what another has committed, and when one is
- * killed the others take over within seconds.
+ * Three gateways on one Redis: each of them serves any call, each sees what another has committed, and when
+ * one is killed the others take over within seconds.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** One store file and more than one gateway, one after the other or of another version: over the real process. */
+/** One store file and more than one gateway, at once, one after the other, or of another version. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 
-/** A gateway that found the file locked would wait up to ten seconds; so much more than a start may be nothing else. */
+/**
+ * A gateway that found the file locked would wait up to ten seconds; so much more than a start may be nothing
+ * else.
+ */
 const LOCK_WAIT_MS = 6_000;
 
 let folder: string;
@@ -37,8 +40,8 @@ async function measureStart(): Promise<{ readonly gateway: GatewayProcess; reado
   return { gateway, tookMs: performance.now() - startMs };
 }
 
-/** Everything in the folder but the lock, by name and content. */
-function takePrint(): readonly string[] {
+/** The names and digests of all files in the folder but the lock. */
+function listDigests(): readonly string[] {
   return readdirSync(folder)
     .filter((name) => !name.endsWith('.lock'))
     .sort()
@@ -90,19 +93,19 @@ describe('a file of another kind', { timeout: 60_000 }, () => {
     const sqlite = new DatabaseSync(fileOf());
     sqlite.exec('PRAGMA user_version = 99');
     sqlite.close();
-    const before = takePrint();
+    const before = listDigests();
     await expect(start()).rejects.toThrow(
       /format version 99, this gateway reads version \d+\. Start the gateway/,
     );
-    expect(takePrint()).toEqual(before);
+    expect(listDigests()).toEqual(before);
   });
 
   test('of another program is refused and stays as it is, also while that program has it open', async () => {
     const theirs = new DatabaseSync(fileOf());
     theirs.exec('CREATE TABLE songs (title TEXT)');
-    const before = takePrint();
+    const before = listDigests();
     await expect(start()).rejects.toThrow(/belongs to another program\. Name a file/);
-    expect(takePrint()).toEqual(before);
+    expect(listDigests()).toEqual(before);
     theirs.exec("PRAGMA journal_mode = WAL; INSERT INTO songs VALUES ('one')");
     await expect(start()).rejects.toThrow(/belongs to another program\. Name a file/);
     theirs.exec("INSERT INTO songs VALUES ('two')");

@@ -1,6 +1,6 @@
 /**
- * A store file as the real gateway leaves it when it is killed under load: some of its content in the database, the
- * rest in its log.
+ * A store file as the real gateway leaves it when it is killed under load: some of its content in the
+ * database, the rest in its log.
  */
 import { post, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
@@ -9,7 +9,10 @@ import type { Contents } from './read-all.ts';
 const SESSIONS = ['a', 'b'] as const;
 const AGENT = { auth: SECRET, agent_id: 'puller' };
 
-/** Fills a file that does not exist yet, by two processes with `each` tasks each; the second is ended by SIGKILL. */
+/**
+ * Fills a file that does not exist yet, by two processes with `each` tasks each; the second is ended by
+ * SIGKILL.
+ */
 export async function seedDatabase(file: string, each: number): Promise<Contents> {
   const contents = {
     tasks: [] as string[],

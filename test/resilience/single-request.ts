@@ -1,4 +1,6 @@
-/** A request on a connection of its own that ends with it, so that nothing of the caller's stays with the gateway. */
+/**
+ * A request on a connection of its own that ends with it: no connection of the caller stays with the gateway.
+ */
 import { request } from 'node:http';
 import { createDocumentCheck } from '../contract/document-check.ts';
 import type { Call } from '../contract/usual-calls.ts';
@@ -6,7 +8,7 @@ import type { CheckedResponse } from '../http/checked-call.ts';
 
 const check = createDocumentCheck();
 
-/** Sends a request; throws when the answer is not one the document allows. */
+/** Sends a request; rejects when the response is not one the document allows. */
 export async function askOnce(url: string, { method, path, headers, body }: Call): Promise<CheckedResponse> {
   const answer = await new Promise<CheckedResponse>((resolve, reject) => {
     const sent = request(url + path, { method, headers: { ...headers }, agent: false }, (response) => {

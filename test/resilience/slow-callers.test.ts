@@ -1,6 +1,7 @@
 /**
- * Callers that send or read too slowly, over the real process and real time: they are disconnected when the gateway
- * promises to, cost little, and delay no other caller. All kinds at once, so that the timeouts are waited for once.
+ * Callers that send or read too slowly, over the real process and real time: they are disconnected when the
+ * gateway promises to, cost little, and delay no other caller. All kinds at once, so that the timeouts are
+ * waited for once.
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * The same work again and again: what a process holds after many rounds must not be more than before. How many rounds is
- * `OVERLOAD_SCALE` times what CI runs.
+ * The same work again and again: what a process holds after many rounds must not be more than before. How
+ * many rounds is `OVERLOAD_SCALE` times what CI runs.
  */
 import { expect, vi } from 'vitest';
 import { countDescriptors, readRssKiB } from './process-cost.ts';
@@ -13,8 +13,8 @@ const SLACK_KIB = 40 * 1_024;
 /** How long what was closed by one side may take to be closed by the other. */
 const CLOSED_WITHIN_MS = 30_000;
 /**
- * How often more rounds are run while memory is still higher than before. A heap that has not been collected yet comes
- * to a level and stays there; a leak grows by as much in each of them.
+ * How often more rounds are run while memory is still higher than before. A heap that has not been collected
+ * yet comes to a level and stays there; a leak grows by as much in each of them.
  */
 const BATCHES_MAX = 4;
 /** The last rounds of a batch count, and of them the one that was measured right after a collection. */

@@ -1,6 +1,6 @@
 /**
- * The real process under 100,000 hostile inputs (`FUZZ_RUNS` changes it) over real sockets: no status of 500 or more, no
- * crash, no error in its log, no descriptor and no memory left behind.
+ * The real process under 100,000 hostile inputs (`FUZZ_RUNS` changes it) over real sockets: no status of 500
+ * or more, no crash, no error in its log, no descriptor and no memory left behind.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Thousands of readers at once, and readers that join in the middle: each gets every event once, in order. */
+/**
+ * Thousands of readers at once, and readers that join in the middle: each gets every event once, in order.
+ */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Stream, subscribe } from '../e2e/plain-calls.ts';
 import { printFigure } from '../harness/figures.ts';

@@ -1,6 +1,7 @@
 /**
- * Many readers of event streams in a process of their own, so that their cost is not counted as the gateway's. Bare
- * sockets; each keeps the ids of the events it received. Each message is a command and gets one reply.
+ * Many readers of event streams in a process of their own, so that their cost is not counted as the
+ * gateway's. Bare sockets; each keeps the ids of the events it received. Each message is a command and gets
+ * one reply.
  */
 import { connect, type Socket } from 'node:net';
 

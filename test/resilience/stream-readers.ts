@@ -7,7 +7,10 @@ import type { ReadersCommand, ReadersReply } from './stream-readers-process.ts';
 export type StreamReaders = {
   /** Opens one stream for each of these sessions; rejects if one is refused. */
   open(sessions: readonly string[]): Promise<void>;
-  /** When every reader has had so many events in all: when the first and the last of them had (ms of the epoch). */
+  /**
+   * When every reader has had so many events in all: when the first and the last of them had (ms of the
+   * epoch).
+   */
   awaitEvents(events: number): Promise<{ readonly firstMs: number; readonly lastMs: number }>;
   /** How many readers of a session have not had exactly these events in this order. */
   countWrong(session: string, request_ids: readonly string[]): Promise<number>;

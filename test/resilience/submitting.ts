@@ -1,11 +1,11 @@
-/** Many submissions over few connections, and how long single calls take meanwhile. */
+/** Many submissions over few connections. */
 import { Agent, request } from 'undici';
 import { SECRET } from '../harness/gateway-process.ts';
 
 export type Caller = {
   /** Submits so many tasks of a session, some at a time; resolves with their ids. */
   submitMany(count: number, more: Readonly<Record<string, unknown>>): Promise<readonly string[]>;
-  /** One call; resolves with its JSON, rejects when the answer is no 2xx. */
+  /** One call; resolves with its JSON, rejects when the status is not 2xx. */
   call(method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 };
@@ -17,14 +17,14 @@ export function createCaller(baseUrl: string): Caller {
   const dispatcher = new Agent({ connections: AT_ONCE, pipelining: 1 });
 
   async function call(method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown>> {
-    const answer = await request(baseUrl + path, {
+    const response = await request(baseUrl + path, {
       dispatcher,
       method,
       ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300)
-      throw new Error(`${method} ${path} was answered ${answer.statusCode}: ${text}`);
+    const text = await response.body.text();
+    if (response.statusCode >= 300)
+      throw new Error(`${method} ${path} returned ${response.statusCode}: ${text}`);
     return JSON.parse(text) as Record<string, unknown>;
   }
 
