@@ -11,21 +11,22 @@ import { createSubscription, type EventSubscription, type SubscribeOptions } fro
 /** A client of one gateway. It keeps connections open only for calls, runs and subscriptions in progress. */
 export type TaskGatewayClient = Calls & {
   /**
-   * Subscribes to the `task_done` events of a session: first those stored, then new ones, across reconnections.
-   * Read it with `for await`; no request is sent before the loop starts.
+   * Subscribes to the `task_done` events of a session: first those stored, then new ones, across
+   * reconnections. Read it with `for await`; no request is sent before the loop starts.
    */
   subscribeEvents(session: SessionId, options?: SubscribeOptions): EventSubscription;
   /**
-   * Submits a task, waits by stream or by polling until it reaches a terminal state, and returns it. A submission
-   * without `cli_session_id` gets a session of this client. Throws `TaskFailedError` with the task when it failed
-   * (or its subclasses `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and what the calls throw.
+   * Submits a task, waits by stream or by polling until it reaches a terminal state, and returns it. A
+   * submission without `cli_session_id` gets a session of this client. Throws `TaskFailedError` with the task
+   * when it failed (or its subclasses `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and
+   * what the calls throw.
    */
   runTask(submission: TaskSubmission, options?: RunOptions): Promise<SuccessfulTask>;
 };
 
 /**
- * Creates a client. Options that are absent are read from the environment (`TASK_GATEWAY_URL`, `TASK_GATEWAY_AUTH` …).
- * Throws `InvalidOptionError` for an address, a secret or a number that can't work.
+ * Creates a client. Options that are absent are read from the environment (`TASK_GATEWAY_URL`,
+ * `TASK_GATEWAY_AUTH` …). Throws `InvalidOptionError` for an address, a secret or a number that can't work.
  */
 export function createClient(options: ClientOptions = {}): TaskGatewayClient {
   const settings = readSettings(options);

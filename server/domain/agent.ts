@@ -1,13 +1,15 @@
 /**
- * An agent as the gateway keeps it, and what follows from its record: its state, its load, how many slots it may hold.
- * The store keeps slots, contact and push statistics apart from the record, because they change far more often.
+ * An agent as the gateway keeps it, and what follows from its record: its state, its load, how many slots it
+ * may hold. The store keeps slots, contact and push statistics apart from the record, because they change far
+ * more often.
  *
  *   ready ⇄ processing       it holds no slot ⇄ it holds some; both are eligible unless the agent is full
  *     │  heartbeat with `draining`: draining, until the agent says otherwise or registers again
  *     │  no contact for too long, or 410: offline, until its next contact (after 410: heartbeat or registration)
  *     ▼  unregister, or 24 h without contact: the record goes (after 90 s and at once)
  *
- * Stored names are frozen: `external` is the external load, `left` says that the agent answered a push with 410.
+ * Stored names are frozen: `external` is the external load, `left` says that the agent answered a push with
+ * 410.
  */
 
 /** The endpoint of a pull agent: it fetches its tasks with the claim call instead of being pushed to. */
@@ -31,11 +33,17 @@ export type AgentRecord = {
   readonly offlineMs: number | null;
   /** It answered a push with 410: it stays offline until it registers or sends a heartbeat. */
   readonly left: boolean;
-  /** Since when the agent is unregistered. The record stays while its tasks may not move; callers do not see it. */
+  /**
+   * Since when the agent is unregistered. The record stays while its tasks may not move; callers do not see
+   * it.
+   */
   readonly unregisteredMs: number | null;
   /** Time without contact after which its running tasks fail as lost; null: never. */
   readonly lostAfterMs: number | null;
-  /** Slots it may hold now: `slotLimit()` of this record, stored because the engines index it. 0: not eligible. */
+  /**
+   * Slots it may hold now: `slotLimit()` of this record, stored because the engines index it. 0: not
+   * eligible.
+   */
   readonly limit: number;
 };
 
@@ -103,9 +111,9 @@ const FREQUENT_BEAT_GAP_MS = 45_000;
 const SLOW_BEAT_OFFLINE_AFTER_MS = 300_000;
 
 /**
- * Time without contact after which an agent is offline: 90 s for one whose last two heartbeats were at most 45 s apart,
- * for others the longer of 300 s and three times that gap. Null (never) for an agent that has sent no heartbeat, unless
- * its last push was not taken.
+ * Time without contact after which an agent is offline: 90 s for one whose last two heartbeats were at most
+ * 45 s apart, for others the longer of 300 s and three times that gap. Null (never) for an agent that has
+ * sent no heartbeat, unless its last push was not taken.
  */
 export function offlineAfterMs(contact: Contact): number | null {
   if (contact.beatMs === null && contact.push?.taken !== false) return null;

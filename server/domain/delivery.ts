@@ -1,6 +1,6 @@
 /**
- * The rules of delivery: when an attempt is repeated, and when a task may move to another agent. Pure; the dispatcher
- * acts on them.
+ * The rules of delivery: when an attempt is repeated, and when a task may move to another agent. Pure; the
+ * dispatcher acts on them.
  */
 import type { Delivery } from './task.ts';
 import { mayBeTaken } from './task.ts';
@@ -13,7 +13,10 @@ export const PUSH_OPEN_MAX_MS = 300_000;
 export const HAND_OUT_AGAIN_MS = 15_000;
 /** An assignment that its pull agent does not claim for so long counts as not taken. */
 export const UNCLAIMED_MS = 10_000;
-/** A task that may have been taken moves only after its agent has been unavailable for so long: then it is gone. */
+/**
+ * A task that may have been taken moves only after its agent has been unavailable for so long: then it is
+ * gone.
+ */
 export const GONE_AFTER_MS = 90_000;
 
 const MOVE_AFTER_ATTEMPTS = 3;
@@ -21,8 +24,8 @@ const MOVE_AFTER_MS = 10_000;
 const RETRY_MAX_MS = 30_000;
 
 /**
- * The pause after the n-th attempt: 1, 2, 4 … 30 s, with a jitter of ±20 % from `random` in [0, 1). A longer Retry-After
- * of the agent is honoured up to five minutes.
+ * The pause after the n-th attempt: 1, 2, 4 … 30 s, with a jitter of ±20 % from `random` in [0, 1). A longer
+ * Retry-After of the agent is honoured up to five minutes.
  */
 export function retryAfterMs(attempts: number, random: number, askedMs: number | null): number {
   const plainMs = Math.min(RETRY_MAX_MS, 1_000 * 2 ** Math.min(attempts - 1, 5));
@@ -38,9 +41,10 @@ export type AgentAvailability = {
 };
 
 /**
- * Whether the task should move to another agent if one is eligible. Once an attempt is unknown, only an agent that is
- * gone loses the task. A task that was certainly not taken moves at once from an agent that is offline, unregistered or
- * answered busy, and else after three attempts and ten seconds (a pull agent: after ten seconds unclaimed).
+ * Whether the task should move to another agent if one is eligible. Once an attempt is unknown, only an agent
+ * that is gone loses the task. A task that was certainly not taken moves at once from an agent that is
+ * offline, unregistered or answered busy, and else after three attempts and ten seconds (a pull agent: after
+ * ten seconds unclaimed).
  */
 export function wantsToMove(
   delivery: Delivery,

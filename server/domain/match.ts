@@ -1,6 +1,7 @@
 /**
- * Which agent a task goes to: the order among candidates. Agents whose last push was not taken rank last. Then come, in
- * this order: more shared tags, lower load ratio, longer since the last grant, smaller id. So it is deterministic.
+ * Which agent a task goes to: the order among candidates. Agents whose last push was not taken rank last.
+ * Then come, in this order: more shared tags, lower load ratio, longer since the last grant, smaller id. So
+ * it is deterministic.
  */
 import type { AgentRecord } from './agent.ts';
 
@@ -27,7 +28,9 @@ export function compareCandidates(a: Candidate, b: Candidate): number {
   );
 }
 
-/** Orders two candidates for a task with which they share that many tags: negative when the first is better. */
+/**
+ * Orders two candidates for a task with which they share that many tags: negative when the first is better.
+ */
 export function compareForTask(a: Candidate, sharedA: number, b: Candidate, sharedB: number): number {
   return (
     Number(a.lastPushUntaken) - Number(b.lastPushUntaken) || sharedB - sharedA || compareCandidates(a, b)

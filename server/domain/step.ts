@@ -1,20 +1,20 @@
 /**
- * A task's whole life: one pure, total function. Every state has a result for every trigger. The tables below are the
- * specification; a test compares each of their cells with what `step()` does.
+ * A task's whole life: one pure, total function. Every state has a result for every trigger. The tables below
+ * are the specification; a test compares each of their cells with what `step()` does.
  *
  *   pending ──assign──▶ running ──succeed──▶ success
  *      │                  │ ▲ reassign: another agent, while unacknowledged
  *      │                  └─┘
  *      └── cancel, expire, abandon ──▶ failed ◀── fail, lose, cancel, expire ── running
  *
- * `success` and `failed` are terminal: a task that reaches one of them is settled and never changes again. `running`
- * never goes back to `pending`.
+ * `success` and `failed` are terminal: a task that reaches one of them is settled and never changes again.
+ * `running` never goes back to `pending`.
  *
- * Columns: a pending task; a running one whose only attempt is unknown, untaken, acknowledged or disowned; a settled
- * one. Its present agent is A; E had it before; B never had it. Cells: `A 1-0` = running on A with 1 attempt, 0 of them
- * untaken; `ack` = acknowledged; `wait` = among the waiting tasks; else the terminal status and its `agent_id`, or why
- * the trigger is refused: T task_terminal, NP task_not_pending, NR task_not_running, NM task_not_movable,
- * AM agent_mismatch.
+ * Columns: a pending task; a running one whose only attempt is unknown, untaken, acknowledged or disowned; a
+ * settled one. Its present agent is A; E had it before; B never had it. Cells: `A 1-0` = running on A with 1
+ * attempt, 0 of them untaken; `ack` = acknowledged; `wait` = among the waiting tasks; else the terminal
+ * status and its `agent_id`, or why the trigger is refused: T task_terminal, NP task_not_pending, NR
+ * task_not_running, NM task_not_movable, AM agent_mismatch.
  *
  *   trigger              | pending  | running    | untaken    | acknowledged | disowned   | settled
  *   assign B             | B 1-0    | NP         | NP         | NP           | NP         | T
@@ -54,12 +54,12 @@
  *   expire    | timeout
  *   abandon   | 无可用 Agent
  *
- * - `succeed` and `fail` count from the present agent and from every earlier one, which becomes `agent_id`. From any
- *   other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
- * - `wait` adds the task to those that are offered to an agent with a free slot: a pending task with a queue time, or a
- *   running one whose agent is gone. `stay` ends that when its own agent is back.
- * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to then count
- *   as not taken, even when their response comes later.
+ * - `succeed` and `fail` count from the present agent and from every earlier one, which becomes `agent_id`.
+ *   From any other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
+ * - `wait` adds the task to those that are offered to an agent with a free slot: a pending task with a queue
+ *   time, or a running one whose agent is gone. `stay` ends that when its own agent is back.
+ * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
+ *   then count as not taken, even when their response comes later.
  */
 import type { Delivery, JsonObject, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
@@ -118,7 +118,10 @@ export type Trigger =
   | { readonly type: 'expire' }
   | { readonly type: 'abandon' };
 
-/** Why a step is not allowed. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the wire. */
+/**
+ * Why a step is not allowed. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the
+ * wire.
+ */
 export type Refusal =
   | 'task_not_pending'
   | 'task_not_running'
@@ -177,8 +180,8 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
 }
 
 /**
- * Whether the trigger comes from an agent that may not cause it. Progress is special: on a running task only the present
- * agent may report it; on a settled one every assignee may, to learn that the task is over.
+ * Whether the trigger comes from an agent that may not cause it. Progress is special: on a running task only
+ * the present agent may report it; on a settled one every assignee may, to learn that the task is over.
  */
 function isStranger(state: TaskState, trigger: Trigger): boolean {
   switch (trigger.type) {

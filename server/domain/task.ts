@@ -1,6 +1,7 @@
 /**
- * A task as the gateway keeps it: its input (written once) and its state (what changes). Everything here is plain
- * readonly data; `step.ts` is the only place that derives one state from another. Stored names are frozen.
+ * A task as the gateway keeps it: its input (written once) and its state (what changes). Everything here is
+ * plain readonly data; `step.ts` is the only place that derives one state from another. Stored names are
+ * frozen.
  */
 
 /** Any JSON object; its keys pass through the gateway untouched. */
@@ -33,8 +34,8 @@ export type TaskInput = Pick<
 >;
 
 /**
- * The delivery of a running task to its present agent. An attempt is unknown until the task is acknowledged or the
- * attempt is found to be untaken: `attempts > untaken` means that the agent may have the task.
+ * The delivery of a running task to its present agent. An attempt is unknown until the task is acknowledged
+ * or the attempt is found to be untaken: `attempts > untaken` means that the agent may have the task.
  */
 export type Delivery = {
   /** Store time of the assignment to the present agent. */
@@ -86,7 +87,9 @@ export function isSettled({ status }: { readonly status: TaskStatus }): boolean 
   return status === 'success' || status === 'failed';
 }
 
-/** Whether the present agent may have the task: it is acknowledged, or the outcome of an attempt is unknown. */
+/**
+ * Whether the present agent may have the task: it is acknowledged, or the outcome of an attempt is unknown.
+ */
 export function mayBeTaken(delivery: Delivery): boolean {
   return delivery.acknowledged || delivery.attempts > delivery.untaken;
 }
@@ -140,7 +143,8 @@ export function describeFreshTask(input: TaskInput): TaskInfo {
 }
 
 /**
- * When an open task is due next: the earliest of deadline, queue end and next attempt. Null when it is settled.
+ * When an open task is due next: the earliest of deadline, queue end and next attempt. Null when it is
+ * settled.
  */
 export function dueMs(state: TaskState): number | null {
   if (isSettled(state)) return null;

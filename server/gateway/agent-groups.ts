@@ -1,6 +1,7 @@
 /**
- * Agents grouped by equal tag sets. Each group keeps its free agents in ranking order, and each tag knows its groups. So
- * a match looks at the groups that share a tag, not at the agents: its cost grows with the number of distinct tag sets.
+ * Agents grouped by equal tag sets. Each group keeps its free agents in ranking order, and each tag knows its
+ * groups. So a match looks at the groups that share a tag, not at the agents: its cost grows with the number
+ * of distinct tag sets.
  */
 import BTreeModule from 'sorted-btree';
 import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';

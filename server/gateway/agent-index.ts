@@ -1,8 +1,8 @@
 /**
  * The gateway's own copy of the agents, kept only to rank them: which free agent is best for a task.
  *
- * A stale copy costs one more try, never a wrong result: the store refuses a grant to an agent that is full, gone or
- * registered anew, and refuses to abandon a task while an agent is free.
+ * A stale copy costs one more try, never a wrong result: the store refuses a grant to an agent that is full,
+ * gone or registered anew, and refuses to abandon a task while an agent is free.
  */
 import { type Candidate, compareForTask } from '../domain/match.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
@@ -15,7 +15,9 @@ export type AgentIndex = {
   pick(tags: readonly string[], excluded?: ReadonlySet<string>): Candidate | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
   reload(agent_id: string): Promise<void>;
-  /** Counts a slot that is about to be granted, so that a burst spreads before the store reports the change. */
+  /**
+   * Counts a slot that is about to be granted, so that a burst spreads before the store reports the change.
+   */
   noteGrant(agent_id: string, nowMs: number): void;
 };
 

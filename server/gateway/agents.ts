@@ -129,9 +129,9 @@ async function writeRegistration(
 }
 
 /**
- * Tasks that were sent to the agent before this registration, and that it does not name, are pushed to it again: those
- * it had acknowledged, and those whose push is still under way and may have reached a process that has ended since. A
- * push under way keeps its lease, so that no second push runs beside it.
+ * Tasks that were sent to the agent before this registration, and that it does not name, are pushed to it
+ * again: those it had acknowledged, and those whose push is still under way and may have reached a process
+ * that has ended since. A push under way keeps its lease, so that no second push runs beside it.
  */
 async function disownOthers(
   deps: Deps,
@@ -156,8 +156,8 @@ async function offerAgain({ store, commits }: Deps, agent_id: string): Promise<v
 }
 
 /**
- * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because a task it
- * may have taken must not move sooner.
+ * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because
+ * a task it may have taken must not move sooner.
  */
 async function markUnregistered({ store, commits }: Deps, agent_id: string): Promise<void> {
   await commits.retryCommit(async (notAfterMs) => {

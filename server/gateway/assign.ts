@@ -1,4 +1,7 @@
-/** Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push starts. */
+/**
+ * Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push
+ * starts.
+ */
 import { PULL_ENDPOINT } from '../domain/agent.ts';
 import { UNCLAIMED_MS } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';

@@ -1,4 +1,7 @@
-/** The tasks assigned to an agent: listing them, acknowledging those it names, and naming those it should drop. */
+/**
+ * The tasks assigned to an agent: listing them, acknowledging those it names, and naming those it should
+ * drop.
+ */
 import { type Delivery, isSettled } from '../domain/task.ts';
 import type { Store } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
@@ -50,8 +53,9 @@ export async function acknowledgeNamed(
 }
 
 /**
- * The tasks the agent should stop working on: of those it names, the ones that are settled or no longer its own; of an
- * agent that names none, the tasks assigned to it that settled without its report in the last ten minutes.
+ * The tasks the agent should stop working on: of those it names, the ones that are settled or no longer its
+ * own; of an agent that names none, the tasks assigned to it that settled without its report in the last ten
+ * minutes.
  */
 export async function listCancelled(
   store: Store,

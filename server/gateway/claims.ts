@@ -81,7 +81,9 @@ function isStillClaimable(state: TaskState, agent_id: string, nowMs: number): bo
   return state.agent_id === agent_id && delivery !== null && isClaimable({ delivery, deadlineMs }, nowMs);
 }
 
-/** Looks again when something of the agent changes or a task may be handed out again, until the wait is over. */
+/**
+ * Looks again when something of the agent changes or a task may be handed out again, until the wait is over.
+ */
 async function awaitTask(
   deps: Deps,
   agent_id: string,
@@ -114,7 +116,8 @@ async function nextLookInMs({ store }: Deps, agent_id: string, endMs: number): P
   const times = (await listAssigned(store, agent_id))
     .filter(({ delivery }) => !delivery.acknowledged)
     .map(({ delivery }) => claimableFromMs(delivery));
-  // A task that is claimable but was not handed out just now went to another call: look again, but not at once.
+  // A task that is claimable but was not handed out just now went to another call: look again, but not at
+  // once.
   const lookMs = Math.max(nowMs + LOOK_AGAIN_MS, Math.min(endMs, ...times));
   return Math.max(1, Math.min(endMs, lookMs) - nowMs);
 }

@@ -1,7 +1,7 @@
 /**
- * Decide and commit, in one place: `commitStep()` decides a step of the state table on a stored state, commits it, and
- * returns what it wrote. Everything that changes a task goes through it; what only re-times due entries goes through
- * `reschedule()`.
+ * Decide and commit, in one place: `commitStep()` decides a step of the state table on a stored state,
+ * commits it, and returns what it wrote. Everything that changes a task goes through it; what only re-times
+ * due entries goes through `reschedule()`.
  */
 import { type Refusal, step, type Trigger } from '../domain/step.ts';
 import type { TaskState } from '../domain/task.ts';
@@ -11,7 +11,9 @@ import { TIME_BUDGETS } from '../ports/limits.ts';
 import type { CommitConflict, CommitResult, DueChange, Store, Stored } from '../ports/store.ts';
 import { batchFor, type CommitOptions } from './task-batch.ts';
 
-/** What became of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written. */
+/**
+ * What became of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written.
+ */
 export type StepResult =
   | { readonly kind: 'committed'; readonly written: Stored<TaskState> }
   | { readonly kind: 'unchanged'; readonly state: TaskState }
@@ -30,8 +32,9 @@ export type TaskCommits = {
     options?: CommitOptions & { readonly notAfterMs?: number },
   ): Promise<StepResult>;
   /**
-   * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). `lastRead` is what
-   * the caller read last: it is tried first, and a step it refuses is decided again on a new read.
+   * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503).
+   * `lastRead` is what the caller read last: it is tried first, and a step it refuses is decided again on a
+   * new read.
    */
   advanceTask(
     request_id: string,
@@ -39,11 +42,14 @@ export type TaskCommits = {
     options?: CommitOptions,
     lastRead?: Stored<TaskState>,
   ): Promise<AdvanceResult>;
-  /** Re-times due entries and changes nothing else. `noneFree` makes it fail while such an agent has a free slot. */
+  /**
+   * Re-times due entries and changes nothing else. `noneFree` makes it fail while such an agent has a free
+   * slot.
+   */
   reschedule(due: readonly DueChange[], noneFree?: readonly string[]): Promise<CommitResult>;
   /**
-   * Runs an attempt until it returns something: at most 8 tries with growing random pauses, then `busy` (503). Each
-   * attempt gets the store time after which its commit must not be applied.
+   * Runs an attempt until it returns something: at most 8 tries with growing random pauses, then `busy`
+   * (503). Each attempt gets the store time after which its commit must not be applied.
    */
   retryCommit<T>(attempt: (notAfterMs: number) => Promise<T | undefined>): Promise<T>;
 };

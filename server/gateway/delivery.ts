@@ -1,6 +1,6 @@
 /**
- * The delivery of a running task that is not acknowledged: moved to another agent, pushed again, or left for later. The
- * rules are `domain/delivery.ts`; the state table is `domain/step.ts`.
+ * The delivery of a running task that is not acknowledged: moved to another agent, pushed again, or left for
+ * later. The rules are `domain/delivery.ts`; the state table is `domain/step.ts`.
  */
 import { type AgentRecord, PULL_ENDPOINT, unavailableSinceMs } from '../domain/agent.ts';
 import {
@@ -46,7 +46,10 @@ export async function continueDelivery(
   return await pushAgain(deps, task, agent_id, record);
 }
 
-/** Counts as a push that was not taken: until the agent claims, it ranks last, or a dead one would be picked each time. */
+/**
+ * Counts as a push that was not taken: until the agent claims, it ranks last, or a dead one would be picked
+ * each time.
+ */
 async function noteUnclaimed({ store }: AssignDeps, agent_id: string): Promise<void> {
   const error = `nothing was claimed for ${UNCLAIMED_MS / 1_000} s`;
   await store.touch(agent_id, { by: 'push', taken: false, status: null, error });
@@ -70,8 +73,8 @@ async function pushAgain(
 }
 
 /**
- * The task's agent is unregistered, so no agent is pushed to. The task is offered again when another agent gets a free
- * slot or its own registers again.
+ * The task's agent is unregistered, so no agent is pushed to. The task is offered again when another agent
+ * gets a free slot or its own registers again.
  */
 async function waitForAnother(
   deps: AssignDeps,

@@ -1,9 +1,9 @@
 /**
- * The dispatcher: takes a due task and decides what happens next: expire it, assign it, let it wait, abandon it, push
- * it again or move it. It keeps no state of its own; what it does not finish comes due again.
+ * The dispatcher: takes a due task and decides what happens next: expire it, assign it, let it wait, abandon
+ * it, push it again or move it. It keeps no state of its own; what it does not finish comes due again.
  *
- * Every decision rests on what was just read, and every commit names the lease under which the entry was taken. So two
- * dispatchers can get in each other's way, but never both succeed.
+ * Every decision rests on what was just read, and every commit names the lease under which the entry was
+ * taken. So two dispatchers can get in each other's way, but never both succeed.
  *
  *   pending ── an agent is free ───────────────────────▶ assign.ts
  *           ── none is free, it may wait ──────────────▶ waiting; looked at again when an agent gets a free slot

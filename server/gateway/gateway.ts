@@ -1,6 +1,6 @@
 /**
- * The gateway, put together: the operations for callers, and the background duties. The server drives the duties on the
- * real clock (`server/duties.ts`); tests call them one by one.
+ * The gateway, put together: the operations for callers, and the background duties. The server drives the
+ * duties on the real clock (`server/duties.ts`); tests call them one by one.
  */
 import type { Clock, Ids, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';

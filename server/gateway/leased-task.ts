@@ -16,7 +16,9 @@ export type LeasedResult = { readonly ok: true; readonly written?: Stored<TaskSt
 
 type Deps = { readonly commits: TaskCommits };
 
-/** Commits one step under the lease. A refused step means that the state has moved on, so it is read again. */
+/**
+ * Commits one step under the lease. A refused step means that the state has moved on, so it is read again.
+ */
 export async function commitLeased(
   { commits }: Deps,
   { request_id, lease, before }: LeasedTask,

@@ -1,10 +1,10 @@
 /**
- * The pushes under way. A push starts after the commit that allows it is durable. It runs under the lease of the task's
- * due entry, renewed every 0.4 s, so that no other replica pushes the same task beside it. It ends in a commit of its
- * outcome: acknowledged, untaken, or unknown with a later look.
+ * The pushes under way. A push starts after the commit that allows it is durable. It runs under the lease of
+ * the task's due entry, renewed every 0.4 s, so that no other replica pushes the same task beside it. It ends
+ * in a commit of its outcome: acknowledged, untaken, or unknown with a later look.
  *
- * A push that has no response when the task's deadline or five minutes are over gives its lease back. Its connection
- * stays open, and a late 2xx still counts.
+ * A push that has no response when the task's deadline or five minutes are over gives its lease back. Its
+ * connection stays open, and a late 2xx still counts.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
  *      │ no response in time
@@ -33,13 +33,19 @@ export type Attempt = {
 export type Pushes = {
   /** Starts one attempt; returns at once. */
   start(attempt: Attempt): void;
-  /** If a push of this task to this agent runs here, gives it the new lease and returns true: no second push starts. */
+  /**
+   * If a push of this task to this agent runs here, gives it the new lease and returns true: no second push
+   * starts.
+   */
   adopt(request_id: string, agent_id: string, lease: Lease): boolean;
   /** How many are under way. */
   count(): number;
   /** Renews the leases of all that are under way. Called every 0.4 s. */
   renewLeases(): Promise<void>;
-  /** Waits for the pushes under way, then abandons the rest. The dispatcher that finds them due pushes them again. */
+  /**
+   * Waits for the pushes under way, then abandons the rest. The dispatcher that finds them due pushes them
+   * again.
+   */
   drain(graceMs: number): Promise<void>;
 };
 
@@ -117,7 +123,8 @@ async function runPush(deps: Deps, push: Running): Promise<void> {
   if (!input) return;
   const outcome = await sendPush(deps, push, input);
   if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
-  // The next agent of a task that was not taken is picked only after the index knows which agent did not take it.
+  // The next agent of a task that was not taken is picked only after the index knows which agent did not take
+  // it.
   const noted = notePushContact(deps, attempt, outcome);
   if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
   // The task's outcome matters more than the agent's statistics: it is stored even where those cannot be.
@@ -166,7 +173,8 @@ async function notePushContact(
     return;
   }
   const agentStatus = await agents.findIfRegistered(agent_id);
-  // The failure of an attempt older than the registration says nothing about the agent as it is registered now.
+  // The failure of an attempt older than the registration says nothing about the agent as it is registered
+  // now.
   if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
   await store.touch(agent_id, { by: 'push', taken: false, status, error: outcome.error });
   if (!agentStatus) return;

@@ -1,6 +1,7 @@
 /**
- * The agents that are registered now: finding them, recording their contacts, changing their records. Every call of an
- * agent is a contact, and a contact brings an offline agent back. The contact itself is not a commit; coming back is.
+ * The agents that are registered now: finding them, recording their contacts, changing their records. Every
+ * call of an agent is a contact, and a contact brings an offline agent back. The contact itself is not a
+ * commit; coming back is.
  */
 import { type AgentFields, type AgentRecord, completeAgent } from '../domain/agent.ts';
 import { GatewayError } from '../ports/gateway.ts';
@@ -15,8 +16,8 @@ export type RegisteredAgents = {
   /** The same; undefined for an agent that is not registered. */
   noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentStatus | undefined>;
   /**
-   * Changes an agent's record; the sweeper looks at the agent next. A change that makes no difference commits nothing.
-   * Throws `agent_not_found`.
+   * Changes an agent's record; the sweeper looks at the agent next. A change that makes no difference commits
+   * nothing. Throws `agent_not_found`.
    */
   changeRecord(
     agent_id: string,

@@ -1,9 +1,10 @@
 /**
- * The sweeper: looks at due agents. It offers waiting tasks to an agent with free slots, notices missing contact (first
- * offline, then lost), and removes records that are past their time. It also runs the bounded turns of retention.
+ * The sweeper: looks at due agents. It offers waiting tasks to an agent with free slots, notices missing
+ * contact (first offline, then lost), and removes records that are past their time. It also runs the bounded
+ * turns of retention.
  *
- * Agents are looked at lazily: a contact does not re-time the due entry. The look itself finds out how long the agent
- * has had no contact, and sets when to look again.
+ * Agents are looked at lazily: a contact does not re-time the due entry. The look itself finds out how long
+ * the agent has had no contact, and sets when to look again.
  */
 import { type AgentFields, completeAgent, OFFLINE_AFTER_MS, offlineAfterMs } from '../domain/agent.ts';
 import { GONE_AFTER_MS } from '../domain/delivery.ts';
@@ -29,7 +30,9 @@ type Deps = { readonly store: Store; readonly commits: TaskCommits; readonly ret
 
 /** The record of an agent without contact is removed after this. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
-/** An agent whose heartbeats are not frequent is looked at this often: once they are, it is offline sooner. */
+/**
+ * An agent whose heartbeats are not frequent is looked at this often: once they are, it is offline sooner.
+ */
 const SLOW_BEAT_LOOK_MS = 45_000;
 /** While tasks wait for an agent that has free slots, it is looked at again after this. */
 const WAITING_LOOK_MS = 1_000;
@@ -84,9 +87,9 @@ async function markOffline(
 }
 
 /**
- * Fails the running tasks of an agent that registered with `lost_after` and had no contact for that long. A task that
- * was assigned since its last contact has the same time from its assignment; else every waiting task would be assigned
- * to this agent and fail within seconds.
+ * Fails the running tasks of an agent that registered with `lost_after` and had no contact for that long. A
+ * task that was assigned since its last contact has the same time from its assignment; else every waiting
+ * task would be assigned to this agent and fail within seconds.
  */
 async function loseTasks(
   { store, commits }: Deps,
@@ -104,8 +107,9 @@ async function loseTasks(
 }
 
 /**
- * Makes the oldest waiting tasks due, as many as the agent has free slots; returns whether there were any. A task that
- * another dispatcher holds may be running by now: ending the lease of its push would cause a second push.
+ * Makes the oldest waiting tasks due, as many as the agent has free slots; returns whether there were any. A
+ * task that another dispatcher holds may be running by now: ending the lease of its push would cause a second
+ * push.
  */
 async function offerWaitingTasks(
   { store, commits }: Deps,
@@ -122,7 +126,10 @@ async function offerWaitingTasks(
   return true;
 }
 
-/** The record of an unregistered agent stays while its tasks may not move; that of one without contact for a day. */
+/**
+ * The record of an unregistered agent stays while its tasks may not move; that of one without contact for a
+ * day.
+ */
 function isPastItsTime({ record, contact }: AgentStatus, nowMs: number): boolean {
   if (record.unregisteredMs !== null) return nowMs - record.unregisteredMs >= GONE_AFTER_MS;
   return nowMs - contact.contactMs >= FORGET_AFTER_MS;

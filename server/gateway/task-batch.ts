@@ -1,7 +1,7 @@
 /**
- * From a step of the state table to the batch of one commit. `batchFor()` is the only place that adds to a task's new
- * state what must commit with it: the slots it takes or releases, its due entry, its place among the waiting tasks
- * and, exactly when the step settles the task, the event.
+ * From a step of the state table to the batch of one commit. `batchFor()` is the only place that adds to a
+ * task's new state what must commit with it: the slots it takes or releases, its due entry, its place among
+ * the waiting tasks and, exactly when the step settles the task, the event.
  */
 import type { Trigger } from '../domain/step.ts';
 import { dueMs, isSettled, type TaskState } from '../domain/task.ts';
@@ -27,7 +27,10 @@ export type Transition = {
 export type CommitOptions = {
   /** The lease under which the dispatcher acts. The commit fails if the due entry was re-timed since. */
   readonly lease?: Lease;
-  /** When the entry is due next; default: when the new state says. `held`: it stays leased to the same dispatcher. */
+  /**
+   * When the entry is due next; default: when the new state says. `held`: it stays leased to the same
+   * dispatcher.
+   */
   readonly dueAt?: number | 'held';
   /** Leaves the due entry alone while it is held, so that a push under way keeps its lease. */
   readonly unlessHeld?: boolean;

@@ -66,7 +66,10 @@ export function taskNotFound(): GatewayError {
   );
 }
 
-/** Reads input and state of a task; undefined when it is not kept. One without the other is damage, and throws. */
+/**
+ * Reads input and state of a task; undefined when it is not kept. One without the other is damage, and
+ * throws.
+ */
 export async function readTask(store: Store, request_id: string): Promise<TaskInfo | undefined> {
   const readHalves = () => Promise.all([store.get('input', request_id), store.get('task', request_id)]);
   let [input, state] = await readHalves();
@@ -101,7 +104,10 @@ async function awaitTerminal(
   return (await readTask(deps.store, first.request_id)) ?? first;
 }
 
-/** Accepts a submission: input, state and due entry in one commit. Returns the task as it was submitted: pending. */
+/**
+ * Accepts a submission: input, state and due entry in one commit. Returns the task as it was submitted:
+ * pending.
+ */
 async function submitOnce(deps: Deps, submission: Submission): Promise<TaskInfo> {
   const input = acceptInput(deps, submission);
   const result = await deps.store.commit({
@@ -112,7 +118,9 @@ async function submitOnce(deps: Deps, submission: Submission): Promise<TaskInfo>
   return describeFreshTask(input);
 }
 
-/** A repeat under the same key returns the first response again; a different submission under it is refused. */
+/**
+ * A repeat under the same key returns the first response again; a different submission under it is refused.
+ */
 async function submitUnderKey(deps: Deps, submission: Submission, key: string): Promise<TaskInfo> {
   const { store, limits } = deps;
   const fingerprint = fingerprintOf(submission);
@@ -191,8 +199,9 @@ function fingerprintOf(submission: Submission): string {
 }
 
 /**
- * Turns an object into its sorted entries under one empty key. So no array looks like an object, and no key of the
- * payload, such as `__proto__`, has an effect. The limit on bodies bounds the depth, so recursion is safe.
+ * Turns an object into its sorted entries under one empty key. So no array looks like an object, and no key
+ * of the payload, such as `__proto__`, has an effect. The limit on bodies bounds the depth, so recursion is
+ * safe.
  */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);

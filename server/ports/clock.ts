@@ -1,4 +1,7 @@
-/** What a deterministic test must control: waiting, ids and random numbers. Wall time comes from the store alone. */
+/**
+ * What a deterministic test must control: waiting, ids and random numbers. Wall time comes from the store
+ * alone.
+ */
 
 /** Waiting and measuring. The real one lives in `system/`; tests advance a fake one. */
 export type Clock = {

@@ -1,7 +1,7 @@
 /**
- * The gateway's interface for HTTP: one function for each operation of the contract, under the operation's name. The
- * caller has already checked secrets, shapes and the limits of single fields. Every function may throw `GatewayError`
- * (a refusal with a code) or `StoreUnavailable` (a 503); anything else is a defect.
+ * The gateway's interface for HTTP: one function for each operation of the contract, under the operation's
+ * name. The caller has already checked secrets, shapes and the limits of single fields. Every function may
+ * throw `GatewayError` (a refusal with a code) or `StoreUnavailable` (a 503); anything else is a defect.
  */
 import type { AgentState } from '../domain/agent.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
@@ -131,8 +131,8 @@ export type Gateway = {
   getTask(request_id: string, waitMs: number, signal: AbortSignal): Promise<TaskInfo>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
   /**
-   * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that pass the same
-   * `render` share what it returned: an event is read and rendered once for all of them.
+   * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that
+   * pass the same `render` share what it returned: an event is read and rendered once for all of them.
    */
   subscribeEvents<T>(
     session: string,

@@ -1,6 +1,6 @@
 /**
- * The numbers that the gateway and every engine share: one table, so that no two places can disagree. The scripts that
- * run in Redis get theirs from here too.
+ * The numbers that the gateway and every engine share: one table, so that no two places can disagree. The
+ * scripts that run in Redis get theirs from here too.
  */
 
 /** The numbers of the store port. */
@@ -18,8 +18,8 @@ export const STORE_LIMITS = {
 } as const;
 
 /**
- * The time budgets of one call, from the innermost outwards. Each must be over before the next, so that a caller has
- * its 503 within five seconds and no commit is applied after its caller was answered:
+ * The time budgets of one call, from the innermost outwards. Each must be over before the next, so that a
+ * caller has its 503 within five seconds and no commit is applied after its caller was answered:
  *
  *   commitWithinMs < callWithinMs + callCheckMs <= storeWithinMs < responseWithinMs
  */

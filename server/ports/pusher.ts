@@ -1,6 +1,6 @@
 /**
- * The port through which an assignment reaches an agent (`pushTask` of the agent's contract). A push never throws and
- * never settles a task: it only returns what became of the attempt.
+ * The port through which an assignment reaches an agent (`pushTask` of the agent's contract). A push never
+ * throws and never settles a task: it only returns what became of the attempt.
  */
 import type { TaskInfo } from '../domain/task.ts';
 
@@ -17,8 +17,8 @@ export type Push = {
 /**
  * What became of a push.
  * - acknowledged: a 2xx status line, or 409 ("I have it").
- * - untaken: the agent certainly did not take the task. After `busy` (429, 503) the task may go to another agent at
- *   once; `leave` (410) means that the agent is offline until it registers or sends a heartbeat.
+ * - untaken: the agent certainly did not take the task. After `busy` (429, 503) the task may go to another
+ *   agent at once; `leave` (410) means that the agent is offline until it registers or sends a heartbeat.
  * - unknown: everything else. The agent may have the task.
  */
 export type PushOutcome =

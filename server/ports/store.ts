@@ -1,16 +1,17 @@
 /**
- * The store port: what the gateway needs of a store. Two engines implement it; one conformance suite tests both.
+ * The store port: what the gateway needs of a store. Two engines implement it; one conformance suite tests
+ * both.
  *
  * What every engine promises
- * 1. A commit is all or nothing. A conflict is a result. An outage throws `StoreUnavailable`; whether the commit was
- *    applied is then unknown.
+ * 1. A commit is all or nothing. A conflict is a result. An outage throws `StoreUnavailable`; whether the
+ *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
- *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is durable.
- *    `readAgentChanges` does not wait: its data only ranks agents.
+ *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
+ *    durable. `readAgentChanges` does not wait: its data only ranks agents.
  * 3. What one call has returned, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
- * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent has the
- *    registration that was matched and holds fewer slots than its limit.
+ * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
+ *    has the registration that was matched and holds fewer slots than its limit.
  * 6. Due entries are taken with a lease. A commit that names a lease fails if the entry was re-timed since.
  * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
  * 8. `nowMs()` is the only wall clock.
@@ -71,7 +72,10 @@ export type Write = {
   };
 }[keyof Kinds];
 
-/** Takes or releases an agent's slot for a task. Both are idempotent: a slot is held by (agent_id, request_id). */
+/**
+ * Takes or releases an agent's slot for a task. Both are idempotent: a slot is held by (agent_id,
+ * request_id).
+ */
 export type SlotChange =
   | {
       readonly op: 'grant';
@@ -90,9 +94,10 @@ export type WaitChange = {
 };
 
 /**
- * Re-times a due entry; null removes it. Both end its lease. `held` keeps the entry with the lease's holder and hides it
- * for another 1.5 s: the push that this commit allows runs under that lease. A named lease must still be the entry's.
- * `unlessHeld` leaves the entry alone while a lease hides it: its holder looks at it already.
+ * Re-times a due entry; null removes it. Both end its lease. `held` keeps the entry with the lease's holder
+ * and hides it for another 1.5 s: the push that this commit allows runs under that lease. A named lease must
+ * still be the entry's. `unlessHeld` leaves the entry alone while a lease hides it: its holder looks at it
+ * already.
  */
 export type DueChange =
   | { readonly ref: Ref; readonly atMs: number; readonly unlessHeld: true; readonly lease?: never }
@@ -108,11 +113,14 @@ export type DueChange =
 export type Batch = {
   readonly writes: readonly Write[];
   readonly slots?: readonly SlotChange[];
-  /** Conflict `free_agent` while an agent with one of these tags has a free slot. Used to abandon and to wait. */
+  /**
+   * Conflict `free_agent` while an agent with one of these tags has a free slot. Used to abandon and to wait.
+   */
   readonly noneFree?: readonly string[];
   /**
-   * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting task, the agent
-   * becomes due at once. The task's state has `waiting` too, so that a start can rebuild the waiting tasks.
+   * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting
+   * task, the agent becomes due at once. The task's state has `waiting` too, so that a start can rebuild the
+   * waiting tasks.
    */
   readonly wait?: WaitChange;
   readonly due?: readonly DueChange[];
@@ -174,14 +182,17 @@ export type Lists = {
 /** One page of a listing. Passing `next` as `after` continues it; null: this is the last page. */
 export type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
-/** An item of a feed. A first item with `gap` means that stored events were trimmed before the reader got them. */
+/**
+ * An item of a feed. A first item with `gap` means that stored events were trimmed before the reader got
+ * them.
+ */
 export type FeedItem =
   | { readonly gap: true }
   | { readonly gap: false; readonly cursor: Cursor; readonly request_id: string };
 
 /**
- * A contact of an agent. A push that was not acknowledged is a statistic, not a contact. A registration clears the last
- * push, because it names the endpoint of the next one.
+ * A contact of an agent. A push that was not acknowledged is a statistic, not a contact. A registration
+ * clears the last push, because it names the endpoint of the next one.
  */
 export type Touch =
   | { readonly by: 'beat' | 'call' | 'register' }
@@ -215,24 +226,27 @@ export type Store = {
     page: { readonly after?: string; readonly limit: number },
   ): Promise<Page<Lists[Q]['item']>>;
   commit(batch: Batch): Promise<CommitResult>;
-  /** Takes due entries and hides them from every other dispatcher for 1.5 s. Calling it counts as sweeping. */
+  /**
+   * Takes due entries and hides them from every other dispatcher for 1.5 s. Calling it counts as sweeping.
+   */
   takeDue(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
   /** Hides entries for another 1.5 s. An entry whose lease is not the named one is left alone. */
   renewLeases(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
   /**
-   * Records a contact and returns the agent's status after it; undefined when it has no record. Not durable, and
-   * exact to a quarter of a second.
+   * Records a contact and returns the agent's status after it; undefined when it has no record. Not durable,
+   * and exact to a quarter of a second.
    */
   touch(agent_id: string, touch: Touch): Promise<AgentStatus | undefined>;
   /**
-   * Yields a session's stored events after a cursor, then live ones, with no gap and no repeat. A cursor that is not
-   * stored in this session yields everything. Ends when the signal fires. Throws `FeedTrimmed` when the events the
-   * reader needs next were trimmed.
+   * Yields a session's stored events after a cursor, then live ones, with no gap and no repeat. A cursor that
+   * is not stored in this session yields everything. Ends when the signal fires. Throws `FeedTrimmed` when
+   * the events the reader needs next were trimmed.
    */
   feed(session: string, after: Cursor | null, signal: AbortSignal): AsyncIterable<FeedItem>;
   /**
-   * Yields when something may have changed; the caller must look for itself. The first yield comes at once, then one
-   * after every durable change, and one after notifications may have been lost. Ends when the signal fires.
+   * Yields when something may have changed; the caller must look for itself. The first yield comes at once,
+   * then one after every durable change, and one after notifications may have been lost. Ends when the signal
+   * fires.
    */
   watch(topic: Ref | 'due', signal: AbortSignal): AsyncIterable<void>;
   /** Removes at most `limit` things that are past their retention; returns how many. */
@@ -248,7 +262,9 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** A feed's reader fell so far behind that its next events were trimmed. It may read again from its cursor. */
+/**
+ * A feed's reader fell so far behind that its next events were trimmed. It may read again from its cursor.
+ */
 export class FeedTrimmed extends Error {
   override readonly name = 'FeedTrimmed';
 }

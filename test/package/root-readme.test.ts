@@ -1,6 +1,6 @@
 /**
- * The READMEs are executed: commands and code are run and their output is compared; tables are compared with the code;
- * every file, function and script that a README names exists.
+ * The READMEs are executed: commands and code are run and their output is compared; tables are compared with
+ * the code; every file, function and script that a README names exists.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
