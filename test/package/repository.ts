@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 
-export const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../..');
 
 /**
  * An import of one file by another; `target` is empty where it names a package that is not of this
@@ -15,7 +15,7 @@ export const ROOT = join(import.meta.dirname, '../..');
 export type Import = { readonly from: string; readonly specifier: string; readonly target: string };
 
 /** A piece of a source file and the line it begins in. */
-export type Piece = { readonly text: string; readonly line: number };
+type Piece = { readonly text: string; readonly line: number };
 
 /** The pieces of a source file that hold words. */
 export type Pieces = {
