@@ -36,7 +36,7 @@ export type RunOptions = CallOptions & {
 };
 
 /** The calls a run makes. */
-export type RunCalls = {
+type RunCalls = {
   submitTask(
     submission: TaskSubmission,
     options: CallOptions & { readonly idempotencyKey?: string | undefined },

@@ -73,7 +73,7 @@ const REPLICAS: readonly CiSuite[] = [
     file: 'test/resilience/redis-faults.test.ts',
     seconds: 87,
     reason: 'seven faults of the network of 5 s each, and kills of Redis',
-    partIn: [REDIS, 'test/engines/redis-answers.test.ts'],
+    partIn: [REDIS, 'test/engines/redis-lost-replies.test.ts'],
   },
   {
     file: 'test/resilience/redis-start.test.ts',

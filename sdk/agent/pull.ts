@@ -11,7 +11,7 @@ export type PullDeps = {
   readonly calls: Pick<Calls, 'claimTask'>;
   readonly clock: Clock;
   readonly agent_id: string;
-  readonly work: Pick<Work, 'take' | 'waitForSlot' | 'isFull' | 'requestIds'>;
+  readonly work: Pick<Work, 'take' | 'waitForSlot' | 'isFull' | 'request_ids'>;
   readonly registration: Pick<Registration, 'sendHeartbeat' | 'registerAgain'>;
   readonly logEvent: LogEvent;
 };
@@ -48,7 +48,7 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<vo
 }
 
 async function claimOne({ calls, agent_id, work }: PullDeps, signal: AbortSignal): Promise<void> {
-  const request_ids = [...work.requestIds()].slice(-REQUEST_IDS_MAX);
+  const request_ids = [...work.request_ids()].slice(-REQUEST_IDS_MAX);
   const task = await calls.claimTask(
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0 },

@@ -36,7 +36,7 @@ export type Registration = {
 export type RegistrationDeps = {
   readonly calls: Pick<Calls, 'registerAgent' | 'heartbeatAgent'>;
   readonly clock: Clock;
-  readonly work: () => Pick<Work, 'requestIds' | 'drop'>;
+  readonly work: () => Pick<Work, 'request_ids' | 'drop'>;
   /** Returns the body without `request_ids`, which are added to each registration. */
   readonly describeAgent: () => AgentRegistration;
   readonly logEvent: LogEvent;
@@ -151,7 +151,7 @@ async function registerUntilAccepted(
 
 /** Returns the field that names the tasks the agent works on, unless there are too many. */
 function nameTasks({ work }: RegistrationDeps): { request_ids?: string[] } {
-  const request_ids = [...work().requestIds()];
+  const request_ids = [...work().request_ids()];
   return request_ids.length > REQUEST_IDS_MAX ? {} : { request_ids };
 }
 

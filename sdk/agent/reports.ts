@@ -12,7 +12,7 @@ import type { KeptReport } from './outbox.ts';
 import type { ProgressUpdate } from './progress.ts';
 
 /** `unwanted`: the gateway does not want the outcome. `unfinished`: the signal fired before it responded. */
-export type DeliveryResult = 'delivered' | 'unwanted' | 'unfinished';
+type DeliveryResult = 'delivered' | 'unwanted' | 'unfinished';
 
 export type Reports = {
   /** Reports an outcome until the gateway has responded or the signal fires. */

@@ -13,7 +13,7 @@ import { createTaskRun, type TaskRun, type TaskRunDeps } from './task-run.ts';
  * `duplicate`: the agent has or had the task. `full`: no slot is free. `closed`: the agent takes no more
  * tasks.
  */
-export type TakeResult = 'taken' | 'duplicate' | 'full' | 'closed';
+type TakeResult = 'taken' | 'duplicate' | 'full' | 'closed';
 
 export type Work = {
   /** Begins to work on a task, which is dropped after `timeLeftMs`. */
@@ -22,7 +22,7 @@ export type Work = {
   restore(reports: readonly KeptReport[]): void;
   deliverRestored(): void;
   /** Returns this agent's tasks that are neither delivered nor dropped. */
-  requestIds(): readonly RequestId[];
+  request_ids(): readonly RequestId[];
   /** Stops the work on tasks that the gateway no longer wants done. Unknown ids are ignored. */
   drop(request_ids: readonly RequestId[]): void;
   isFull(): boolean;
@@ -44,7 +44,7 @@ export type Work = {
 export type WorkDeps = TaskRunDeps & {
   readonly agent_id: string;
   readonly maxConcurrent: number;
-  /** Called when `requestIds` has changed. */
+  /** Called when `request_ids` has changed. */
   readonly onChange: () => void;
 };
 
@@ -92,7 +92,7 @@ export function createWork(deps: WorkDeps): Work {
       for (const run of restored) void deliver(run);
       restored = [];
     },
-    requestIds: () =>
+    request_ids: () =>
       slots
         .list()
         .filter((run) => !run.isDropped() && !run.isAbandoned() && run.agent_id === agent_id)
@@ -116,8 +116,8 @@ export function createWork(deps: WorkDeps): Work {
         for (const run of runs) run.stopDelivering();
       };
       signal.addEventListener('abort', stop);
-      const isDone = (run: TaskRun): boolean => run.isAbandoned() || !slots.get(run.request_id);
-      await Promise.all([...abandoned, slots.waitUntil(() => runs.every(isDone), signal)]);
+      const isOver = (run: TaskRun): boolean => run.isAbandoned() || !slots.get(run.request_id);
+      await Promise.all([...abandoned, slots.waitUntil(() => runs.every(isOver), signal)]);
       signal.removeEventListener('abort', stop);
     },
   };

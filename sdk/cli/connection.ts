@@ -74,7 +74,7 @@ export function readTarget(options: GlobalOptions, env: Environment): Target {
  * Reads a file of secrets. It holds either the gateway secret on one line, or lines `TASK_GATEWAY_AUTH=…` and
  * `TASK_GATEWAY_ADMIN_AUTH=…`; empty lines and lines that start with `#` are ignored. Throws usage errors.
  */
-export function readAuthFile(path: string): { auth?: string; adminAuth?: string } {
+function readAuthFile(path: string): { auth?: string; adminAuth?: string } {
   const text = decodeText(readBytes(path), '--auth-file');
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const named = new Map<string, string>();

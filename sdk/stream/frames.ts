@@ -30,7 +30,7 @@ export type Frame =
 export type FrameReader = (chunk: Uint8Array) => readonly Frame[];
 
 /** The most characters of one incomplete event. The gateway's results are far smaller. */
-export const FRAME_CHARS_MAX = 67_108_864;
+const FRAME_CHARS_MAX = 67_108_864;
 
 /**
  * Creates a reader for one connection. It throws a `ConnectionError` when an event exceeds `frameCharsMax`.

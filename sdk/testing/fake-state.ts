@@ -14,7 +14,7 @@ import type {
 import { isSettled, NO_AGENT_TEXT } from '../settled.ts';
 
 /** A task and its delivery. */
-export type FakeTask = {
+type FakeTask = {
   task: Task;
   /** It was pushed to its agent or returned by a claim, and not rejected. */
   isSent: boolean;
@@ -25,9 +25,9 @@ export type FakeTask = {
   firstReply?: string;
 };
 /** An agent as it registered. */
-export type FakeAgent = { readonly registration: AgentRegistration; draining: boolean };
+type FakeAgent = { readonly registration: AgentRegistration; draining: boolean };
 /** An event as it is sent. */
-export type StoredEvent = { readonly id: string; readonly data: string };
+type StoredEvent = { readonly id: string; readonly data: string };
 
 export type FakeState = {
   readonly tasks: ReadonlyMap<string, FakeTask>;

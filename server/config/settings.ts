@@ -27,7 +27,7 @@ export type Setting<T> = {
   readonly parse: (text: string) => T;
 };
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The secret that is valid when none is configured. It is public, so it works on a loopback address only. */

@@ -53,12 +53,12 @@ export type AgentState = 'ready' | 'processing' | 'draining' | 'offline';
 export type AgentFields = Omit<AgentRecord, 'limit'>;
 
 /** Completes a record with its limit. Every change of a record goes through here. */
-export function completeAgent(facts: AgentFields): AgentRecord {
-  return { ...facts, limit: slotLimit(facts) };
+export function completeAgent(fields: AgentFields): AgentRecord {
+  return { ...fields, limit: slotLimit(fields) };
 }
 
 /** How many slots the agent may hold now; 0 when it is not eligible or its external load fills it. */
-export function slotLimit(agent: AgentFields): number {
+function slotLimit(agent: AgentFields): number {
   const isIneligible = agent.draining || agent.offlineMs !== null || agent.unregisteredMs !== null;
   return isIneligible ? 0 : Math.max(0, agent.max_concurrent - agent.external);
 }

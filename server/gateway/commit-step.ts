@@ -14,14 +14,14 @@ import { batchFor, type CommitOptions } from './task-batch.ts';
 /**
  * What became of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written.
  */
-export type StepResult =
+type StepResult =
   | { readonly kind: 'committed'; readonly written: Stored<TaskState> }
   | { readonly kind: 'unchanged'; readonly state: TaskState }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly state: TaskState }
   | { readonly kind: 'conflict'; readonly conflict: CommitConflict };
 
 /** What became of a step that was retried until it met no conflict. `absent`: there is no such task. */
-export type AdvanceResult = Exclude<StepResult, { kind: 'conflict' }> | { readonly kind: 'absent' };
+type AdvanceResult = Exclude<StepResult, { kind: 'conflict' }> | { readonly kind: 'absent' };
 
 export type TaskCommits = {
   /** Decides one step on `before` and commits it. A conflict is returned, never retried. */

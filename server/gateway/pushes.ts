@@ -19,7 +19,7 @@ import { type Lease, type Store, type Stored, StoreUnavailable, taskRef } from '
 import type { TaskCommits } from './commit-step.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 
-export type Attempt = {
+type Attempt = {
   readonly request_id: string;
   readonly agent_id: string;
   readonly endpoint: string;

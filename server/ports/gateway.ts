@@ -31,7 +31,7 @@ export type Registration = {
   readonly lost_after?: number;
 };
 
-export type RegisterResponse = {
+type RegisterResponse = {
   readonly ok: true;
   readonly agent_id: string;
   readonly state: AgentState;
@@ -41,21 +41,21 @@ export type RegisterResponse = {
 };
 
 /** A heartbeat. The caller leaves the optional fields out when the request carried no right secret. */
-export type Heartbeat = {
+type Heartbeat = {
   readonly agent_id: string;
   readonly current_load?: number;
   readonly request_ids?: readonly string[];
   readonly draining?: boolean;
 };
 
-export type HeartbeatResponse = {
+type HeartbeatResponse = {
   readonly ok: true;
   readonly agent_id: string;
   readonly state: AgentState;
   readonly cancelled_request_ids: readonly string[];
 };
 
-export type Claim = {
+type Claim = {
   readonly agent_id: string;
   /** Seconds to wait for an assignment, 0 to 60. */
   readonly wait: number;
@@ -72,7 +72,7 @@ export type Report = {
   readonly error_info?: string | null;
 };
 
-export type ReportResponse = {
+type ReportResponse = {
   readonly ok: true;
   readonly request_id: string;
   readonly status: TaskStatus;

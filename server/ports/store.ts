@@ -42,7 +42,7 @@ export function agentRef(agent_id: string): Ref {
 }
 
 /** The first submission under an idempotency key. */
-export type KeyRecord = {
+type KeyRecord = {
   readonly request_id: string;
   readonly fingerprint: string;
   /** Epoch seconds, as in the first response. */

@@ -13,7 +13,7 @@ export const REDACTED = '[secret]';
  * A further change to every text. `key` is the key of the text's value, or empty for a key itself or an array
  * item.
  */
-export type TextFilter = (text: string, key: string) => string;
+type TextFilter = (text: string, key: string) => string;
 
 export type Redactor = {
   /** Returns the text without secrets. */

@@ -7,7 +7,7 @@ import { vi } from 'vitest';
 import { ADMIN_SECRET, type GatewayProcess, SECRET } from '../harness/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-export const MAIN = join(ROOT, 'sdk/cli/main.ts');
+const MAIN = join(ROOT, 'sdk/cli/main.ts');
 /** Node compiles the sources once and keeps the code here; that halves the time of a command. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/task-gateway-cli');
 /** Longer than any command of these tests takes, even on a busy machine. */

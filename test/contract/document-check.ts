@@ -17,7 +17,7 @@ export type ReceivedResponse = {
   readonly text: string;
 };
 
-export type DocumentedResponse = { readonly operationId: string; readonly status: number };
+type DocumentedResponse = { readonly operationId: string; readonly status: number };
 
 export type DocumentCheck = {
   /** Every response that the document declares. */

@@ -9,8 +9,8 @@ import { readConfig } from '../../server/config/config.ts';
 import type { Log } from '../../server/ports/log.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
 import { createWorld } from '../harness/world.ts';
-import { ADMIN_SECRET, SECRET, startTestServer } from '../http/http-harness.ts';
 import type { ReceivedResponse } from './document-check.ts';
 import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
 

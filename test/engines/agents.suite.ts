@@ -3,7 +3,6 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { CommitResult, SlotChange } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import {
   assign,
   createRandom,
@@ -15,6 +14,7 @@ import {
   submit,
   writeTask,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContext): void {
   const grant = (agent_id: string, request_id: string): SlotChange => ({

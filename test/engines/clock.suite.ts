@@ -1,7 +1,7 @@
 /** The store's clock, and cursors that keep rising whatever the machine's clock does. */
 import { describe, expect, test } from 'vitest';
-import type { SuiteContext } from './conformance.ts';
 import { cursorsOf, finish, readFeed } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

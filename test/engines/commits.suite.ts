@@ -1,7 +1,6 @@
 /** Commits: all or nothing, revisions, every kind of conflict, limits and idempotency keys. */
 import { describe, expect, test } from 'vitest';
 import { type Batch, StoreUnavailable } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -18,6 +17,7 @@ import {
   taskRef,
   writeTask,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 const KEY = { request_id: 't1', fingerprint: 'f', create_time: 1 };
 

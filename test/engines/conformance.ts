@@ -17,18 +17,8 @@ import { describeOutages } from './outages.suite.ts';
 import { describeRetention } from './retention.suite.ts';
 import type { StoreUnderTest } from './store-under-test.ts';
 import { describeStrings } from './strings.suite.ts';
+import type { SuiteContext } from './suite-context.ts';
 import { describeWaiters } from './waiting-tasks.suite.ts';
-
-/**
- * What each part of the suite gets: the store under test, fresh for each test, and a store opened on its
- * data.
- */
-export type SuiteContext = {
-  underTest(): StoreUnderTest;
-  store(): Store;
-  /** Closes the store and opens another on the same data. */
-  reopen(options?: { readonly wallShiftMs?: number }): Promise<Store>;
-};
 
 /** Runs the whole suite on an engine. */
 export function describeStore(name: string, createStoreUnderTest: () => Promise<StoreUnderTest>): void {

@@ -1,7 +1,6 @@
 /** Due entries: order, leases, re-timing, restarts; and agents' contacts, which count from the sweeps. */
 import { describe, expect, test } from 'vitest';
 import type { CommitResult, Ref, Store } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -14,6 +13,7 @@ import {
   taskRef,
   writeTask,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeDue({ store, reopen, underTest }: SuiteContext): void {
   const retime = (ref: Ref, inMs: number, lease?: string): Promise<CommitResult> =>

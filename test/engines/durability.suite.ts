@@ -1,7 +1,6 @@
 /** A slow disk: no call resolves with anything that depends on a commit that is not durable yet. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
-import type { SuiteContext } from './conformance.ts';
 import {
   assign,
   type Disk,
@@ -15,6 +14,7 @@ import {
   taskRef,
   until,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeDurability({ store, underTest, reopen }: SuiteContext): void {
   let disk: Disk;

@@ -4,7 +4,6 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { FeedItem } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import {
   buildState,
   createRandom,
@@ -19,6 +18,7 @@ import {
   until,
   writeTask,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeFeeds({ store, reopen, underTest }: SuiteContext): void {
   describe('a feed', () => {

@@ -1,8 +1,8 @@
 /** Listings of tasks, agents, slots and unreported tasks: order, pages, no repeats, no gaps. */
 import { describe, expect, test } from 'vitest';
 import type { Lists } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import { assign, endingOf, finish, must, register, settle, submit, writeTask } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeListings({ store, reopen, underTest }: SuiteContext): void {
   /** Every item of a listing, page by page. */

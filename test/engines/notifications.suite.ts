@@ -1,7 +1,6 @@
 /** Notifications of watchers: the first at once, one after every change, none lost, none after the end. */
 import { describe, expect, test } from 'vitest';
 import type { Ref } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -14,6 +13,7 @@ import {
   until,
   writeTask,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeWatching({ store, underTest }: SuiteContext): void {
   /** Counts the notifications of a topic until it is stopped. */

@@ -3,7 +3,6 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -22,6 +21,7 @@ import {
   taskRef,
   until,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeOutages({ store, underTest, reopen }: SuiteContext): void {
   let disk: Disk;

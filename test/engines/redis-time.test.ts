@@ -9,21 +9,21 @@ import { createRandom, drawSeed, follow, until } from './store-under-test.ts';
 
 describe('the time of Redis', () => {
   test('is known to a millisecond after some quick replies, however slow and uneven the others are', async () => {
-    const chance = createRandom(drawSeed());
+    const random = createRandom(drawSeed());
     const clock = createFakeClock();
     const OFFSET_MS = 1_234_567_890_123;
     const time = createStoreTime(clock);
     for (let replies = 0; replies < 200; replies += 1) {
       const sentMs = clock.monotonicMs();
       const isQuick = replies % 10 === 0;
-      const [requestMs, replyMs] = [chance.next(40), isQuick ? 0 : chance.next(40)];
+      const [requestMs, replyMs] = [random.next(40), isQuick ? 0 : random.next(40)];
       await clock.advance(isQuick ? 0 : requestMs);
       const redisMs = OFFSET_MS + clock.monotonicMs();
       await clock.advance(replyMs);
       time.learn(redisMs, sentMs);
     }
     const errorMs = time.nowMs() - (OFFSET_MS + clock.monotonicMs());
-    expect(Math.abs(errorMs), `seed ${chance.seed}`).toBeLessThanOrEqual(1);
+    expect(Math.abs(errorMs), `seed ${random.seed}`).toBeLessThanOrEqual(1);
   });
 
   test('advances with the clock of the process, and never falls when that of Redis is set back', async () => {

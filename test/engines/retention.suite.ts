@@ -1,8 +1,8 @@
 /** Retention: what is past its time is removed in bounded turns, and readers get a gap. */
 import { describe, expect, test } from 'vitest';
 import { FeedTrimmed } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import { cursorsOf, finish, idsOf, must, readFeed, submit } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000 };
 

@@ -3,7 +3,6 @@
  * different.
  */
 import { describe, expect, test } from 'vitest';
-import type { SuiteContext } from './conformance.ts';
 import {
   agentRef,
   assign,
@@ -17,6 +16,7 @@ import {
   settle,
   submit,
 } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 /** Strings that look alike, look like parts of keys, or have a meaning in JavaScript, SQL or Redis. */
 const STRINGS: readonly string[] = [

@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Ref } from '../../server/ports/store.ts';
-import type { SuiteContext } from './conformance.ts';
 import { agentRef, must, register, settle, submit, taskRef, writeTask } from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
 
 export function describeWaiters({ store, reopen }: SuiteContext): void {
   /** Submits a waiting task: its state says so, and its due entry is far in the future. */

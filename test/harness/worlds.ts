@@ -4,7 +4,7 @@ import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
-export type StartOptions = Omit<WorldOptions, 'clock'> & { readonly wrap?: (store: Store) => Store };
+type StartOptions = Omit<WorldOptions, 'clock'> & { readonly wrap?: (store: Store) => Store };
 export type StartWorld = (options?: StartOptions) => Promise<World>;
 
 /**

@@ -3,9 +3,9 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { buildCall } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 import { exchange, openConnection, type RawConnection } from './raw-connection.ts';
 
 const BODY_BYTES_MAX = 200_000;

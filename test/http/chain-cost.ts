@@ -10,8 +10,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buildCall, type Call } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer } from './http-harness.ts';
 
 const ROUNDS = 7;
 const IN_FLIGHT = 8;

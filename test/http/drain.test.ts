@@ -3,8 +3,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { buildCall, send } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer } from './http-harness.ts';
 import { openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
@@ -99,7 +99,7 @@ describe('draining', () => {
 
   test('a server that never listened ends too', async () => {
     const { createHttp, HTTP_LIMITS } = await import('../../server/http/http.ts');
-    const { realClock } = await import('./http-harness.ts');
+    const { realClock } = await import('../harness/http-server.ts');
     const http = await createHttp({
       gateway: createFakeGateway(),
       secrets: { gateway: [SECRET], admin: [] },

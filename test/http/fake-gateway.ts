@@ -6,7 +6,7 @@ import type { Gateway, StreamItem } from '../../server/ports/gateway.ts';
 import type { Cursor } from '../../server/ports/store.ts';
 
 /** One call as the gateway received it. */
-export type RecordedCall = { readonly operation: string; readonly args: readonly unknown[] };
+type RecordedCall = { readonly operation: string; readonly args: readonly unknown[] };
 
 export type FakeGateway = Gateway & { readonly calls: RecordedCall[] };
 

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { pointersOf, sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 import { bodies, breakSchema, operations, resolve, unknownKeywords } from './wrong-values.ts';
 
 const gateway = createFakeGateway();

@@ -5,9 +5,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall, type OperationId } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
 /** A request being built; its body is an object until it is sent. */
 type Draft = {

@@ -4,9 +4,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSecrets } from '../../server/http/request/secrets.ts';
 import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
+import {
+  ADMIN_SECRET,
+  OLDER_SECRET,
+  SECRET,
+  startTestServer,
+  type TestServer,
+} from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, OLDER_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const gateway = createFakeGateway();

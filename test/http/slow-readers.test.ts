@@ -5,8 +5,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { renderItem } from '../../server/http/stream/frames.ts';
 import { createStreams, type EventSource } from '../../server/http/stream/sse.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import type { TestServer } from '../harness/http-server.ts';
 import { type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
-import type { TestServer } from './http-harness.ts';
 import { openConnection } from './raw-connection.ts';
 import {
   AUTH,

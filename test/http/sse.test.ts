@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FeedTrimmed, StoreUnavailable } from '../../server/ports/store.ts';
 import { buildCall } from '../contract/usual-calls.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway, idleFeed } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 import {
   buildItem,
   emptyFeed,

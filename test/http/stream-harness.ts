@@ -4,8 +4,8 @@
  */
 import type { StreamItem } from '../../server/ports/gateway.ts';
 import type { FakeClock } from '../harness/fake-clock.ts';
+import { SECRET, startTestServer, type TestServer, type TestServerOptions } from '../harness/http-server.ts';
 import { createFakeGateway, type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
-import { SECRET, startTestServer, type TestServer, type TestServerOptions } from './http-harness.ts';
 
 /** The gateway secret, encoded for a query. */
 export const AUTH = encodeURIComponent(SECRET);

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { buildCall, OPERATIONS } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const gateway = createFakeGateway();

@@ -1,7 +1,7 @@
 /** Invalid requests: always a response or a closed connection, never a crash and never a 5xx. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from './http-harness.ts';
 import { exchange, openConnection } from './raw-connection.ts';
 
 const gateway = createFakeGateway();

@@ -7,14 +7,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
-import { createFakeGateway } from '../http/fake-gateway.ts';
 import {
   ADMIN_SECRET,
   OLDER_SECRET,
   SECRET,
   startTestServer,
   type TestServer,
-} from '../http/http-harness.ts';
+} from '../harness/http-server.ts';
+import { createFakeGateway } from '../http/fake-gateway.ts';
 import { exchange } from '../http/raw-connection.ts';
 import { operations } from '../http/wrong-values.ts';
 

@@ -171,11 +171,30 @@ const WIRE_PIECES: readonly string[] = [
  */
 const WIRE_END = Buffer.from('\r\n\r\n\0\r\n\r\n');
 
+function pickBytes(random: Random, most: number): Buffer {
+  return Buffer.from(Array.from({ length: random(most) }, () => random(256)));
+}
+
+/** Bytes flipped, cut out, doubled or inserted. */
+function mutateBytes(random: Random, given: Buffer): Buffer {
+  let bytes = given;
+  for (let count = random(4); count >= 0; count -= 1) {
+    const at = random(bytes.length + 1);
+    const to = Math.min(bytes.length, at + 1 + random(8));
+    const middle = [
+      Buffer.alloc(0),
+      pickBytes(random, 4),
+      Buffer.from(bytes.subarray(at, to).map((byte) => byte ^ (1 << random(8)))),
+      Buffer.concat([bytes.subarray(at, to), bytes.subarray(at, to)]),
+    ][random(4)] as Buffer;
+    bytes = Buffer.concat([bytes.subarray(0, at), middle, bytes.subarray(to)]);
+  }
+  return bytes;
+}
+
 /** Creates a source of inputs. The secrets are right ones, so that what is behind them is reached as well. */
 export function createInputs(random: Random, secrets: Secrets): () => Input {
   const pick = <T>(all: readonly T[]): T => all[random(all.length)] as T;
-  const pickBytes = (most: number): Buffer =>
-    Buffer.from(Array.from({ length: random(most) }, () => random(256)));
 
   const pickCall = (): Call => {
     const operation = pick(WITH_BODY);
@@ -201,23 +220,6 @@ export function createInputs(random: Random, secrets: Secrets): () => Input {
     return `{${fields.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;
   };
 
-  /** Bytes flipped, cut out, doubled or put in. */
-  const mutateBytes = (given: Buffer): Buffer => {
-    let bytes = given;
-    for (let count = random(4); count >= 0; count -= 1) {
-      const at = random(bytes.length + 1);
-      const to = Math.min(bytes.length, at + 1 + random(8));
-      const middle = [
-        Buffer.alloc(0),
-        pickBytes(4),
-        Buffer.from(bytes.subarray(at, to).map((byte) => byte ^ (1 << random(8)))),
-        Buffer.concat([bytes.subarray(at, to), bytes.subarray(at, to)]),
-      ][random(4)] as Buffer;
-      bytes = Buffer.concat([bytes.subarray(0, at), middle, bytes.subarray(to)]);
-    }
-    return bytes;
-  };
-
   const json = (): Buffer => {
     const { path, body } = pickCall();
     const mutated = mutateFields(String(body), path.includes('claim'));
@@ -225,27 +227,30 @@ export function createInputs(random: Random, secrets: Secrets): () => Input {
       'POST',
       path,
       [],
-      random(3) === 0 ? mutateBytes(Buffer.from(mutated)) : Buffer.from(mutated),
+      random(3) === 0 ? mutateBytes(random, Buffer.from(mutated)) : Buffer.from(mutated),
     );
   };
-  const bytes = (): Buffer => frame('POST', pickCall().path, [], pickBytes(200));
+  const bytes = (): Buffer => frame('POST', pickCall().path, [], pickBytes(random, 200));
   const head = (): Input => {
     const method = pick(METHODS);
     const query = Array.from({ length: Math.max(0, random(6) - 2) }, () => pick(PARAMETERS)).join('&');
     const headers = Array.from({ length: random(6) }, () => pick(HEADERS));
     if (random(3) === 0) headers.push(`X-Admin-Auth: ${secrets.admin}`);
     if (random(3) === 0) headers.push(`Authorization: Bearer ${secrets.gateway}`);
-    const body = method === 'POST' || random(8) === 0 ? pickBytes(40) : null;
+    const body = method === 'POST' || random(8) === 0 ? pickBytes(random, 40) : null;
     const target = pick(PATHS) + (query === '' ? '' : `?${query}`);
     return { kind: 'head', bytes: frame(method, target, headers, body), isHead: method === 'HEAD' };
   };
   const wire = (): Buffer => {
     if (random(2) === 0) {
       const { path, body } = pickCall();
-      return Buffer.concat([mutateBytes(frame('POST', path, [], Buffer.from(String(body)))), WIRE_END]);
+      return Buffer.concat([
+        mutateBytes(random, frame('POST', path, [], Buffer.from(String(body)))),
+        WIRE_END,
+      ]);
     }
     const pieces = Array.from({ length: random(12) }, () =>
-      random(3) === 0 ? pickBytes(30) : Buffer.from(pick(WIRE_PIECES), 'latin1'),
+      random(3) === 0 ? pickBytes(random, 30) : Buffer.from(pick(WIRE_PIECES), 'latin1'),
     );
     return Buffer.concat([...pieces, WIRE_END]);
   };

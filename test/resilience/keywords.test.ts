@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
 import { printFigure } from '../harness/figures.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { pointersOf, sendChecked } from '../http/checked-call.ts';
 import { createFakeGateway } from '../http/fake-gateway.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../http/http-harness.ts';
 import { bodies, operations, resolve, type Schema } from '../http/wrong-values.ts';
 
 const gateway = createFakeGateway();

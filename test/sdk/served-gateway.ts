@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createFakeGateway, type FakeGateway, type FakeGatewayOptions } from '../../sdk/testing/index.ts';
 
 /** A call, and when it was received: milliseconds since the server started. */
-export type ServedCall = {
+type ServedCall = {
   readonly operation: string;
   readonly body: Record<string, unknown>;
   readonly atMs: number;

@@ -59,7 +59,7 @@ async function printAgents(
 }
 
 /** Formats seconds as an age, in the largest unit that keeps some precision. */
-export function formatAge(seconds: number): string {
+function formatAge(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole} s ago`;
   if (whole < 7_200) return `${Math.round(whole / 60)} min ago`;

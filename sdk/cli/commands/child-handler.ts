@@ -52,7 +52,7 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
       const run = runChild(command, {
         input: JSON.stringify(task.payload),
         env: { ...inherited, ...describeTask(task) },
-        signal: AbortSignal.any([signal, watch.settled]),
+        signal: AbortSignal.any([signal, watch.terminal]),
         killAfterMs: options.killAfterMs,
         outputBytesMax: options.outputBytesMax,
         onProgress: progress,
@@ -74,16 +74,16 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
   };
 }
 
-/** `settled` aborts when the task is cancelled or times out. A heartbeat would report that too, but later. */
+/** `terminal` aborts when the task is cancelled or times out. A heartbeat would report that too, but later. */
 function watchOutcome(client: TaskGatewayClient, request_id: string, signal: AbortSignal) {
-  const settled = new AbortController();
+  const terminal = new AbortController();
   const stopped = new AbortController();
   waitUntilSettled(client, request_id, { signal: AbortSignal.any([signal, stopped.signal]) }).then(
-    () => settled.abort(),
+    () => terminal.abort(),
     // If the task can't be polled, the heartbeat still ends the run.
     () => undefined,
   );
-  return { settled: settled.signal, stop: (): void => stopped.abort() };
+  return { terminal: terminal.signal, stop: (): void => stopped.abort() };
 }
 
 function describeTask(task: Task): Record<string, string> {

@@ -65,7 +65,7 @@ export async function printOutcome(terminal: Terminal, task: Task, format: Outpu
  * Renders a result: as plain text if text is all it holds, else as JSON. On a terminal, control characters
  * are removed from the text.
  */
-export function renderResult(result: TaskResult, isTty: boolean): string {
+function renderResult(result: TaskResult, isTty: boolean): string {
   const { reply, output, ...others } = result;
   const text = typeof output === 'string' ? output : reply;
   if (typeof text !== 'string' || Object.keys(others).length > 0) return renderJson(result, 'json');

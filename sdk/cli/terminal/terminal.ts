@@ -18,7 +18,7 @@ export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold';
 export type Paint = (colour: Colour, text: string) => string;
 
 /** What one of the two output streams can show. */
-export type OutputCapabilities = {
+type OutputCapabilities = {
   /** Whether the stream is a terminal, not a file or a pipe. */
   readonly isTty: boolean;
   /** The current width of the terminal in columns; undefined if the stream is not a terminal. */

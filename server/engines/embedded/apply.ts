@@ -262,9 +262,9 @@ type Capacity = { readonly freeSlots: number; readonly registration: string | un
 function readCapacity(generation: Generation, batch: Batch): ReadonlyMap<string, Capacity> | undefined {
   const written = batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : []));
   if (written.length === 0 && !batch.slots) return undefined;
-  const agentIds = [...written, ...(batch.slots ?? []).map(({ agent_id }) => agent_id)];
+  const agent_ids = [...written, ...(batch.slots ?? []).map(({ agent_id }) => agent_id)];
   return new Map(
-    agentIds.map((id) => [
+    agent_ids.map((id) => [
       id,
       {
         freeSlots: generation.agents.freeSlots(id),

@@ -17,7 +17,7 @@ type ParametersOf<Op, In extends 'path' | 'query' | 'header'> = Op extends { par
   : never;
 
 /** A request of an operation: validated, with every value of the declared type. */
-export type Call<Op> = {
+type Call<Op> = {
   readonly path: Readonly<ParametersOf<Op, 'path'>>;
   readonly query: Readonly<ParametersOf<Op, 'query'>>;
   /** A header by its name, in upper or lower case. */
@@ -39,7 +39,7 @@ type ReplyWith<Status, Response> = Response extends { content: { 'application/js
     : { readonly status: Status };
 
 /** A success of an operation as the document declares it. */
-export type Reply<Op> = Op extends { responses: infer Responses }
+type Reply<Op> = Op extends { responses: infer Responses }
   ? { [Status in keyof Responses & Success]: ReplyWith<Status, Responses[Status]> }[keyof Responses & Success]
   : never;
 

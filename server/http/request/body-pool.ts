@@ -2,7 +2,7 @@
 import { Problem } from '../problems.ts';
 
 /** What one body holds of the pool. */
-export type Reservation = {
+type Reservation = {
   /** Sets the reservation to so many bytes; throws a `Problem` (503) when the pool has too few left. */
   growTo(bytes: number): void;
   /** Returns everything to the pool. Idempotent. */

@@ -18,7 +18,7 @@ import { describeSchema, findSchemaAt, type Schema } from './schema-words.ts';
 export type OperationId = keyof operations;
 
 /** Where an operation looks for a secret before it reads the body. */
-export type SecretLocation =
+type SecretLocation =
   /** The header `X-Admin-Auth`, always. */
   | 'admin'
   /** The query or the `Authorization` header, always. */

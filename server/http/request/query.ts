@@ -4,7 +4,7 @@
  */
 
 /** A parameter's decoded text; null when it is not percent-encoded UTF-8. */
-export type QueryValue = string | null;
+type QueryValue = string | null;
 export type Query = ReadonlyMap<string, readonly QueryValue[]>;
 
 const EMPTY: Query = new Map();

@@ -10,7 +10,7 @@ export const OLDER_SECRET = 'older-secret';
 export const ADMIN_SECRET = 'the-admin-secret';
 
 /** One line that the server logged. */
-export type LogLine = { readonly level: string; readonly message: string; readonly fields: object };
+type LogLine = { readonly level: string; readonly message: string; readonly fields: object };
 
 export type TestServer = {
   readonly url: string;
