@@ -21,8 +21,8 @@ const heyApi: Generator = {
     ...['--plugins', '@hey-api/typescript', '@hey-api/sdk', '@hey-api/client-fetch'],
   ],
   program: `
-    import { createClient, createConfig } from '../document/client/client/index.js';
-    import { getTask, submitTask } from '../document/client/index.js';
+    import { createClient, createConfig } from './client/client/index.js';
+    import { getTask, submitTask } from './client/index.js';
 
     const [baseUrl = '', secret = ''] = process.argv.slice(2);
     const client = createClient(createConfig({ baseUrl, auth: () => secret }));
@@ -44,7 +44,7 @@ const swaggerApi: Generator = {
   command: 'swagger-typescript-api/dist/cli.mjs',
   options: (document) => ['generate', '--path', document, '--output', '.', '--name', 'client.ts', '--silent'],
   program: `
-    import { Api } from '../document/client';
+    import { Api } from './client';
 
     const [baseUrl = '', secret = ''] = process.argv.slice(2);
     const { api } = new Api({ baseUrl, baseApiParams: { headers: { authorization: 'Bearer ' + secret } } });
@@ -65,7 +65,7 @@ const typedOpenapi: Generator = {
   command: 'typed-openapi/bin.js',
   options: (document) => [document, '--output', 'client.ts'],
   program: `
-    import { createApiClient, type Fetcher } from '../document/client';
+    import { createApiClient, type Fetcher } from './client';
 
     const [baseUrl = '', secret = ''] = process.argv.slice(2);
     const send: Fetcher['fetch'] = ({ method, url, urlSearchParams, parameters }) => {

@@ -131,7 +131,7 @@ describe('the checks report', () => {
     {
       title: 'a value of an enum without a description',
       file: 'agents.tsp',
-      from: /\/\*\* CheckedResponse for no more tasks[^/]*\*\//,
+      from: /\/\*\* Asked for no more tasks[^/]*\*\//,
       to: '',
       says: 'task-gateway/doc: draining needs a doc comment',
     },
