@@ -3,9 +3,9 @@
  * may hold. The store keeps slots, contact and push statistics apart from the record, because they change far
  * more often.
  *
- *   ready ⇄ processing       it holds no slot ⇄ it holds some; both are eligible unless the agent is full
+ *   ready ⇄ processing       no slot held ⇄ some held; both are eligible unless the agent is full
  *     │  heartbeat with `draining`: draining, until the agent says otherwise or registers again
- *     │  no contact for too long, or 410: offline, until its next contact (after 410: heartbeat or registration)
+ *     │  no contact for too long, or 410: offline, until its next contact (after 410: a heartbeat)
  *     ▼  unregister, or 24 h without contact: the record goes (after 90 s and at once)
  *
  * Stored names are frozen: `external` is the external load, `left` says that the agent answered a push with

@@ -6,7 +6,7 @@
  * taken. So two dispatchers can get in each other's way, but never both succeed.
  *
  *   pending ── an agent is free ───────────────────────▶ assign.ts
- *           ── none is free, it may wait ──────────────▶ waiting; looked at again when an agent gets a free slot
+ *           ── none is free, it may wait ──────────────▶ waiting, until an agent gets a free slot
  *           ── none is free, it may not wait ──────────▶ failed (abandon)
  *   running ── not acknowledged ───────────────────────▶ delivery.ts
  *   any     ── past its deadline ──────────────────────▶ failed (expire)

@@ -65,7 +65,7 @@ function measureFolder(folder: string): Figures {
     unusedExports: unused.filter(({ file }) => files.includes(file)).length,
     words: countIn(
       repository,
-      files.filter((file) => !file.includes('/word-law')),
+      files.filter((file) => !/\/word-(law|rules)/.test(file)),
       findWords,
     ),
   };

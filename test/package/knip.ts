@@ -21,6 +21,8 @@ const config: KnipConfig = {
         'test/properties/moved-clock.ts',
         'test/sdk/agent-process.ts',
         'spec/main.tsp',
+        // Loaded by the TypeSpec compiler.
+        'spec/checks.js',
       ],
       project: ['.ci/**', 'spec/**/*.{ts,js,tsp}', 'test/**/*.{ts,js}', '!test/bench/peer/**'],
       vitest: { config: 'test/vitest.config.ts' },

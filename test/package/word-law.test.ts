@@ -1,11 +1,12 @@
 /** The words of the sources obey the law, and each of its rules notices what breaks it. */
 import { describe, expect, test } from 'vitest';
 import { openRepository } from './repository.ts';
-import { FILE_WORDS, findWords, WORD_RULES } from './word-law.ts';
+import { FILE_WORDS, findWords } from './word-law.ts';
+import { WORD_RULES } from './word-rules.ts';
 
 const { files, sources, read } = openRepository();
 /** The law quotes the words it forbids. */
-const LAW = /^test\/package\/word-law/;
+const LAW = /^test\/package\/word-(law|rules)/;
 const worded = [...sources, ...files.filter((file) => /^(spec|server)\/.*\.(tsp|lua)$/.test(file))];
 
 describe('words', () => {

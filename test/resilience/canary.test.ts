@@ -220,6 +220,6 @@ describe('a planted leak', () => {
     });
     onTestFinished(() => gateway.kill().catch(() => undefined));
     writeFileSync(join(folder, 'gateway.db-planted'), `rubbish ${btoa(CANARY.admin)}`);
-    await expect(gateway.stop()).rejects.toThrow('told secrets in gateway.db-planted: secret 2, base64');
+    await expect(gateway.stop()).rejects.toThrow('secrets in gateway.db-planted: secret 2, base64');
   });
 });

@@ -74,7 +74,7 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
   };
 }
 
-/** `terminal` aborts when the task is cancelled or times out. A heartbeat would report that too, but later. */
+/** `terminal` aborts when the task is cancelled or times out. A heartbeat would report that, but later. */
 function watchOutcome(client: TaskGatewayClient, request_id: string, signal: AbortSignal) {
   const terminal = new AbortController();
   const stopped = new AbortController();

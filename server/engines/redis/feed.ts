@@ -23,13 +23,14 @@ type FeedDeps = {
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
 };
-type Event = { readonly cursor: Cursor; readonly request_id: string };
+/** A stored event. All readers of a slice get the same object, so that it is rendered once for all of them. */
+type StoredEvent = Extract<FeedItem, { gap: false }>;
 export type Slice = {
   /** Whether an event with the cursor that was asked for is stored. */
   readonly isStored: boolean;
   /** The session's high-water mark: the cursor of the last event that was trimmed away. */
   readonly trimmed: Cursor | null;
-  readonly events: readonly Event[];
+  readonly events: readonly StoredEvent[];
 };
 
 /** Reads a feed as the port promises it. */
@@ -53,7 +54,7 @@ export async function* readFeed(
       for (const event of slice?.events ?? []) {
         if (signal.aborted) return;
         position = event.cursor;
-        yield { gap: false, ...event };
+        yield event;
       }
       if ((slice?.events.length ?? 0) < SLICE && !(await listener.next())) return;
     }
@@ -84,9 +85,9 @@ async function readSlice(
   const reply = (await connection.call(scripts.feed, args)) as readonly Reply[];
   const [isStored, trimmed, entries] = reply;
   const texts = entries as readonly string[];
-  const events: Event[] = [];
+  const events: StoredEvent[] = [];
   for (let index = 0; index + 1 < texts.length; index += 2) {
-    events.push({ cursor: texts[index] ?? '', request_id: texts[index + 1] ?? '' });
+    events.push({ gap: false, cursor: texts[index] ?? '', request_id: texts[index + 1] ?? '' });
   }
   return { isStored: isStored === 1, trimmed: trimmed === null ? null : String(trimmed), events };
 }

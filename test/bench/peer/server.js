@@ -1,8 +1,9 @@
 /**
- * The gateway a user would assemble from what is there: Fastify in front, BullMQ behind. The same four messages (submit,
- * push, result, event), validated by schema, kept in Redis, retried by the queue; one process, so that a result finds
- * the job that waits for it. It has what such a gateway has when it is well built, and no more: no deadline over
- * pending and running, no cancel, no replay by cursor, no claim by pull agents.
+ * The gateway a user would assemble from existing parts: Fastify in front, BullMQ behind. It handles the
+ * same four messages (submit, push, result, event), validates them by schema, keeps them in Redis and
+ * retries by the queue. It is one process, so that a result finds the job that waits for it. It has what
+ * such a gateway has when it is well built, and no more: no deadline over pending and running, no cancel, no
+ * replay by cursor, no claim by pull agents.
  */
 import { randomUUID } from 'node:crypto';
 import { Queue, QueueEvents, Worker } from 'bullmq';
