@@ -23,7 +23,7 @@ type FeedDeps = {
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
 };
-/** A stored event. All readers of a slice get the same object, so that it is rendered once for all of them. */
+/** A stored event. All readers of a slice get the same object, so it is rendered once for all of them. */
 type StoredEvent = Extract<FeedItem, { gap: false }>;
 export type Slice = {
   /** Whether an event with the cursor that was asked for is stored. */
