@@ -46,6 +46,12 @@ const CRASHES: readonly CiSuite[] = [
     reason: 'processes that wait ten seconds for a lock',
     partIn: ['test/engines/embedded-file.test.ts'],
   },
+  {
+    file: 'test/resilience/flips.test.ts',
+    seconds: 15,
+    reason: 'hundreds of flipped bits, each in a database that is opened again',
+    partIn: ['test/engines/embedded-file.test.ts', 'test/engines/write-ahead-log.test.ts'],
+  },
   { file: 'test/resilience/terminate.test.ts', seconds: 18, reason: 'stops under load', partIn: [E2E] },
   {
     file: 'test/resilience/lost-results.test.ts',
@@ -190,16 +196,28 @@ const RANDOM: readonly CiSuite[] = [
 /** What is packed, generated, compiled and shown in a browser. */
 const PACKAGES: readonly CiSuite[] = [
   {
+    file: 'test/contract/published.test.ts',
+    seconds: 25,
+    reason: 'generates everything from the sources again, and lints it with two linters',
+    partIn: ['test/contract/sources.test.ts'],
+  },
+  {
+    file: 'test/cli/terminal.test.ts',
+    seconds: 13,
+    reason: 'a real terminal, by tmux',
+    partIn: ['test/cli/commands.test.ts', 'test/cli/width.test.ts'],
+  },
+  {
     file: 'test/contract/generators.test.ts',
     seconds: 35,
     reason: 'three generators of clients, and their output compiled',
-    partIn: ['test/contract/published.test.ts'],
+    partIn: ['test/contract/sources.test.ts'],
   },
   {
     file: 'test/contract/breaking.test.ts',
     seconds: 24,
     reason: 'a comparison of documents for each of 30 planted changes',
-    partIn: ['test/contract/published.test.ts'],
+    partIn: ['test/contract/sources.test.ts'],
   },
   {
     file: 'test/package/package.test.ts',

@@ -6,7 +6,7 @@
  *   ready ⇄ processing       no slot held ⇄ some held; both are eligible unless the agent is full
  *     │  heartbeat with `draining`: draining, until the agent says otherwise or registers again
  *     │  no contact for too long, or 410: offline, until its next contact (after 410: a heartbeat)
- *     ▼  unregister, or 24 h without contact: the record goes (after 90 s and at once)
+ *     ▼  unregister, or 24 h without contact: its record is removed (unregistered: after 90 s)
  *
  * Stored names are frozen: `external` is the external load, `left` says that the agent answered a push with
  * 410.

@@ -5,7 +5,7 @@
 import type { Delivery } from './task.ts';
 import { mayBeTaken } from './task.ts';
 
-/** After a busy response the agent is not offered this task again for so long. */
+/** After a busy response other agents are offered this task first, for so long. */
 export const BUSY_REST_MS = 30_000;
 /** A connection without a response stays open for so long; no second push runs beside it. */
 export const PUSH_OPEN_MAX_MS = 300_000;

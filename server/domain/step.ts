@@ -57,7 +57,7 @@
  * - `succeed` and `fail` count from the present agent and from every earlier one, which becomes `agent_id`.
  *   From any other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
  * - `wait` adds the task to those that are offered to an agent with a free slot: a pending task with a queue
- *   time, or a running one whose agent is gone. `stay` ends that when its own agent is back.
+ *   time, or a running one whose agent is unregistered. `stay` ends that when its own agent is back.
  * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
  *   then count as not taken, even when their response comes later.
  */
@@ -87,7 +87,7 @@ export type Trigger =
       readonly agent_id: string;
       readonly attempt: number;
       readonly nextMs: number;
-      /** Set when the agent was busy: until when it is not offered this task again. */
+      /** Set when the agent was busy: until when other agents are offered this task first. */
       readonly busyUntilMs: number | null;
     }
   | {

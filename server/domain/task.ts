@@ -51,7 +51,7 @@ export type Delivery = {
   readonly disowned: number;
   /** Store time at which the delivery is due again; null once acknowledged. */
   readonly nextMs: number | null;
-  /** Agents that were busy for this task, each with the store time until which it is not offered it again. */
+  /** Agents that were busy for this task, each with the store time until which others are offered it first. */
   readonly busy: readonly { readonly agent_id: string; readonly untilMs: number }[];
 };
 

@@ -227,7 +227,7 @@ async function recordAcknowledged(
   const isDisowned = result.kind === 'unchanged' && result.state.delivery?.acknowledged === false;
   const { lease } = push;
   if (!isDisowned || lease === null) return;
-  // Given back before the entry is due, so that the next look does not take this push for one under way.
+  // Given back before the entry is due: a lease that is held would say that a push is still under way.
   push.lease = null;
   await commits.reschedule([{ ref: taskRef(request_id), atMs: nowMs, lease }]);
 }

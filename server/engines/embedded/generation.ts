@@ -1,7 +1,7 @@
 /**
  * One generation of the engine: an opened storage, the memory state that was loaded from it, the commits that
- * are written next, and a cache of recently written rows. It ends with the first write that fails; then the
- * next generation opens the storage again and loads a new state.
+ * are written next, and a cache of recently written rows. It ends with a write that fails or takes too long;
+ * then the next generation opens the storage again and loads a new state.
  */
 import type { GroupCommit } from './group-commit.ts';
 import { createRecentRows, type FileReads, type RecentRows } from './memory/recent-rows.ts';

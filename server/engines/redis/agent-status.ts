@@ -51,9 +51,9 @@ type Slice = {
  * replaced.
  */
 export async function readAgentChanges(connection: Connection, cursor: string | null): Promise<AgentChanges> {
-  const generation = connection.generation();
-  const [, cursorGeneration, number] = /^([\w-]+):(\d+)$/.exec(cursor ?? '') ?? [];
-  const after = cursorGeneration === generation ? Number(number) : null;
+  const clientId = connection.clientId();
+  const [, cursorClientId, number] = /^([\w-]+):(\d+)$/.exec(cursor ?? '') ?? [];
+  const after = cursorClientId === clientId ? Number(number) : null;
   const first = await readSlice(connection, after ?? 0, after ?? 0);
   if (after !== null && (after < first.forgottenNumber || after > first.lastNumber))
     return await readAgentChanges(connection, null);
@@ -70,7 +70,7 @@ export async function readAgentChanges(connection: Connection, cursor: string | 
     reset: after === null,
     changed: [...changed.values()],
     removed: after === null ? [] : slice.removed,
-    cursor: `${generation}:${slice.lastNumber}`,
+    cursor: `${clientId}:${slice.lastNumber}`,
   };
 }
 

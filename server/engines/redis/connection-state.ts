@@ -61,7 +61,7 @@ export type ConnectionState = {
   /** Resolves when there is a connection (true), or at that monotonic time without one (false). */
   isUpBy(untilMs: number): Promise<boolean>;
   /** Names the connection in use, or the last one; no other ever has the same name. */
-  generation(): string;
+  clientId(): string;
   /** Refuses new calls, waits for `whenIdle`, and closes. */
   close(whenIdle: () => Promise<void>): Promise<void>;
   /** Fires when the mode becomes closed. */
@@ -78,15 +78,15 @@ const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 400;
 
 type State =
-  | { readonly mode: 'up'; readonly opened: Opened; readonly generation: string }
-  | { readonly mode: 'opening' | 'down' | 'closed'; readonly generation: string; readonly outage: string };
+  | { readonly mode: 'up'; readonly opened: Opened; readonly clientId: string }
+  | { readonly mode: 'opening' | 'down' | 'closed'; readonly clientId: string; readonly outage: string };
 
 /** Creates it in the mode opening. */
 export function createConnectionState(deps: ConnectionStateDeps): ConnectionState {
   const { clock, log } = deps;
   const closing = new AbortController();
   const failures = createFailureLog(log);
-  let state: State = { mode: 'opening', generation: '', outage: 'The store is being opened.' };
+  let state: State = { mode: 'opening', clientId: '', outage: 'The store is being opened.' };
   let epoch = '';
   let isClosing = false;
   /** Resolves when there is a connection, or never will be. */
@@ -101,7 +101,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     });
     epoch = opened.epoch;
     failures.reset();
-    state = { mode: 'up', opened, generation: randomBytes(9).toString('base64url') };
+    state = { mode: 'up', opened, clientId: randomBytes(9).toString('base64url') };
     upOrClosed.resolve();
   }
 
@@ -109,7 +109,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     if (state.mode !== 'up') return;
     const { client } = state.opened;
     const outage = describeOutage(reason);
-    state = { mode: 'down', generation: state.generation, outage };
+    state = { mode: 'down', clientId: state.clientId, outage };
     upOrClosed = Promise.withResolvers();
     client.destroy();
     deps.onLost(outage);
@@ -138,7 +138,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     isClosing = true;
     if (state.mode === 'up') await whenIdle();
     const last: State = state;
-    state = { mode: 'closed', generation: last.generation, outage: 'The store is closed.' };
+    state = { mode: 'closed', clientId: last.clientId, outage: 'The store is closed.' };
     closing.abort('closing');
     upOrClosed.resolve();
     if (last.mode === 'up') last.opened.client.destroy();
@@ -157,7 +157,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
       await waitAtMost(clock, untilMs - clock.monotonicMs(), upOrClosed.promise);
       return state.mode === 'up' && clock.monotonicMs() < untilMs;
     },
-    generation: () => state.generation,
+    clientId: () => state.clientId,
     close,
     closed: closing.signal,
   };

@@ -35,7 +35,7 @@ export type Connection = {
   requireUp(): void;
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
   /** Names the connection in use, or the last one; no other ever has the same name. */
-  generation(): string;
+  clientId(): string;
   /** Waits for the calls under way, then closes the connection. Idempotent. */
   close(): Promise<void>;
 };
@@ -73,7 +73,7 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
       const reason = state.outage() ?? writeFailure();
       return reason === null ? { ok: true } : { ok: false, reason };
     },
-    generation: state.generation,
+    clientId: state.clientId,
     close() {
       closed ??= state.close(underWay.whenOver);
       return closed;
@@ -87,7 +87,7 @@ type Calls = Pick<Connection, 'call' | 'read'> & {
 };
 
 function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: DeadlineSet): Calls {
-  let lastWrite: { readonly generation: string; readonly failure: string | null } | null = null;
+  let lastWrite: { readonly clientId: string; readonly failure: string | null } | null = null;
 
   /** Waits for the reply to what was sent, and for the barrier. */
   async function receive(replied: Promise<Reply>, barrier: Barrier): Promise<Reply> {
@@ -109,19 +109,19 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
     },
     async call(script, args) {
       const { client, barrier, epoch } = state.requireUp();
-      const generation = state.generation();
+      const clientId = state.clientId();
       const allArgs = ['1', deps.prefix, epoch, deps.timeArgument(), ...args];
       try {
         const reply = await receive(runScript(client, script, allArgs), barrier);
-        if (script.writes) lastWrite = { generation, failure: null };
+        if (script.writes) lastWrite = { clientId, failure: null };
         return reply;
       } catch (error) {
         if (script.writes && error instanceof StoreUnavailable)
-          lastWrite = { generation, failure: error.message };
+          lastWrite = { clientId, failure: error.message };
         throw error;
       }
     },
-    writeFailure: () => (lastWrite?.generation === state.generation() ? lastWrite.failure : null),
+    writeFailure: () => (lastWrite?.clientId === state.clientId() ? lastWrite.failure : null),
   };
 }
 
