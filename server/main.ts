@@ -13,6 +13,9 @@ import { createLog } from './system/log.ts';
 /** Time for the last lines of the log to be written in the background, or to fail. */
 const LAST_LINES_MS = 50;
 
+// Every file and folder that this process creates is its owner's alone: they hold payloads and results.
+process.umask(0o077);
+
 const result = readConfig(process.env);
 if (!result.ok) {
   console.error(`The gateway was not started. Mistakes in the settings: ${result.mistakes.length}`);

@@ -261,7 +261,8 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
     }
     case 'progress': {
       const progress = Math.max(state.progress, trigger.progress ?? 0);
-      const reply = trigger.reply ?? state.reply;
+      // The first reply counts: it is the agent's first complete reply after accepting the task.
+      const reply = state.reply ?? trigger.reply;
       return { ok: true, state: { ...acknowledgeBy(state, delivery), progress, reply } };
     }
   }

@@ -51,7 +51,9 @@ export type Delivery = {
   readonly disowned: number;
   /** Store time at which the delivery is due again; null once acknowledged. */
   readonly nextMs: number | null;
-  /** Agents that were busy for this task, each with the store time until which others are offered it first. */
+  /**
+   * Agents that were busy for this task, each with the store time until which others are offered it first.
+   */
   readonly busy: readonly { readonly agent_id: string; readonly untilMs: number }[];
 };
 
@@ -76,7 +78,7 @@ export type TaskState = {
   readonly assignees: readonly string[];
   /** Present exactly while the task runs. */
   readonly delivery: Delivery | null;
-  /** A `reply` reported while running; joins the final result if that has none. */
+  /** The first `reply` reported while running; joins the final result if that has none. */
   readonly reply: string | null;
   /** When the task entered its terminal state; null while it is open. */
   readonly settledMs: number | null;

@@ -165,7 +165,7 @@ describe('the state table', () => {
     }
   });
 
-  test('a reply reported while running joins a result that brings none, and yields to one that does', () => {
+  test('the first reply reported while running joins a result without one, and yields to one that has its own', () => {
     const running = advance(states.running as TaskState, {
       type: 'progress',
       agent_id: 'A',
@@ -175,6 +175,9 @@ describe('the state table', () => {
     expect(running.result).toBeNull();
     const plain = advance(running, { type: 'succeed', agent_id: 'A', result: { output: 'done' } });
     expect(plain.result).toEqual({ reply: 'on it', output: 'done' });
+    const later = { type: 'progress', agent_id: 'A', progress: 20, reply: 'still on it' } as const;
+    const first = advance(advance(running, later), { type: 'succeed', agent_id: 'A', result: null });
+    expect(first.result).toEqual({ reply: 'on it' });
     const own = advance(running, { type: 'succeed', agent_id: 'A', result: { reply: 'mine' } });
     expect(own.result).toEqual({ reply: 'mine' });
   });

@@ -10,7 +10,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
 import type { OpenStorage } from './recovery.ts';
 import { openDatabase, openReader } from './sqlite/database.ts';
-import { makeFolder } from './sqlite/folder.ts';
+import { makeFolder, protectFiles } from './sqlite/folder.ts';
 import { createSqliteAdapter, writeHere } from './sqlite/keyv-adapter.ts';
 import { takeLock } from './sqlite/lock.ts';
 import { openKeyv } from './sqlite/ordered-storage.ts';
@@ -49,6 +49,8 @@ async function openMemoryStore(deps: { clock: Clock; log: Log }): Promise<Store>
 }
 
 async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Promise<Store> {
+  // Before the lock: SQLite gives its journal the permissions of the lock file.
+  protectFiles(path);
   const lock = await takeLock(path, deps.clock);
   try {
     const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });

@@ -1,5 +1,7 @@
-/** The folder of a database: created if necessary, and durable when this returns. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync } from 'node:fs';
+/**
+ * The folder of a database, created if necessary and durable when this returns, and who may read its files.
+ */
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../../async/error-message.ts';
 
@@ -18,6 +20,21 @@ export function makeFolder(path: string): string {
       `The folder ${folder} can't be created (${messageOf(error)}). Create it, or name a database in another folder.`,
       { cause: error },
     );
+  }
+}
+
+/**
+ * Leaves the existing files of a database to their owner alone, also those that an earlier version created
+ * for others to read. Files of another owner stay as they are.
+ */
+export function protectFiles(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) {
+    try {
+      chmodSync(file, 0o600);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (code !== 'ENOENT' && code !== 'EPERM') throw error;
+    }
   }
 }
 
