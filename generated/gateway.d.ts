@@ -749,8 +749,8 @@ export interface components {
              */
             progress?: number;
             /**
-             * @description On `success` the result; null or absent is stored as `{}`. Of the results reported with `running` the first
-             *     `reply` is kept for the final result. On `failed` it is dropped.
+             * @description On `success` the result; null or absent is stored as `{}`. Of the results reported with `running` the
+             *     first `reply` is kept for the final result. On `failed` it is dropped.
              */
             result?: components["schemas"]["TaskResult"] | null;
             /** @description On `failed` the reason, for people; null or absent becomes `agent reported failure`. */
