@@ -172,6 +172,15 @@ describe('damage', () => {
     await expect(readFeed(await open(), 's', null, 1)).rejects.toThrow(/"feed\/s\/.*is damaged/);
   });
 
+  test('that hides an event within a feed ends the feed with an error that names the next key', async () => {
+    const store = await open();
+    for (const id of ['t1', 't2', 't3']) await finish(store, id);
+    await store.close();
+    runSql(testFolder.path, "DELETE FROM kv WHERE key LIKE 'feed/s/%' AND value LIKE '%t2%'");
+    const reading = readFeed(await open(), 's', null, 3);
+    await expect(reading).rejects.toThrow(/damaged.*"feed\/s\/.*can't be found/);
+  });
+
   test('of a row that the start needs refuses the start, naming the key', async () => {
     const store = await open();
     await submit(store, 't1');

@@ -11,7 +11,7 @@
  *        ▲                                                   │
  *        └──── notified of an event, or of the recovery ─────┘
  */
-import { type Cursor, type FeedItem, FeedTrimmed } from '../../ports/store.ts';
+import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
 import type { Notifications } from '../notifications.ts';
 import type { SharedReads } from '../shared-reads.ts';
 import type { Generation } from './generation.ts';
@@ -34,6 +34,7 @@ type Start = { readonly from: string; readonly number: number; readonly hasGap: 
  * A stored event, and the key from which the next one is read. Readers at the same position share entries.
  */
 type Entry = {
+  readonly key: string;
   readonly next: string;
   readonly number: number;
   readonly item: FeedItem;
@@ -65,7 +66,7 @@ export async function* readFeed(
     while (!signal.aborted) {
       const entries = await readSlice(deps, session, from, to, number);
       for (const entry of entries) {
-        if (entry.number > number + 1) throw createFeedTrimmed(session);
+        if (entry.number > number + 1) throw await explainMissing(generation, session, entry);
         if (signal.aborted) return;
         from = entry.next;
         number = entry.number;
@@ -122,13 +123,24 @@ async function readStoredSlice(
   return { entries: rows.map(([key, text]) => readEntry(key, text)), trimmedNumber: 0 };
 }
 
+/**
+ * Why the events before a stored one are missing. Numbers have no holes, so they were trimmed, or a damaged
+ * database hides their rows.
+ */
+async function explainMissing(generation: Generation, session: string, entry: Entry): Promise<Error> {
+  if ((await readTrimmedNumber(generation, session)) >= entry.number - 1) return createFeedTrimmed(session);
+  return new StoreUnavailable(
+    `The database is damaged: the event before the one under "${entry.key}" can't be found.`,
+  );
+}
+
 async function readTrimmedNumber(generation: Generation, session: string): Promise<number> {
   return Number((await generation.storage.get(trimmedKey(session))) ?? 0);
 }
 
 function readEntry(key: string, text: string): Entry {
   const { number, request_id } = readEvent(text);
-  return { next: afterKey(key), number, item: { gap: false, cursor: cursorOf(key), request_id } };
+  return { key, next: afterKey(key), number, item: { gap: false, cursor: cursorOf(key), request_id } };
 }
 
 function createFeedTrimmed(session: string): FeedTrimmed {
