@@ -16,7 +16,6 @@ export type CiSuite = {
 
 const E2E = 'test/e2e/e2e-stories.test.ts';
 const EMBEDDED = 'test/engines/embedded.test.ts';
-const REDIS = 'test/engines/redis.test.ts';
 const RACES = 'test/properties/races.test.ts';
 
 /** Crashes, power cuts and disks that fail. */
@@ -71,15 +70,33 @@ const CRASHES: readonly CiSuite[] = [
     reason: 'commands that wait for a gateway to come back',
     partIn: ['test/cli/commands.test.ts'],
   },
+  {
+    file: 'test/sdk/sdk-stories.test.ts',
+    seconds: 18,
+    reason: 'clients and agents of real gateways, from start to stop',
+    partIn: ['test/sdk/run.test.ts', 'test/sdk/subscription.test.ts', 'test/sdk/agent.test.ts'],
+  },
+  {
+    file: 'test/cli/diagnosis.test.ts',
+    seconds: 12,
+    reason: 'wrong secrets, wrong usage and outages, each by real commands against a real gateway',
+    partIn: ['test/cli/checks.test.ts'],
+  },
 ];
 
 /** Redis and what stands between it and the gateway. */
 const REPLICAS: readonly CiSuite[] = [
   {
+    file: 'test/engines/redis.test.ts',
+    seconds: 30,
+    reason: 'the conformance suite over a real Redis; the same suite runs on the embedded engine',
+    partIn: [EMBEDDED, 'test/engines/redis-keys.test.ts', 'test/engines/redis-time.test.ts'],
+  },
+  {
     file: 'test/resilience/redis-faults.test.ts',
     seconds: 87,
     reason: 'seven faults of the network of 5 s each, and kills of Redis',
-    partIn: [REDIS, 'test/engines/redis-lost-replies.test.ts'],
+    partIn: ['test/engines/redis-lost-replies.test.ts'],
   },
   {
     file: 'test/resilience/redis-start.test.ts',
