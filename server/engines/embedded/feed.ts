@@ -66,7 +66,7 @@ export async function* readFeed(
     while (!signal.aborted) {
       const entries = await readSlice(deps, session, from, to, number);
       for (const entry of entries) {
-        if (entry.number > number + 1) throw await explainMissing(generation, session, entry);
+        if (entry.number > number + 1) throw await explainMissing(deps, session, entry);
         if (signal.aborted) return;
         from = entry.next;
         number = entry.number;
@@ -127,8 +127,10 @@ async function readStoredSlice(
  * Why the events before a stored one are missing. Numbers have no holes, so they were trimmed, or a damaged
  * database hides their rows.
  */
-async function explainMissing(generation: Generation, session: string, entry: Entry): Promise<Error> {
-  if ((await readTrimmedNumber(generation, session)) >= entry.number - 1) return createFeedTrimmed(session);
+async function explainMissing({ generations }: Deps, session: string, entry: Entry): Promise<Error> {
+  // The generation in which the feed was opened may have ended since.
+  const trimmedNumber = await readTrimmedNumber(generations.current(), session);
+  if (trimmedNumber >= entry.number - 1) return createFeedTrimmed(session);
   return new StoreUnavailable(
     `The database is damaged: the event before the one under "${entry.key}" can't be found.`,
   );
