@@ -148,7 +148,13 @@ const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/http/fair-scheduling.test.ts'],
   },
   {
-    file: 'test/resilience/bounds.test.ts',
+    file: 'test/resilience/bounds/connections.test.ts',
+    seconds: 11,
+    reason: 'party B alone and beside 1,000 silent connections',
+    partIn: ['test/http/transport.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/refusals.test.ts',
     seconds: 17,
     reason: 'a flood beyond each bound',
     partIn: ['test/http/body.test.ts', 'test/http/surface.test.ts', 'test/http/transport.test.ts'],

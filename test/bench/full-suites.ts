@@ -9,7 +9,8 @@ export type Suite = {
 
 const inResilience = (...names: readonly string[]): readonly string[] =>
   names.map((name) => `test/resilience/${name}.test.ts`);
-const OVERLOAD = inResilience('bounds', 'cycles', 'fairness', 'push-load', 'slow-callers', 'stream-load');
+const OVERLOAD = inResilience('cycles', 'fairness', 'push-load', 'slow-callers', 'stream-load');
+const BOUNDS = ['test/resilience/bounds'];
 const SECURITY = inResilience('auth', 'cross-origin', 'canary', 'socket-fuzz', 'injection', 'keywords');
 const REPLICAS = inResilience('replicas', 'redis-faults', 'redis-start', 'failover');
 
@@ -50,6 +51,7 @@ export const SUITES: readonly Suite[] = [
     env: {},
   },
   { name: 'overload', files: OVERLOAD, env: { OVERLOAD_SCALE: '1' } },
+  { name: 'bounds', files: BOUNDS, env: { OVERLOAD_SCALE: '4' } },
   {
     name: 'fuzz',
     files: [

@@ -19,6 +19,7 @@ const config: KnipConfig = {
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
         'test/properties/moved-clock.ts',
+        'test/resilience/bounds/beside-caller.ts',
         'test/sdk/agent-process.ts',
         'spec/main.tsp',
         // Loaded by the TypeSpec compiler.

@@ -4,12 +4,12 @@
  * as before.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { buildCall, type Call } from '../contract/usual-calls.ts';
-import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import type { CheckedResponse } from '../http/checked-call.ts';
-import { exchange, openConnection, type RawConnection } from '../http/raw-connection.ts';
-import { askOnce } from './single-request.ts';
-import { expectFlat } from './soak.ts';
+import { buildCall, type Call } from '../../contract/usual-calls.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
+import type { CheckedResponse } from '../../http/checked-call.ts';
+import { exchange, openConnection, type RawConnection } from '../../http/raw-connection.ts';
+import { askOnce } from '../single-request.ts';
+import { expectFlat } from '../soak.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const HEAD = 'HTTP/1.1\r\nHost: a\r\n';

@@ -1,0 +1,83 @@
+/**
+ * What party B's calls take alone, and what they take beside party A, who takes all it can: in the same run on
+ * the same gateway. B calls from a thread of its own at a steady rate, whether or not its earlier calls have
+ * returned: so neither A's work in the test nor a gateway that stands still slows B's measurement down.
+ */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { expect } from 'vitest';
+import { buildCall, type Call } from '../../contract/usual-calls.ts';
+import { printFigure } from '../../harness/figures.ts';
+import { ADMIN_SECRET, SECRET } from '../../harness/gateway-process.ts';
+import { percentile } from '../process-cost.ts';
+import { SCALE } from '../soak.ts';
+import type { CallerOptions, Sample } from './beside-caller.ts';
+
+/** Times of B's calls, and each status or error that was not a success. */
+type Measured = { readonly alone: Sample; readonly beside: Sample };
+
+export type MeasureOptions = {
+  /** Names the figures that are printed. */
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Party A: begins to take all it can; resolves when it holds it, with what ends it. */
+  readonly takeAll: () => Promise<() => Promise<unknown>>;
+  /** Party B's calls, one after the other at `everyMs`; by default a submission and a listing of one task. */
+  readonly calls?: readonly Call[];
+  /** Statuses of B's calls that count as success; 200 by default. */
+  readonly statuses?: readonly number[];
+  /** How long B calls, alone and then beside A; 3 s in CI. */
+  readonly seconds?: number;
+  readonly everyMs?: number;
+};
+
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const SECONDS = 3;
+const EVERY_MS = 20;
+/** The first calls compile what the others run. */
+const WARM_UP_SECONDS = 1;
+/** Beside A each call of B may take this many times what it took alone … */
+const RATIO_MAX = 3;
+/** … and below this it counts as served at once: CI's machines have other work. */
+const AT_ONCE_MS = 250;
+
+/** Measures B alone and then beside A; ends A, also when something fails. */
+export async function measureBeside(options: MeasureOptions): Promise<Measured> {
+  const calls = options.calls ?? [buildCall('submitTask', secrets), buildCall('listTasks', secrets)];
+  const { baseUrl, statuses = [200], everyMs = EVERY_MS } = options;
+  const seconds = (options.seconds ?? SECONDS) * Math.min(10, SCALE);
+  const callAtRate = (lengthSeconds: number): Promise<Sample> =>
+    runCaller({ baseUrl, calls, statuses, everyMs, seconds: lengthSeconds });
+  await callAtRate(WARM_UP_SECONDS);
+  const alone = await callAtRate(seconds);
+  const end = await options.takeAll();
+  try {
+    const beside = await callAtRate(seconds);
+    printFigure(`${options.name}-alone-p99`, percentile(alone.tookMs, 0.99), 'ms');
+    printFigure(`${options.name}-beside-p99`, percentile(beside.tookMs, 0.99), 'ms');
+    return { alone, beside };
+  } finally {
+    await end();
+  }
+}
+
+/**
+ * Fails when a call of B failed beside A, or when B's 99th percentile is more than three times that of alone
+ * and more than 250 ms. `TEST_FULL` asserts the bare ratio.
+ */
+export function expectUnaffected({ alone, beside }: Measured): void {
+  expect(alone.failures, 'B alone').toEqual([]);
+  expect(beside.failures, 'B beside A').toEqual([]);
+  const aloneMs = percentile(alone.tookMs, 0.99);
+  const mostMs = RATIO_MAX * aloneMs;
+  expect(percentile(beside.tookMs, 0.99), `alone it was ${aloneMs.toFixed(1)} ms`).toBeLessThan(
+    process.env.TEST_FULL === 'true' ? mostMs : Math.max(mostMs, AT_ONCE_MS),
+  );
+}
+
+async function runCaller(options: CallerOptions): Promise<Sample> {
+  const worker = new Worker(new URL('./beside-caller.ts', import.meta.url), { workerData: options });
+  const [sample] = (await once(worker, 'message')) as [Sample];
+  await worker.terminate();
+  return sample;
+}
