@@ -148,7 +148,7 @@ const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/http/fair-scheduling.test.ts'],
   },
   {
-    file: 'test/resilience/bounds/connections.test.ts',
+    file: 'test/resilience/bounds/silent-connections.test.ts',
     seconds: 11,
     reason: 'party B alone and beside 1,000 silent connections',
     partIn: ['test/http/transport.test.ts'],
