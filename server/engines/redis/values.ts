@@ -7,11 +7,13 @@
  *             and it is read in its turn on the bulk connection.
  *    commit   on the connection of the calls; with large values in its turn on the bulk connection.
  *
- * A turn that has not come in time rejects with `StoreUnavailable`, for its caller alone. Memory grows with
- * the large commits that wait, up to `WAITING_BYTES_MAX`.
+ * A turn that has not come in time rejects with `StoreUnavailable`, for its caller alone. In an outage every
+ * turn comes at once and rejects. Reads of one value that wait for their turn share it, so a value that many
+ * want is read for all of them together. Memory grows with the large commits that wait, up to
+ * `WAITING_BYTES_MAX`.
  */
 import { createByteBudget } from '../../async/byte-budget.ts';
-import { createDeadlineSet } from '../../async/deadline-set.ts';
+import { createDeadlineSet, type DeadlineSet } from '../../async/deadline-set.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
@@ -28,10 +30,16 @@ export type Values = {
 
 /** A larger value is read and written on the bulk connection. */
 const SMALL_BYTES_MAX = 64 * 2 ** 10;
+/** No value is larger. */
+const LARGEST = Number.MAX_SAFE_INTEGER;
+/** A large read may wait this long for its turn: many callers may want large values at once. */
+const READ_TURN_WITHIN_MS = 30_000;
 /** Two of the largest values at a time. */
 const BULK_BYTES_MAX = 8 * 2 ** 20;
 /** Large commits that wait for their turn have at most this; beyond it they are refused at once. */
 const WAITING_BYTES_MAX = 128 * 2 ** 20;
+
+type Found = readonly (string | null)[];
 
 /** Creates the reads and writes over both connections. */
 export function createValues(deps: {
@@ -41,29 +49,42 @@ export function createValues(deps: {
 }): Values {
   const { calls, bulk, clock } = deps;
   const budget = createByteBudget(BULK_BYTES_MAX);
-  const turns = createDeadlineSet({
-    clock,
-    withinMs: TIME_BUDGETS.storeWithinMs,
-    onLate: (reject) => reject(new StoreUnavailable('Too many large values are on their way.')),
-  });
+  const onLate = (reject: (error: Error) => void): void =>
+    reject(new StoreUnavailable('Too many large values are on their way.'));
+  const reads = createDeadlineSet({ clock, withinMs: READ_TURN_WITHIN_MS, onLate });
+  const writes = createDeadlineSet({ clock, withinMs: TIME_BUDGETS.storeWithinMs, onLate });
+  const waitingReads = new Map<string, Promise<Found>>();
   let waitingBytes = 0;
 
-  /** Waits for the turn and for the work, no longer in all than for any other call. */
-  async function takeTurn<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+  /** Waits for the turn and for the work. */
+  async function takeTurn<T>(limit: DeadlineSet, bytes: number, work: () => Promise<T>): Promise<T> {
     const late = new AbortController();
     try {
-      return await turns.run(budget.run(bytes, work, late.signal));
+      return await limit.run(budget.run(bytes, work, late.signal));
     } finally {
       late.abort('late');
     }
   }
 
+  /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
+  function readInTurn(bytes: number, key: string, fields: readonly [string, string]): Promise<Found> {
+    const name = `${key} ${fields[0]}`;
+    const joined = waitingReads.get(name);
+    if (joined) return joined;
+    const reading = takeTurn(reads, bytes, async () => {
+      waitingReads.delete(name);
+      return (await bulk.read(key, fields, LARGEST)) as Found;
+    }).finally(() => {
+      if (waitingReads.get(name) === reading) waitingReads.delete(name);
+    });
+    waitingReads.set(name, reading);
+    return reading;
+  }
+
   return {
     async read(key, fields) {
       const found = await calls.read(key, fields, SMALL_BYTES_MAX);
-      if (typeof found !== 'number') return found;
-      const read = (): Promise<number | readonly (string | null)[]> => bulk.read(key, fields, LARGEST);
-      return (await takeTurn(found, read)) as readonly (string | null)[];
+      return typeof found === 'number' ? await readInTurn(found, key, fields) : found;
     },
     async write(script, args) {
       const bytes = args.reduce((sum, arg) => sum + arg.length, 0);
@@ -72,13 +93,10 @@ export function createValues(deps: {
         throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
       waitingBytes += bytes;
       try {
-        return await takeTurn(bytes, () => bulk.callRepeatable(script, args));
+        return await takeTurn(writes, bytes, () => bulk.callRepeatable(script, args));
       } finally {
         waitingBytes -= bytes;
       }
     },
   };
 }
-
-/** No value is larger. */
-const LARGEST = Number.MAX_SAFE_INTEGER;
