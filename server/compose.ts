@@ -44,7 +44,7 @@ export async function composeGateway(config: Config, log: Log): Promise<RunningG
 }
 
 async function openStore(
-  { store, redisDurability: durability }: Config,
+  { store, redisDurability: durability, isRedisClockTrusted: isClockTrusted }: Config,
   clock: Clock,
   log: Log,
 ): Promise<Store> {
@@ -54,7 +54,7 @@ async function openStore(
     case 'sqlite':
       return await openEmbeddedStore({ storage: `sqlite:${store.file}`, clock, log });
     case 'redis':
-      return await openRedisStore({ address: store.address, durability, clock, log });
+      return await openRedisStore({ address: store.address, durability, isClockTrusted, clock, log });
   }
 }
 

@@ -18,7 +18,8 @@ import { type Barrier, NO_BARRIER } from './barrier.ts';
 import type { Reply } from './client.ts';
 import { type ConnectionState, type ConnectionStateDeps, createConnectionState } from './connection-state.ts';
 import { explainCallFailure, ReplyLost, replyLost } from './failures.ts';
-import { runScript, type Script } from './scripts.ts';
+import { runScript, type Script, scripts } from './scripts.ts';
+import type { SetClock } from './store-clock.ts';
 
 export type Connection = {
   /** Runs a script; `args` follow the epoch and the time. */
@@ -43,8 +44,10 @@ export type Connection = {
 export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
   /** What the names of all keys begin with. */
   readonly prefix: string;
-  /** The time that is passed to each script: empty for that of Redis. */
+  /** The time argument of each script (`store-clock.ts`). */
   timeArgument(): string;
+  /** Returns the call, resolving disagreements about the time; it sets the clock by the call itself. */
+  guardTime(call: Connection['call'], setClock: SetClock): Connection['call'];
 };
 
 /** A call whose reply was lost is sent again within this time after it began. */
@@ -63,11 +66,14 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
     signal: state.closed,
   });
   const { writeFailure, ...calls } = createCalls(deps, state, underWay);
+  const guard = (call: Connection['call']): Connection['call'] =>
+    deps.guardTime(call, (args) => calls.call(scripts.setClock, args));
   await state.start();
   let closed: Promise<void> | null = null;
   return {
     ...calls,
-    callRepeatable: (script, args) => callWithRetry(deps, state, () => calls.call(script, args)),
+    call: guard(calls.call),
+    callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
     requireUp: () => void state.requireUp(),
     health() {
       const reason = state.outage() ?? writeFailure();

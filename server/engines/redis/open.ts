@@ -15,7 +15,7 @@ import { type Durability, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createRedisStore, type Engine } from './store.ts';
-import { createStoreTime, type StoreTime } from './store-time.ts';
+import { createStoreClock, createTestClock, type StoreClock } from './store-clock.ts';
 
 export type RedisDeps = {
   readonly address: RedisAddress;
@@ -27,8 +27,12 @@ export type RedisDeps = {
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
+  /** Whether the clock of Redis is believed at the start, whatever this host's says. */
+  readonly isClockTrusted?: boolean;
   /** For tests: the store's time, instead of that of Redis. */
   readonly testMs?: () => number;
+  /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
+  readonly wallMs?: () => number;
 };
 
 /** In braces, so that all keys of a store live in one slot of a cluster. */
@@ -43,8 +47,10 @@ const LEAVE_TO_OTHERS_MS = 100;
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, prefix = PREFIX } = deps;
-  const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : createStoreTime(clock);
-  const timeArgument = (): string => (testMs ? String(testMs()) : '');
+  const { isClockTrusted = false, wallMs = Date.now } = deps;
+  const time = testMs
+    ? createTestClock(testMs)
+    : createStoreClock({ clock, log, isRedisTrusted: isClockTrusted, wallMs });
   const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
   const nextDue: Engine['nextDue'] = { ms: undefined };
@@ -55,8 +61,9 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     clock,
     log,
     prefix,
-    timeArgument,
-    open: createOpener({ ...deps, prefix, timeArgument, time, onMessage: createMessageHandler(parts) }),
+    timeArgument: time.argument,
+    guardTime: time.guard,
+    open: createOpener({ ...deps, prefix, time, onMessage: createMessageHandler(parts) }),
     onReopened() {
       slices.forget();
       notifications.notifyAll();
@@ -89,8 +96,7 @@ function createMessageHandler(parts: Omit<Engine, 'connection'>): (message: stri
 
 type OpenerDeps = RedisDeps & {
   readonly prefix: string;
-  readonly time: StoreTime;
-  timeArgument(): string;
+  readonly time: StoreClock;
   onMessage(message: string): void;
 };
 
@@ -116,9 +122,11 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: ConnectOptions
       await client.subscribe(`${prefix}hints`, deps.onMessage);
       await loadScripts(client);
       const sentMs = clock.monotonicMs();
-      const args = ['1', prefix, epoch, deps.timeArgument(), createUniqueName()];
-      const [nowMs, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
-      time.learn(Number(nowMs), sentMs);
+      const args = ['1', prefix, epoch, time.argument(), createUniqueName()];
+      const [facts, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
+      await time.begin(facts, sentMs, (setting) =>
+        runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
+      );
       const barrier = durability === 'replica' ? createBarrier(client, prefix) : NO_BARRIER;
       // A connected replica may still be far behind; the first round waits until it is not.
       await barrier.pass();

@@ -8,7 +8,10 @@
  *   epoch               which store this is: a random name, written when the store is created
  *   meta                hash: open (how many tasks are open), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap)
+ *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap);
+ *                       of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber (how
+ *                       often it was set), leftOut (1 while time is left out), agreed (last sweep by a
+ *                       process whose clock agreed)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
  *                       c (created), n (session), a (assignees), e (cursor of its event),
  *                       w (while waiting: {place, tags}, its position in the sets of these tags)
@@ -37,6 +40,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client.ts';
+import { CLOCK_STEP_MS } from './store-time.ts';
 
 export type Script = {
   readonly text: string;
@@ -58,28 +62,33 @@ const LIMITS = {
   SWEEP_GAP_MS: STORE_LIMITS.sweepGapMs,
   UNREPORTED_MS: STORE_LIMITS.unreportedMs,
   REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,
+  CLOCK_STEP_MS,
 };
 const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
 
-function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelude', 'epoch']): Script {
+function readScript(name: string, flag: Flag, parts: readonly string[]): Script {
   const files = [...parts, name].map((part) => join(import.meta.dirname, 'scripts', `${part}.lua`));
   const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
   const text = [shebang, LIMITS_LINE, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
   return { text, writes: flag === null, sha: createHash('sha1').update(text).digest('hex') };
 }
 
+/** What a script needs to write: its caller's clock must agree. */
+const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
+
 export const scripts = {
-  open: readScript('open', null, ['prelude']),
-  get: readScript('get', 'no-writes'),
-  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'epoch', 'agents']),
-  agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'agents']),
-  list: readScript('list', 'no-writes', ['prelude', 'epoch', 'agents']),
-  feed: readScript('feed', 'no-writes'),
-  commit: readScript('commit', null, ['prelude', 'epoch', 'agents', 'tasks', 'preconditions', 'apply']),
-  takeDue: readScript('take_due', null),
-  renewLeases: readScript('renew_leases', null),
-  touch: readScript('touch', null, ['prelude', 'epoch', 'agents']),
-  trim: readScript('trim', 'allow-oom', ['prelude', 'epoch', 'tasks']),
+  open: readScript('open', null, ['prelude', 'time']),
+  setClock: readScript('set_clock', 'allow-oom', ['prelude', 'epoch', 'time']),
+  get: readScript('get', 'no-writes', ['prelude', 'epoch', 'time']),
+  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'epoch', 'time', 'agents']),
+  agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'time', 'agents']),
+  list: readScript('list', 'no-writes', ['prelude', 'epoch', 'time', 'agents']),
+  feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
+  commit: readScript('commit', null, [...AGREED, 'agents', 'tasks', 'preconditions', 'apply']),
+  takeDue: readScript('take_due', null, AGREED),
+  renewLeases: readScript('renew_leases', null, AGREED),
+  touch: readScript('touch', null, [...AGREED, 'agents']),
+  trim: readScript('trim', 'allow-oom', [...AGREED, 'tasks']),
 } as const satisfies Readonly<Record<string, Script>>;
 
 /** Runs a script by its hash, or by its text where Redis no longer has it. */

@@ -34,7 +34,7 @@ import type { Connection } from './connection.ts';
 import { readFeed, type Slice } from './feed.ts';
 import { readPage } from './lists.ts';
 import { scripts } from './scripts.ts';
-import type { StoreTime } from './store-time.ts';
+import type { StoreClock } from './store-clock.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
@@ -43,7 +43,7 @@ export type Engine = {
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
   readonly clock: Clock;
-  readonly time: StoreTime;
+  readonly time: StoreClock;
   /** When the earliest entry is due, as far as this process knows. */
   readonly nextDue: { ms: number | undefined };
   /** Names this process among those that share the store; no other ever has the same name. */
@@ -62,7 +62,11 @@ export function createRedisStore(engine: Engine): Store {
     ...createReads(engine),
     ...createWrites(engine),
     ...createWatching(engine),
-    health: connection.health,
+    health() {
+      const health = connection.health();
+      const warning = health.ok ? time.warning() : null;
+      return warning === null ? health : { ok: true, warning };
+    },
     async close() {
       await connection.close();
       notifications.close();
@@ -122,8 +126,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     async takeDue(limit) {
       const sentMs = clock.monotonicMs();
       const reply = await connection.call(scripts.takeDue, [String(limit), createName()]);
-      const [nowMs, nextMs, taken] = reply as readonly Reply[];
-      time.learn(Number(nowMs), sentMs);
+      const [facts, nextMs, taken] = reply as readonly Reply[];
+      time.learn(facts, sentMs, (args) => connection.call(scripts.setClock, args));
       nextDue.ms = nextMs === '' ? undefined : Number(nextMs);
       dueTimer.update();
       return pairsOf(taken as readonly string[]).map(([ref, lease]) => ({ ref: ref as Ref, lease }));
