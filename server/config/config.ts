@@ -38,6 +38,8 @@ export type Config = {
   readonly store: StoreChoice;
   /** When a commit counts as durable, if the store is a Redis. */
   readonly redisDurability: Durability;
+  /** Whether the clock of a Redis is believed at the start, whatever this host's says. */
+  readonly isRedisClockTrusted: boolean;
   readonly logLevel: LogLevel;
   readonly bodyBytesMax: number;
   readonly openTasksMax: number;
@@ -154,6 +156,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     corsOrigins: values.CORS_ORIGINS,
     store,
     redisDurability: values.REDIS_DURABILITY,
+    isRedisClockTrusted: values.STORE_CLOCK === 'trust',
     logLevel: values.LOG_LEVEL,
     bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,

@@ -41,7 +41,7 @@ import type { Inspection } from './inspection.ts';
 import { readPage } from './lists.ts';
 import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
-import type { StoreTime } from './store-time.ts';
+import type { StoreClock } from './store-clock.ts';
 import type { Values } from './values.ts';
 
 /** The parts of a running engine. */
@@ -55,7 +55,7 @@ export type Engine = {
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
   readonly clock: Clock;
-  readonly time: StoreTime;
+  readonly time: StoreClock;
   readonly nextDue: NextDue;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
@@ -76,7 +76,11 @@ export function createRedisStore(engine: Engine): Store {
     ...createReads(engine, writes.commit),
     ...writes,
     ...createWatching(engine),
-    health: connection.health,
+    health() {
+      const health = connection.health();
+      const warning = health.ok ? time.warning() : null;
+      return warning === null ? health : { ok: true, warning };
+    },
     async close() {
       await engine.bulk.close();
       await connection.close();
@@ -153,8 +157,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
         noteNext(nextDue.ms());
         throw error;
       });
-      const [nowMs, nextMs, taken] = reply as readonly Reply[];
-      time.learn(Number(nowMs), sentMs);
+      const [facts, nextMs, taken] = reply as readonly Reply[];
+      time.learn(facts, sentMs, (setting) => connection.call(scripts.setClock, setting));
       noteNext(nextMs === '' ? undefined : Number(nextMs));
       dueTimer.update();
       await inspected;

@@ -13,7 +13,7 @@ demandRedis('many agents with long tags on Redis');
 
 const AGENTS = Math.min(20_000, Math.round(600 * SCALE));
 const AT_ONCE = 20;
-const LONG_TAGS = Array.from({ length: 64 }, (_, index) => `${index}`.padEnd(256, '任'));
+const LONG_TAGS = Array.from({ length: 64 }, (_, index) => `${index}`.padEnd(256, '\u0001'));
 
 describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway on Redis', () => {
   let redis: RedisProcess;
