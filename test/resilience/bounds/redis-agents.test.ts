@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { getAdmin, post, submit } from '../../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
-import { SCALE } from '../soak.ts';
+import { SCALE } from './beside.ts';
 
 demandRedis('many agents with long tags on Redis');
 
