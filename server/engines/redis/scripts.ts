@@ -33,8 +33,8 @@
  *   fade                sorted set, the expiry index: k:<key>, s:<session> and
  *                       u:<length of agent>:<agent><position>, by when they expire
  *   barrier             counter, written to find out whether replicas have all writes before it
- *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels belong
- *                       to no database
+ *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels
+ *                       belong to no database
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
