@@ -45,21 +45,26 @@ export function createAgents(
         ok: true,
         agent_id,
         state: agentState(agentStatus.record, agentStatus.slots),
+        registration: agentStatus.record.registration,
         heartbeat_interval: HEARTBEAT_INTERVAL_SECONDS,
         offline_after: OFFLINE_AFTER_MS / 1_000,
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
       };
     },
 
-    async heartbeatAgent({ agent_id, current_load, request_ids, draining }) {
+    async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
       await agents.noteContact(agent_id, { by: 'beat' });
-      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => ({
-        ...record,
-        ...(draining !== undefined && { draining }),
-        ...(current_load !== undefined && {
-          external: externalLoad(current_load, countDistinct(request_ids) ?? slots),
-        }),
-      }));
+      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => {
+        // A process that has a successor under its agent_id must not drain or fill it.
+        if (registration !== undefined && registration !== record.registration) return record;
+        return {
+          ...record,
+          ...(draining !== undefined && { draining }),
+          ...(current_load !== undefined && {
+            external: externalLoad(current_load, countDistinct(request_ids) ?? slots),
+          }),
+        };
+      });
       if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
       return {
         ok: true,
@@ -69,9 +74,10 @@ export function createAgents(
       };
     },
 
-    async unregisterAgent(agent_id) {
-      await markUnregistered(deps, agent_id);
-      await rescheduleUnacknowledged(deps, agent_id);
+    async unregisterAgent(agent_id, registration) {
+      if (await markUnregistered(deps, agent_id, registration)) {
+        await rescheduleUnacknowledged(deps, agent_id);
+      }
       return { ok: true, agent_id };
     },
   };
@@ -157,12 +163,18 @@ async function offerAgain({ store, commits }: Deps, agent_id: string): Promise<v
 
 /**
  * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because
- * a task it may have taken must not move sooner.
+ * a task it may have taken must not move sooner. Returns false, having done nothing, if the agent has
+ * registered again since `registration`.
  */
-async function markUnregistered({ store, commits }: Deps, agent_id: string): Promise<void> {
-  await commits.retryCommit(async (notAfterMs) => {
+async function markUnregistered(
+  { store, commits }: Deps,
+  agent_id: string,
+  registration: string | undefined,
+): Promise<boolean> {
+  return await commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
     if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
+    if (registration !== undefined && registration !== before.record.registration) return false;
     const nowMs = store.nowMs();
     const value = completeAgent({ ...before.record, unregisteredMs: nowMs });
     const result = await store.commit({
