@@ -374,8 +374,9 @@ export interface components {
             request_ids?: components["schemas"]["RequestIds"];
             /**
              * Format: double
-             * @description Seconds without contact after which the agent's running tasks fail with `agent lost: no contact for N s`.
-             *     Without it they keep running until they are reported or time out.
+             * @description Seconds without contact after which the agent is `offline` and its running tasks fail with
+             *     `agent lost: no contact for N s`; a task that was assigned later has as long from its assignment. Without
+             *     it they keep running until they are reported or time out.
              */
             lost_after?: number;
         };

@@ -35,7 +35,6 @@ export function createAgents(
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
       const { agentStatus, wasUnavailable } = await writeRegistration(deps, registration);
-      await store.touch(agent_id, { by: 'register' });
       if (request_ids) {
         await acknowledgeNamed(deps, agent_id, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);

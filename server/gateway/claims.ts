@@ -9,6 +9,7 @@ import { type AssignedTask, acknowledgeNamed, listAssigned } from './assignments
 import type { TaskCommits } from './commit-step.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 import { readTask } from './tasks.ts';
+import { noteContactWhile } from './waiting-calls.ts';
 
 /** Without a notification, a waiting claim looks no more often than this. */
 const LOOK_AGAIN_MS = 250;
@@ -32,9 +33,9 @@ export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
         );
       }
       if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
-      return (
-        (await claimNow(deps, agent_id)) ?? (wait > 0 ? await awaitTask(deps, agent_id, wait, signal) : null)
-      );
+      const task = await claimNow(deps, agent_id);
+      if (task || wait === 0) return task;
+      return await noteContactWhile(deps, record, signal, () => awaitTask(deps, agent_id, wait, signal));
     },
   };
 }

@@ -176,7 +176,12 @@ async function notePushContact(
   // The failure of an attempt older than the registration says nothing about the agent as it is registered
   // now.
   if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
-  await store.touch(agent_id, { by: 'push', taken: false, status, error: outcome.error });
+  const touch = { by: 'push', taken: false, status, error: outcome.error } as const;
+  if (outcome.kind === 'untaken' && outcome.busy) {
+    await agents.noteContactIfRegistered(agent_id, { ...touch, busy: true });
+    return;
+  }
+  await store.touch(agent_id, touch);
   if (!agentStatus) return;
   const { left: answered410, offlineMs } = agentStatus.record;
   if (outcome.kind === 'untaken' && outcome.leave && !answered410) {

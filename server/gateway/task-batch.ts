@@ -38,6 +38,8 @@ export type CommitOptions = {
   readonly registration?: string;
   /** The commit fails while an agent with one of these tags has a free slot. */
   readonly noneFree?: readonly string[];
+  /** The commit fails when the agent had a contact after this time. */
+  readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
 };
 
 /** Builds the whole batch of a transition. */
@@ -54,6 +56,7 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
     ...(slots.length > 0 && { slots }),
     ...(wait && { wait }),
     ...(options.noneFree && { noneFree: options.noneFree }),
+    ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
     ...(unreported && { unreported: { agent_id: owner, request_id } }),
   };

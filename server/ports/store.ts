@@ -111,6 +111,10 @@ export type DueChange =
 
 /** The writes of one commit: applied together or not at all. */
 export type Batch = {
+  /**
+   * An agent's record that is written with another registration than before is a contact of the agent, in
+   * this commit; it clears the outcome of the last push, because it names the endpoint of the next one.
+   */
   readonly writes: readonly Write[];
   readonly slots?: readonly SlotChange[];
   /**
@@ -128,6 +132,11 @@ export type Batch = {
   readonly event?: { readonly session: string; readonly request_id: string };
   /** A task that settled without its agent's report. It is listed for that agent for ten minutes. */
   readonly unreported?: { readonly agent_id: string; readonly request_id: string };
+  /**
+   * Conflict `contact` when the agent had a contact after this store time, or sweeping resumed after it: what
+   * was decided on the agent's silence is decided again.
+   */
+  readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
   /** Conflict `full` when this commit would lead to more open tasks, or more agents, than this. */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /** Store time after which the commit must not be applied: its caller has a 503 by then. */
@@ -139,7 +148,7 @@ export type CommitResult = { readonly ok: true; readonly revision: Revision } | 
 
 /** Why a batch was not applied. */
 export type CommitConflict =
-  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'full' }
+  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'contact' | 'full' }
   | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
 
 /** An agent's record and what the engine counts for it. */
@@ -191,14 +200,16 @@ export type FeedItem =
   | { readonly gap: false; readonly cursor: Cursor; readonly request_id: string };
 
 /**
- * A contact of an agent. A push that was not acknowledged is a statistic, not a contact. A registration
- * clears the last push, because it names the endpoint of the next one.
+ * A contact of an agent, or the outcome of a push. Of pushes only those are contacts that the agent took, or
+ * did not take because it is busy; the others are a statistic.
  */
 export type Touch =
-  | { readonly by: 'beat' | 'call' | 'register' }
+  | { readonly by: 'beat' | 'call' }
   | {
       readonly by: 'push';
       readonly taken: boolean;
+      /** The agent did not take it because it is busy: that is a contact too. */
+      readonly busy?: boolean;
       readonly status: number | null;
       readonly error: string | null;
     };

@@ -200,7 +200,6 @@ async function storeAgent(store: Store, n: number): Promise<void> {
     due: [{ ref: `agent:${id}`, atMs: store.nowMs() + 60_000 }],
   });
   if (!stored.ok) throw new Error(`${id}: ${stored.conflict}`);
-  await store.touch(id, { by: 'register' });
 }
 
 function nameTag(n: number): string {

@@ -8,7 +8,9 @@ type DueEntry = { atMs: number; lease: Lease | null };
 type Contact = AgentStatus['contact'];
 type StoredEvent = { readonly cursor: string; readonly request_id: string };
 
-const NO_CONTACT: Contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null };
+const NO_CONTACT: Contact = {
+  ...{ contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null },
+};
 
 export type PlainState = ReturnType<typeof createPlainState>;
 
@@ -22,6 +24,7 @@ export function createPlainState(clock: { nowMs(): number }) {
     slots: new Map<string, readonly string[]>(),
     grants: new Map<string, number>(),
     contacts: new Map<string, Contact>(),
+    registeredMs: new Map<string, number>(),
     due: new Map<Ref, DueEntry>(),
     feeds: new Map<string, readonly StoredEvent[]>(),
     unreported: [] as { agent_id: string; request_id: string; atMs: number }[],
@@ -125,22 +128,32 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
 /** Records a contact. */
 export function applyTouch(state: PlainState, agent_id: string, touch: Touch): void {
   const before = state.contacts.get(agent_id) ?? NO_CONTACT;
-  state.contacts.set(agent_id, { ...before, ...contactAfter(before, touch, state.nowMs()) });
+  state.contacts.set(agent_id, { ...before, ...contactAfter(state, agent_id, before, touch) });
 }
 
-function contactAfter(before: Contact, touch: Touch, nowMs: number): Partial<Contact> {
+/** Records the contact that is a registration. */
+export function applyRegistration(state: PlainState, agent_id: string): void {
+  const before = state.contacts.get(agent_id) ?? NO_CONTACT;
+  const contactMs = state.nowMs();
+  state.contacts.set(agent_id, { ...before, contactMs, push: null, unreachedSinceMs: null });
+  state.registeredMs.set(agent_id, contactMs);
+}
+
+function contactAfter(state: PlainState, agent_id: string, before: Contact, touch: Touch): Partial<Contact> {
+  const nowMs = state.nowMs();
   switch (touch.by) {
     case 'beat': {
-      const beatGapMs = before.beatMs === null ? null : nowMs - before.beatMs;
-      return { contactMs: nowMs, beatMs: nowMs, beatGapMs };
+      const registeredMs = state.registeredMs.get(agent_id) ?? 0;
+      const sinceMs = Math.max(before.beatMs ?? 0, registeredMs, state.resumedMs);
+      return { contactMs: nowMs, beatMs: nowMs, beatGapMs: nowMs - sinceMs };
     }
     case 'call':
       return { contactMs: nowMs };
-    case 'register':
-      return { contactMs: nowMs, push: null };
     case 'push': {
-      const { taken, status, error } = touch;
-      return { contactMs: taken ? nowMs : before.contactMs, push: { taken, status, error } };
+      const { taken, busy, status, error } = touch;
+      const push = { taken, status, error };
+      if (taken || busy) return { contactMs: nowMs, push, unreachedSinceMs: null };
+      return { push, unreachedSinceMs: before.unreachedSinceMs ?? nowMs };
     }
   }
 }

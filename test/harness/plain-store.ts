@@ -15,6 +15,7 @@ import { flushMicrotasks } from './fake-clock.ts';
 import {
   agentStatusOf,
   allOf,
+  applyRegistration,
   applyTouch,
   createPlainState,
   findFreeAgent,
@@ -119,6 +120,9 @@ function findConflict(state: PlainState, batch: Batch): CommitConflict | undefin
     if (agent?.registration !== slot.registration) return { ok: false, conflict: 'slot' };
     if (slots.length >= agent.limit) return { ok: false, conflict: 'slot' };
   }
+  const silent = batch.noContactAfter;
+  const contactMs = silent && agentStatusOf(state, silent.agent_id)?.contact.contactMs;
+  if (silent && contactMs !== undefined && contactMs > silent.atMs) return { ok: false, conflict: 'contact' };
   const free = batch.noneFree && findFreeAgent(state, batch.noneFree);
   if (free !== undefined) return { ok: false, conflict: 'free_agent', agent_id: free };
   return isOverLimit(state, batch) ? { ok: false, conflict: 'full' } : undefined;
@@ -136,6 +140,11 @@ function isOverLimit(state: PlainState, { writes, atMost }: Batch): boolean {
 
 function applyBatch(state: PlainState, batch: Batch, revision: string): void {
   const nowMs = state.nowMs();
+  for (const write of batch.writes) {
+    if (write.kind !== 'agent' || write.value === null) continue;
+    const before = readValue(state, 'agent', write.id)?.value;
+    if (before?.registration !== write.value.registration) applyRegistration(state, write.id);
+  }
   for (const { kind, id, value } of batch.writes) {
     if (value === null) state.values.delete(`${kind} ${id}`);
     else state.values.set(`${kind} ${id}`, { value: structuredClone(value), revision });

@@ -212,6 +212,8 @@ function applyAgent(commit: Commit, id: string, value: Kinds['agent'] | null): v
     removeRow(group, agentKey(id));
     return;
   }
+  const before = generation.agents.get(id)?.record;
+  if (before?.registration !== value.registration) contacts.noteRegistration(id, commit.nowMs);
   generation.agents.put(id, value, revision, seq);
   const envelope: Envelope = { r: revision, v: value };
   putRow(group, agentKey(id), JSON.stringify(envelope));

@@ -229,7 +229,7 @@ function decide(
   if (batch.notAfterMs !== undefined && nowMs > batch.notAfterMs) {
     throw new StoreUnavailable('The commit was too late: its caller has already got a response.');
   }
-  const conflict = findConflict(generation, prefetched, batch, nowMs);
+  const conflict = findConflict(generation, prefetched, batch, nowMs, engine.contacts);
   if (conflict) return { seq: generation.commits.lastSeq(), result: conflict };
   try {
     const { seq, revision } = applyBatch(generation, prefetched, batch, nowMs, engine.contacts);

@@ -14,7 +14,8 @@ export function parseAgentStatus(
   reply: Reply | undefined,
 ): AgentStatus | undefined {
   if (!Array.isArray(reply)) return undefined;
-  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, slots] = reply as readonly Reply[];
+  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, unreachedSinceMs, slots] =
+    reply as readonly Reply[];
   return {
     record: JSON.parse(String(value)),
     revision: String(revision),
@@ -26,6 +27,7 @@ export function parseAgentStatus(
       beatMs: numberOrNull(beatMs),
       beatGapMs: numberOrNull(beatGapMs),
       push: push === null ? null : (JSON.parse(String(push)) as Contact['push']),
+      unreachedSinceMs: numberOrNull(unreachedSinceMs),
     },
   };
 }

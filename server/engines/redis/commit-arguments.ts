@@ -23,6 +23,7 @@ export function buildCommitArguments(batch: Batch, options: CommitOptions): read
     slots: (batch.slots ?? []).map(encodeSlot),
     due: (batch.due ?? []).map(encodeDue),
     noneFree: batch.noneFree ?? [],
+    noContactAfter: batch.noContactAfter,
     openTasksMax: batch.atMost?.openTasks,
     agentsMax: batch.atMost?.agents,
     wait: batch.wait,

@@ -169,6 +169,7 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
     case 'revision':
     case 'slot':
     case 'lease':
+    case 'contact':
     case 'full':
       return { ok: false, conflict: result };
     default:
@@ -178,8 +179,8 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
 
 function encodeTouch(touch: Touch): readonly string[] {
   if (touch.by !== 'push') return [touch.by];
-  const { taken, status, error } = touch;
-  return ['push', taken ? '1' : '0', JSON.stringify({ taken, status, error })];
+  const { taken, busy, status, error } = touch;
+  return ['push', taken || busy ? '1' : '0', JSON.stringify({ taken, status, error })];
 }
 
 function pairsOf(texts: readonly string[]): readonly (readonly [string, string])[] {

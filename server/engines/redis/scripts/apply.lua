@@ -76,6 +76,10 @@ local function write_agent(write, value, revision)
     redis.call('ZREM', PREFIX .. 'agents', write.id)
     return
   end
+  if redis.call('HGET', key, 'reg') ~= write.registration then
+    redis.call('HSET', key, 'cm', digits(now), 'rm', digits(now))
+    redis.call('HDEL', key, 'p', 'um')
+  end
   redis.call('HSET', key, 'v', value, 'r', revision, 'reg', write.registration, 'lim', digits(write.limit), 'tags',
     write.tags)
   redis.call('ZADD', PREFIX .. 'agents', 0, write.id)
