@@ -45,6 +45,7 @@ export function createDispatcher(deps: AssignDeps): Dispatcher {
 async function dispatchTask(deps: AssignDeps, task: LeasedTask): Promise<LeasedResult> {
   const state = task.before.value;
   if (state.deadlineMs <= deps.store.nowMs()) return await commitLeased(deps, task, { type: 'expire' });
+  await deps.agentIndex.whenRefreshed();
   return state.delivery
     ? await continueDelivery(deps, task, state.delivery)
     : await dispatchPending(deps, task, state);

@@ -162,13 +162,19 @@ export type AgentStatus = {
   readonly contact: Contact;
 };
 
-/** Agents that changed since a cursor. With `reset` the list is complete and replaces every earlier one. */
+/**
+ * One page of the agents that changed since a cursor, bounded in bytes. With `reset` it is the first page of
+ * all agents, which replace every earlier copy.
+ */
 export type AgentChanges = {
   readonly reset: boolean;
   readonly changed: readonly AgentStatus[];
   /** Ids of agents whose record was removed. */
   readonly removed: readonly string[];
+  /** Where the next page begins. */
   readonly cursor: string;
+  /** Whether the next page has something now. */
+  readonly more: boolean;
 };
 
 /** The listings: what each is asked for and what its items are. */
@@ -188,7 +194,10 @@ export type Lists = {
   readonly unreported: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
 };
 
-/** One page of a listing. Passing `next` as `after` continues it; null: this is the last page. */
+/**
+ * One page of a listing. Passing `next` as `after` continues it; null: this is the last page. A page that is
+ * not the last may be shorter than was asked for, because it is bounded in bytes.
+ */
 export type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
 /**
@@ -229,7 +238,10 @@ export type Store = {
   get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
-  /** Agents that changed (record, slots, load or contact statistics) since a cursor; null returns all. */
+  /**
+   * Agents that changed (record, slots, load or contact statistics) since a cursor; null: all agents. Read on
+   * from the cursor while there is more.
+   */
   readAgentChanges(after: string | null): Promise<AgentChanges>;
   list<Q extends keyof Lists>(
     query: Q,

@@ -71,7 +71,7 @@ function createReads(state: PlainState): Pick<Store, 'get' | 'getAgentStatus' | 
     getAgentStatus: async (agent_id) => agentStatusOf(state, agent_id),
     async readAgentChanges() {
       const changed = allOf(state, 'agent').flatMap(([id]) => agentStatusOf(state, id) ?? []);
-      return { reset: true, changed, removed: [], cursor: String(state.counter) };
+      return { reset: true, changed, removed: [], cursor: String(state.counter), more: false };
     },
     async list(query, ask, { after, limit }) {
       const all = listAll(state, query, ask);

@@ -145,7 +145,7 @@ function createReads(engine: Engine): Pick<Store, 'get' | 'getAgentStatus' | 're
       const ids = since?.changed ?? agents.list(undefined, agents.count());
       const changed = ids.flatMap((id) => buildAgentStatus(generation, contacts, id) ?? []);
       const reset = since === undefined;
-      return { reset, changed, removed: since?.removed ?? [], cursor: agents.changes.cursor() };
+      return { reset, changed, removed: since?.removed ?? [], cursor: agents.changes.cursor(), more: false };
     },
 
     list: async (query, filter, page) =>

@@ -9,6 +9,8 @@ import type { Batch, DueChange, Revision, SlotChange, Write } from '../../ports/
 type CommitOptions = {
   /** Names this process in its notifications. */
   readonly processName: string;
+  /** Where notifications are published, without the prefix. */
+  readonly channel: string;
   readonly revision: Revision;
   /** When the caller will have given up. */
   readonly notAfterMs: number;
@@ -83,4 +85,9 @@ function topicsOf(batch: Batch): readonly string[] {
   const tasks = batch.writes.flatMap(({ kind, id }) => (kind === 'task' ? [`task:${id}`] : []));
   const agents = agentsOf(batch).map((id) => `agent:${id}`);
   return [...new Set([...tasks, ...agents, ...(batch.event ? [`feed:${batch.event.session}`] : [])])];
+}
+
+/** Whether a batch adds a task or an agent. What it adds to is not full; what it ends or frees has room. */
+export function isAdmission({ writes }: Batch): boolean {
+  return writes.some(({ expect, value }) => expect === 'absent' && value !== null);
 }

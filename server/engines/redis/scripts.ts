@@ -30,7 +30,8 @@
  *   fade                sorted set, the expiry index: k:<key>, s:<session> and
  *                       u:<length of agent>:<agent><position>, by when they expire
  *   barrier             counter, written to find out whether replicas have all writes before it
- *   hints               the channel of notifications
+ *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels belong
+ *                       to no database
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -40,15 +41,15 @@ import type { RedisClient, Reply } from './client.ts';
 
 export type Script = {
   readonly text: string;
-  /** Whether it may write: Redis refuses it where it takes no writes. */
-  readonly writes: boolean;
+  /** Whether Redis takes it as long as it takes any write: also when its memory is full. */
+  readonly endsOrFrees: boolean;
   /** Names it in Redis once it was loaded. */
   readonly sha: string;
 };
 
 /**
- * `no-writes`: runs also when Redis is full. `allow-oom`: writes also when Redis is full, because it frees
- * memory.
+ * `no-writes`: only reads. `allow-oom`: writes also when the memory of Redis is full, because what ends a
+ * task or frees memory is never refused for want of it. `null`: is refused then, because it adds.
  */
 type Flag = 'no-writes' | 'allow-oom' | null;
 
@@ -65,21 +66,28 @@ function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelu
   const files = [...parts, name].map((part) => join(import.meta.dirname, 'scripts', `${part}.lua`));
   const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
   const text = [shebang, LIMITS_LINE, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
-  return { text, writes: flag === null, sha: createHash('sha1').update(text).digest('hex') };
+  return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
 }
 
+const COMMIT_PARTS = ['prelude', 'epoch', 'agents', 'tasks', 'preconditions', 'apply'];
+
 export const scripts = {
-  open: readScript('open', null, ['prelude']),
+  open: readScript('open', 'allow-oom', ['prelude']),
+  read: readScript('read', 'no-writes', []),
   get: readScript('get', 'no-writes'),
   agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'epoch', 'agents']),
   agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'agents']),
   list: readScript('list', 'no-writes', ['prelude', 'epoch', 'agents']),
   feed: readScript('feed', 'no-writes'),
-  commit: readScript('commit', null, ['prelude', 'epoch', 'agents', 'tasks', 'preconditions', 'apply']),
-  takeDue: readScript('take_due', null),
-  renewLeases: readScript('renew_leases', null),
-  touch: readScript('touch', null, ['prelude', 'epoch', 'agents']),
+  /** A commit that adds a task or an agent. */
+  admit: readScript('commit', null, COMMIT_PARTS),
+  /** Any other commit. */
+  commit: readScript('commit', 'allow-oom', COMMIT_PARTS),
+  takeDue: readScript('take_due', 'allow-oom'),
+  renewLeases: readScript('renew_leases', 'allow-oom'),
+  touch: readScript('touch', 'allow-oom', ['prelude', 'epoch', 'agents']),
   trim: readScript('trim', 'allow-oom', ['prelude', 'epoch', 'tasks']),
+  barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;
 
 /** Runs a script by its hash, or by its text where Redis no longer has it. */

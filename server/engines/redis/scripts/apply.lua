@@ -168,7 +168,7 @@ local function publish(batch)
     return
   end
   local due = earliest_due_ms and digits(earliest_due_ms) or ''
-  redis.call('PUBLISH', PREFIX .. 'hints', due .. ' ' .. batch.processName .. ' ' .. batch.topics)
+  redis.call('PUBLISH', PREFIX .. batch.channel, due .. ' ' .. batch.processName .. ' ' .. batch.topics)
 end
 
 -- `values` are what the writes name by index.
