@@ -8,16 +8,10 @@
  */
 import { type AgentFields, completeAgent, OFFLINE_AFTER_MS, offlineAfterMs } from '../domain/agent.ts';
 import { GONE_AFTER_MS } from '../domain/delivery.ts';
-import {
-  type AgentStatus,
-  agentRef,
-  type Lease,
-  type Retention,
-  type Store,
-  taskRef,
-} from '../ports/store.ts';
+import { type AgentStatus, agentRef, type Lease, type Retention, type Store } from '../ports/store.ts';
 import { listAssigned } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
+import { createWaitingOffers, type WaitingOffers } from './waiting-offers.ts';
 
 export type Sweeper = {
   /** Does what a due agent needs. */
@@ -27,6 +21,7 @@ export type Sweeper = {
 };
 
 type Deps = { readonly store: Store; readonly commits: TaskCommits; readonly retention: Retention };
+type Parts = Deps & { readonly offers: WaitingOffers };
 
 /** The record of an agent without contact is removed after this. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
@@ -34,21 +29,21 @@ const FORGET_AFTER_MS = 24 * 3_600_000;
  * An agent whose heartbeats are not frequent is looked at this often: once they are, it is offline sooner.
  */
 const SLOW_BEAT_LOOK_MS = 45_000;
-/** While tasks wait for an agent that has free slots, it is looked at again after this. */
-const WAITING_LOOK_MS = 1_000;
-const WAITING_TASKS_PER_LOOK = 100;
+/** While tasks are being lost, the agent is looked at again after this. */
+const LOSING_LOOK_MS = 1_000;
 const TRIM_LIMIT = 500;
 
 /** Creates the sweeper. */
 export function createSweeper(deps: Deps): Sweeper {
+  const parts = { ...deps, offers: createWaitingOffers(deps) };
   return {
-    lookAtAgent: (agent_id, lease) => lookAtAgent(deps, agent_id, lease),
+    lookAtAgent: (agent_id, lease) => lookAtAgent(parts, agent_id, lease),
     trim: () => deps.store.trim(deps.retention, TRIM_LIMIT),
   };
 }
 
-async function lookAtAgent(deps: Deps, agent_id: string, lease: Lease): Promise<void> {
-  const { store, commits } = deps;
+async function lookAtAgent(deps: Parts, agent_id: string, lease: Lease): Promise<void> {
+  const { store, commits, offers } = deps;
   const ref = agentRef(agent_id);
   const agentStatus = await store.getAgentStatus(agent_id);
   if (!agentStatus) {
@@ -63,9 +58,11 @@ async function lookAtAgent(deps: Deps, agent_id: string, lease: Lease): Promise<
   }
   if (await markOffline(deps, agentStatus, nowMs, lease)) return;
   const lost = await loseTasks(deps, agentStatus, nowMs);
-  const waiting = await offerWaitingTasks(deps, agentStatus, nowMs);
-  const atMs = lost || waiting ? nowMs + WAITING_LOOK_MS : nextLookMs(agentStatus, nowMs);
-  await commits.reschedule([{ ref, atMs, lease }]);
+  const offerMs = await offers.offer(agentStatus, nowMs);
+  const times = [nextLookMs(agentStatus, nowMs)];
+  if (lost) times.push(nowMs + LOSING_LOOK_MS);
+  if (offerMs !== null) times.push(offerMs);
+  await commits.reschedule([{ ref, atMs: Math.min(...times), lease }]);
 }
 
 /** Marks an agent without contact offline. Its entry is due again at once, for what follows from that. */
@@ -104,26 +101,6 @@ async function loseTasks(
   );
   await Promise.all(lost.map(({ request_id }) => commits.advanceTask(request_id, { type: 'lose', seconds })));
   return lost.length > 0;
-}
-
-/**
- * Makes the oldest waiting tasks due, as many as the agent has free slots; returns whether there were any. A
- * task that another dispatcher holds may be running by now: ending the lease of its push would cause a second
- * push.
- */
-async function offerWaitingTasks(
-  { store, commits }: Deps,
-  { record, slots }: AgentStatus,
-  nowMs: number,
-): Promise<boolean> {
-  const limit = Math.min(WAITING_TASKS_PER_LOOK, record.limit - slots);
-  if (limit <= 0) return false;
-  const { items } = await store.list('waiting', { tags: record.agent_tags }, { limit });
-  if (items.length === 0) return false;
-  await commits.reschedule(
-    items.map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs, unlessHeld: true as const })),
-  );
-  return true;
 }
 
 /**

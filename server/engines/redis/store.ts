@@ -34,6 +34,7 @@ import type { Connection } from './connection.ts';
 import { readFeed, type Slice } from './feed.ts';
 import { readPage } from './lists.ts';
 import { scripts } from './scripts.ts';
+import { createSlotReads } from './slot-reads.ts';
 import type { StoreTime } from './store-time.ts';
 
 /** The parts of a running engine. */
@@ -60,6 +61,7 @@ export function createRedisStore(engine: Engine): Store {
   return {
     nowMs: time.nowMs,
     ...createReads(engine),
+    ...createSlotReads(connection),
     ...createWrites(engine),
     ...createWatching(engine),
     health: connection.health,
