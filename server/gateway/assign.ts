@@ -5,8 +5,8 @@
 import { PULL_ENDPOINT } from '../domain/agent.ts';
 import { UNCLAIMED_MS } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';
-import type { Trigger } from '../domain/step.ts';
 import type { TaskInput } from '../domain/task.ts';
+import type { Trigger } from '../domain/triggers.ts';
 import type { Store, Stored } from '../ports/store.ts';
 import type { AgentIndex } from './agent-index.ts';
 import type { TaskCommits } from './commit-step.ts';

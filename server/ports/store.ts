@@ -7,7 +7,8 @@
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. `readAgentChanges` does not wait: its data only ranks agents.
+ *    durable. The listings and `findSlots` wait likewise. `readAgentChanges` does not: its data only ranks
+ *    agents.
  * 3. What one call has returned, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
@@ -177,6 +178,17 @@ export type AgentChanges = {
   readonly more: boolean;
 };
 
+/**
+ * The tasks that claims of an agent may hand out. The engine keeps them by what the states say
+ * (`claimableFromMs()` in `domain/delivery.ts`), and changes them in the commit that writes a state.
+ */
+export type Claimable = {
+  /** Those that may be handed out now, oldest assignment first. */
+  readonly request_ids: readonly string[];
+  /** Store time from which the next of the others may be handed out; null when there is no other. */
+  readonly nextMs: number | null;
+};
+
 /** The listings: what each is asked for and what its items are. */
 export type Lists = {
   /** The tasks that hold a slot of an agent, oldest grant first. */
@@ -248,6 +260,13 @@ export type Store = {
     ask: Lists[Q]['ask'],
     page: { readonly after?: string; readonly limit: number },
   ): Promise<Page<Lists[Q]['item']>>;
+  /**
+   * At most `limit` tasks that a claim of the agent may hand out now. Costs the same however many tasks the
+   * agent holds. A commit that makes a task claimable at once notifies the agent's watchers.
+   */
+  listClaimable(agent_id: string, limit: number): Promise<Claimable>;
+  /** Which of these tasks hold a slot of the agent. Reads no task, however large its result is. */
+  findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;
   /**
    * Takes due entries and hides them from every other dispatcher for 1.5 s. Calling it counts as sweeping.

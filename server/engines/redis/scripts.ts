@@ -11,13 +11,15 @@
  *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
  *                       c (created), n (session), a (assignees), e (cursor of its event),
- *                       w (while waiting: {place, tags}, its position in the sets of these tags)
+ *                       w (while waiting: {place, tags}, its position in the sets of these tags),
+ *                       q (while claims may hand it out: {agent, position}, where they find it)
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
  *   slots:<agent>       sorted set: the tasks that hold a slot, by the number of the grant
  *   free:<tag>          set: the agents that may take one more task
  *   waiting:<tag>       sorted set: positions of waiting tasks
+ *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on; 0: at once
  *   agents              sorted set: the agents with a record
  *   changed, gone       sorted sets: agents by the number of their last change, or of their removal
  *   all, by-session:<session>, by-agent:<agent>, unreported:<agent>
@@ -79,6 +81,8 @@ export const scripts = {
   agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'agents']),
   list: readScript('list', 'no-writes', ['prelude', 'epoch', 'agents']),
   feed: readScript('feed', 'no-writes'),
+  claimable: readScript('claimable', 'allow-oom'),
+  findSlots: readScript('find_slots', 'no-writes'),
   /** A commit that adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commit. */

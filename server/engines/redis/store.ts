@@ -41,6 +41,7 @@ import type { Inspection } from './inspection.ts';
 import { readPage } from './lists.ts';
 import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
+import { createSlotReads } from './slot-reads.ts';
 import type { StoreTime } from './store-time.ts';
 import type { Values } from './values.ts';
 
@@ -74,6 +75,7 @@ export function createRedisStore(engine: Engine): Store {
   return {
     nowMs: time.nowMs,
     ...createReads(engine, writes.commit),
+    ...createSlotReads(connection),
     ...writes,
     ...createWatching(engine),
     health: connection.health,
