@@ -51,7 +51,7 @@ export const SUITES: readonly Suite[] = [
     env: {},
   },
   { name: 'overload', files: OVERLOAD, env: { OVERLOAD_SCALE: '1' } },
-  { name: 'bounds', files: BOUNDS, env: { OVERLOAD_SCALE: '4' } },
+  { name: 'bounds', files: BOUNDS, env: { BOUNDS_SCALE: '4' } },
   {
     name: 'fuzz',
     files: [

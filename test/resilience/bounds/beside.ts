@@ -1,7 +1,7 @@
 /**
- * What party B's calls take alone, and what they take beside party A, who takes all it can: in the same run on
- * the same gateway. B calls from a thread of its own at a steady rate, whether or not its earlier calls have
- * returned: so neither A's work in the test nor a gateway that stands still slows B's measurement down.
+ * What party B's calls take alone, and what they take beside party A, who takes all it can: in the same run
+ * on the same gateway. B calls from a thread of its own at a steady rate, whether or not its earlier calls
+ * have returned: so neither A's work in the test nor a gateway that stands still slows its measurement down.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -10,8 +10,10 @@ import { buildCall, type Call } from '../../contract/usual-calls.ts';
 import { printFigure } from '../../harness/figures.ts';
 import { ADMIN_SECRET, SECRET } from '../../harness/gateway-process.ts';
 import { percentile } from '../process-cost.ts';
-import { SCALE } from '../soak.ts';
 import type { CallerOptions, Sample } from './beside-caller.ts';
+
+/** 1 in CI; more for a long run: how many times party A takes, and how long party B calls. */
+export const SCALE = Number(process.env.BOUNDS_SCALE ?? 1);
 
 /** Times of B's calls, and each status or error that was not a success. */
 type Measured = { readonly alone: Sample; readonly beside: Sample };

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../../harness/gateway-process.ts';
 import { openConnection } from '../../http/raw-connection.ts';
-import { SCALE } from '../soak.ts';
-import { expectUnaffected, measureBeside } from './beside.ts';
+import { expectUnaffected, measureBeside, SCALE } from './beside.ts';
 
 const SILENT = Math.min(10_000, Math.round(1_000 * SCALE));
 
