@@ -101,7 +101,7 @@ async function pushAgain(
 ): Promise<LeasedResult> {
   if (deps.pushes.adopt(task.request_id, agent_id, task.lease))
     return await rescheduleLeased(deps, task, 'held');
-  if (isPushLimitReached(deps)) return await retryLater(deps, task);
+  if (isPushLimitReached(deps, endpoint)) return await retryLater(deps, task);
   const trigger = { type: 'attempt', pull: false, nextMs: deps.store.nowMs() } as const;
   return await commitAndPush(deps, task, trigger, { agent_id, endpoint });
 }

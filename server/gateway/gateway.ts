@@ -51,8 +51,8 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const commits = createTaskCommits(deps);
   const agents = createRegisteredAgents({ store, commits });
   const agentIndex = createAgentIndex(store);
-  const pushes = createPushes({ ...deps, agents, commits });
-  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes, pushesMax: limits.pushesMax });
+  const pushes = createPushes({ ...deps, agents, commits, pushesMax: limits.pushesMax });
+  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes });
   const sweeper = createSweeper({ store, commits, retention: deps.retention });
   const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax };
   const { getTask, ...tasks } = createTasks(shared);
