@@ -4,6 +4,7 @@
  * the parts.
  */
 import type { AddressInfo } from 'node:net';
+import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
 import { FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
@@ -60,6 +61,7 @@ async function openStore(
 
 async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
   const pusher = createPusher({ clock, ...config.push });
+  const largeWork = createLargeWork(clock);
   const { gateway, duties } = createGateway({
     store,
     clock,
@@ -73,6 +75,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
       agentsMax: config.agentsMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
+    largeWork,
   });
   const http = await createHttp({
     gateway,
@@ -92,6 +95,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     clock,
     random,
     log,
+    largeWork,
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });

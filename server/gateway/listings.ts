@@ -1,19 +1,29 @@
-/** The administrator's two listings: agents and tasks. */
+/**
+ * The administrator's two listings: agents and tasks. A page of tasks is bounded in bytes as well as in number,
+ * and the tasks are read one after the other: a listing never holds more than a page and one task beyond it.
+ */
+import { yieldToEventLoop } from '../async/waiting.ts';
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
 import { describeTask, type TaskInfo, type TaskState } from '../domain/task.ts';
 import { type AgentListing, type Gateway, GatewayError, type TaskQuery } from '../ports/gateway.ts';
 import type { AgentStatus, Store } from '../ports/store.ts';
+import type { LargeTasks } from './large-tasks.ts';
 
-const AGENTS_PAGE = 1_000;
+/** Agents that are read and described before everything else gets a turn. */
+const AGENTS_PER_TURN = 100;
 const SHOWN_IDS_MAX = 100;
 /** A page looks at no more tasks than this, so that a rare match costs no more than a common one. */
 const LOOKED_AT_MAX = 1_000;
 const LOOK_SLICE = 100;
-/** A page ends early once its payloads and results have about this many characters. */
-const PAGE_CHARS_MAX = 8_000_000;
+/** Tasks that are looked at before everything else gets a turn. */
+const TASKS_PER_TURN = 10;
+/** A page ends once its payloads and results have this many characters as JSON; the last may exceed it. */
+const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+
+type Deps = { readonly store: Store; readonly largeTasks: LargeTasks };
 
 /** Creates the listings. */
-export function createListings(deps: { store: Store }): Pick<Gateway, 'listAgents' | 'listTasks'> {
+export function createListings(deps: Deps): Pick<Gateway, 'listAgents' | 'listTasks'> {
   const { store } = deps;
   return {
     async listAgents() {
@@ -23,18 +33,19 @@ export function createListings(deps: { store: Store }): Pick<Gateway, 'listAgent
         const page: { items: readonly AgentStatus[]; next: string | null } = await store.list(
           'agents',
           {},
-          { limit: AGENTS_PAGE, ...(after !== null && { after }) },
+          { limit: AGENTS_PER_TURN, ...(after !== null && { after }) },
         );
         const registered = page.items.filter(({ record }) => record.unregisteredMs === null);
         agents.push(
           ...(await Promise.all(registered.map((agentStatus) => describeAgent(store, agentStatus)))),
         );
         after = page.next;
+        if (after !== null) await yieldToEventLoop();
       } while (after !== null);
       return { agents, total: agents.length };
     },
 
-    listTasks: (query) => listTasks(store, query),
+    listTasks: (query) => listTasks(deps, query),
   };
 }
 
@@ -59,7 +70,7 @@ async function describeAgent(store: Store, { record, slots, contact }: AgentStat
 }
 
 async function listTasks(
-  store: Store,
+  deps: Deps,
   query: TaskQuery,
 ): Promise<{ tasks: readonly TaskInfo[]; next_cursor: string | null }> {
   const ask = {
@@ -70,17 +81,14 @@ async function listTasks(
   let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
   let chars = 0;
   for (let lookedAt = 0; lookedAt < LOOKED_AT_MAX; lookedAt += LOOK_SLICE) {
-    const page = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
-    const states = await Promise.all(page.items.map(({ request_id }) => store.get('task', request_id)));
+    const page = await deps.store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
     for (const [index, { request_id, position }] of page.items.entries()) {
+      if (index % TASKS_PER_TURN === TASKS_PER_TURN - 1) await yieldToEventLoop();
       after = position;
-      const state = states[index]?.value;
-      if (!state || !matches(state, query)) continue;
-      const input = (await store.get('input', request_id))?.value;
-      if (!input) continue;
-      tasks.push(describeTask(input, state));
-      chars +=
-        JSON.stringify(input.payload).length + (state.result ? JSON.stringify(state.result).length : 0);
+      const found = await readMatch(deps, request_id, query);
+      if (!found) continue;
+      tasks.push(found.task);
+      chars += found.chars;
       if (tasks.length === query.limit || chars > PAGE_CHARS_MAX) {
         const isLast = page.next === null && index === page.items.length - 1;
         return { tasks, next_cursor: isLast ? null : encodeCursor(position) };
@@ -89,6 +97,26 @@ async function listTasks(
     if (page.next === null) return { tasks, next_cursor: null };
   }
   return { tasks, next_cursor: after === null ? null : encodeCursor(after) };
+}
+
+/** The task if it matches, with the characters of its payload and result; undefined when it does not. */
+function readMatch(
+  { store, largeTasks }: Deps,
+  request_id: string,
+  query: TaskQuery,
+): Promise<{ readonly task: TaskInfo; readonly chars: number } | undefined> {
+  return largeTasks.read(request_id, async () => {
+    const state = (await store.get('task', request_id))?.value;
+    if (!state || !matches(state, query)) return undefined;
+    const input = (await store.get('input', request_id))?.value;
+    if (!input) return undefined;
+    const task = describeTask(input, state);
+    return { task, chars: countChars(task.payload) + countChars(task.result) };
+  });
+}
+
+function countChars(value: unknown): number {
+  return value === null ? 0 : JSON.stringify(value).length;
 }
 
 function matches(state: TaskState, query: TaskQuery): boolean {
