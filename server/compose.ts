@@ -90,6 +90,8 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
       corsOrigins: config.corsOrigins,
+      isSecretPublic: config.isSecretPublic,
+      allowedHosts: config.allowedHosts,
       pingIntervalMs: config.pingIntervalMs,
     },
     clock,

@@ -6,6 +6,7 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { allowOrigin, type CorsOrigins, describePreflight } from './cors.ts';
+import type { RequireHost } from './host-rule.ts';
 import { describeProblem, Problem, toProblem } from './problems.ts';
 import { CallerGone } from './request/counted-body.ts';
 import type { WriterDeps } from './response/response-writer.ts';
@@ -22,6 +23,7 @@ type Deps = {
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
   readonly writers: WriterDeps;
+  readonly requireHost: RequireHost;
 };
 
 /** How long a response waits for a caller that is still sending, so that it isn't lost in a reset. */
@@ -44,10 +46,6 @@ export function createBoundary(deps: Deps): Middleware {
   return async (ctx, next) => {
     const startedMs = clock.monotonicMs();
     for (const [name, value] of headers) ctx.res.setHeader(name, value);
-    const { origin } = ctx.req.headers;
-    if (origin !== undefined) {
-      ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? ['*'] : deps.settings.corsOrigins, origin));
-    }
     const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
     if (ctx.respond !== false) {
@@ -63,8 +61,14 @@ export function createBoundary(deps: Deps): Middleware {
  * Runs the inner middleware and turns what it throws into a response. Returns the code of the problem, if
  * any.
  */
-async function runMiddleware({ log }: Deps, ctx: Context, next: Next): Promise<string | undefined> {
+async function runMiddleware(deps: Deps, ctx: Context, next: Next): Promise<string | undefined> {
+  const { log } = deps;
   try {
+    deps.requireHost(ctx.req);
+    const { origin } = ctx.req.headers;
+    if (origin !== undefined) {
+      ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? ['*'] : deps.settings.corsOrigins, origin));
+    }
     await next();
     return undefined;
   } catch (thrown) {

@@ -11,6 +11,7 @@ import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
+import { createHostRule } from './host-rule.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
 import { createEventHandlers } from './operations/events.ts';
@@ -60,6 +61,10 @@ export type HttpSettings = {
   /** Whether heartbeat, report and unregister must carry the secret. */
   readonly isAgentAuthRequired: boolean;
   readonly corsOrigins: CorsOrigins;
+  /** Whether a gateway secret is the public default one; see `host-rule.ts`. By default it is not. */
+  readonly isSecretPublic?: boolean;
+  /** Names that the gateway may be called by, beside those of its own machine, while its secret is public. */
+  readonly allowedHosts?: readonly string[];
   /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
 };
@@ -138,7 +143,14 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
   const openPaths = new Set(pages.map(({ path }) => path));
   app.use(
-    createBoundary({ ...deps, version: contract.version, openPaths, draining: draining.signal, writers }),
+    createBoundary({
+      ...deps,
+      version: contract.version,
+      openPaths,
+      draining: draining.signal,
+      writers,
+      requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
+    }),
   );
   router.on('not-found', createFallback());
   app.use(router.routes());

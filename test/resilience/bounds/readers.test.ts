@@ -5,6 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { buildCall } from '../../contract/usual-calls.ts';
 import { submit } from '../../e2e/plain-calls.ts';
 import { printFigure } from '../../harness/figures.ts';
 import { makeFolder } from '../../harness/folder.ts';
@@ -24,15 +25,18 @@ const HELD_KIB = 600 * 1_024;
 let gateway: GatewayProcess;
 let port: number;
 const ids: string[] = [];
+let smallId = '';
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 let folder: ReturnType<typeof makeFolder>;
 beforeAll(async () => {
   folder = makeFolder();
   gateway = await startGateway({ STORE: `sqlite:${join(folder.path, 'gateway.db')}` });
   port = Number(new URL(gateway.baseUrl).port);
+  smallId = await submit(gateway.baseUrl);
   for (let n = 0; n < LARGE_TASKS; n += 1) {
     ids.push(await submit(gateway.baseUrl, { payload: { text: 'x'.repeat(LARGE_CHARS) } }));
   }
-}, 60_000);
+}, 150_000);
 afterAll(async () => {
   await gateway?.stop();
   folder?.remove();
@@ -77,6 +81,7 @@ test.each(kinds)(
     const measured = await measureBeside({
       name: `readers: ${what}`,
       baseUrl: gateway.baseUrl,
+      calls: [buildCall('submitTask', secrets), buildCall('getTask', secrets, {}, smallId)],
       async takeAll() {
         startMs = performance.now();
         for (let n = 0; n < READERS; n += 1) sockets.push(openUnread(requests(n)));
