@@ -9,7 +9,6 @@ import type { Config } from './config/config.ts';
 import { FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
-import { openRedisStore } from './engines/redis/open.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createHttp, HTTP_LIMITS } from './http/http.ts';
 import type { Clock } from './ports/clock.ts';
@@ -54,8 +53,11 @@ async function openStore(
       return await openEmbeddedStore({ storage: 'memory:', clock, log });
     case 'sqlite':
       return await openEmbeddedStore({ storage: `sqlite:${store.file}`, clock, log });
-    case 'redis':
+    case 'redis': {
+      // Only here: its client is a third of all modules.
+      const { openRedisStore } = await import('./engines/redis/open.ts');
       return await openRedisStore({ address: store.address, durability, clock, log });
+    }
   }
 }
 

@@ -41,7 +41,7 @@ const CRASHES: readonly CiSuite[] = [
   },
   {
     file: 'test/resilience/second-process.test.ts',
-    seconds: 28,
+    seconds: 50,
     reason: 'processes that wait ten seconds for a lock',
     partIn: ['test/engines/embedded-file.test.ts'],
   },
