@@ -4,6 +4,7 @@
  * the parts.
  */
 import type { AddressInfo } from 'node:net';
+import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
 import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
@@ -63,6 +64,7 @@ async function openStore(
 
 async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
   const pusher = createPusher({ clock, ...config.push });
+  const largeWork = createLargeWork(clock);
   const { gateway, duties } = createGateway({
     store,
     clock,
@@ -77,6 +79,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
       agentsMax: config.agentsMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
+    largeWork,
   });
   const http = await createHttp({
     gateway,
@@ -91,11 +94,14 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
       corsOrigins: config.corsOrigins,
+      isSecretPublic: config.isSecretPublic,
+      allowedHosts: config.allowedHosts,
       pingIntervalMs: config.pingIntervalMs,
     },
     clock,
     random,
     log,
+    largeWork,
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });

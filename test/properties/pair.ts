@@ -1,7 +1,9 @@
 /**
  * Two gateways on one store. fast-check chooses the order of all their calls to it, and shrinks that order.
  */
+
 import type { Scheduler } from 'fast-check';
+import { createLargeWork } from '../../server/async/large-work.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -57,6 +59,7 @@ export async function createPair(
       log: SILENT,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
       retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000 },
+      largeWork: createLargeWork(clock),
     });
   }
 
