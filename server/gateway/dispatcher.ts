@@ -11,7 +11,8 @@
  *   running ── not acknowledged ───────────────────────▶ delivery.ts
  *   any     ── past its deadline ──────────────────────▶ failed (expire)
  */
-import { dueMs, isSettled, type TaskState } from '../domain/task.ts';
+import { dueMs } from '../domain/delivery.ts';
+import { isSettled, type TaskState } from '../domain/task.ts';
 import { type Lease, taskRef } from '../ports/store.ts';
 import { type AssignDeps, assignTask } from './assign.ts';
 import { TRIES_MAX } from './commit-step.ts';

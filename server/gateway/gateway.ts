@@ -2,6 +2,7 @@
  * The gateway, put together: the operations for callers, and the background duties. The server drives the
  * duties on the real clock (`server/duties.ts`); tests call them one by one.
  */
+import type { LargeWork } from '../async/large-work.ts';
 import type { Clock, Ids, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -15,6 +16,7 @@ import { limitTime } from './deadline.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createDueTurn } from './due-turn.ts';
 import { createEvents } from './events.ts';
+import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
 import { createPushes } from './pushes.ts';
 import { createRegisteredAgents } from './registered-agents.ts';
@@ -31,6 +33,7 @@ export type GatewayDeps = {
   readonly log: Log;
   readonly limits: TaskLimits & { readonly agentsMax: number; readonly pushesMax: number };
   readonly retention: Retention;
+  readonly largeWork: LargeWork;
 };
 
 /** The background duties. None of them throws anything but what the store throws. */
@@ -51,10 +54,11 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const commits = createTaskCommits(deps);
   const agents = createRegisteredAgents({ store, commits });
   const agentIndex = createAgentIndex(store);
-  const pushes = createPushes({ ...deps, agents, commits });
-  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes, pushesMax: limits.pushesMax });
+  const pushes = createPushes({ ...deps, agents, commits, pushesMax: limits.pushesMax });
+  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes });
   const sweeper = createSweeper({ store, commits, retention: deps.retention });
-  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax };
+  const largeTasks = createLargeTasks(deps.largeWork);
+  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks };
   const { getTask, ...tasks } = createTasks(shared);
 
   return {

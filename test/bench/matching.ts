@@ -45,7 +45,7 @@ function buildStatus(n: number, set: number): AgentStatus {
     ...{ registration: `r${n}`, registeredMs: 0, draining: false, offlineMs: null, left: false },
     ...{ unregisteredMs: null, lostAfterMs: null, limit: 1_000 },
   };
-  const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null };
+  const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
   return { record, revision: '1', slots: 0, lastGrantMs: 0, contact };
 }
 

@@ -41,6 +41,7 @@ const agentStatus = fc
         contactMs: 0,
         beatMs: null,
         beatGapMs: null,
+        unreachedSinceMs: null,
         push: one.taken === null ? null : { taken: one.taken, status: null, error: null },
       },
     }),

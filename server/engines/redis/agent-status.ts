@@ -47,7 +47,7 @@ export function createAgentStatuses(log: Log): AgentStatuses {
 }
 
 function parseAgentStatus(resumedMs: Reply | undefined, reply: readonly Reply[]): AgentStatus {
-  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, slots] = reply;
+  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, unreachedSinceMs, slots] = reply;
   return {
     record: JSON.parse(String(value)),
     revision: String(revision),
@@ -59,6 +59,7 @@ function parseAgentStatus(resumedMs: Reply | undefined, reply: readonly Reply[])
       beatMs: numberOrNull(beatMs),
       beatGapMs: numberOrNull(beatGapMs),
       push: push === null ? null : (JSON.parse(String(push)) as Contact['push']),
+      unreachedSinceMs: numberOrNull(unreachedSinceMs),
     },
   };
 }

@@ -63,11 +63,9 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const channel = channelOf(deps.address.database);
   const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, channel };
   const opener = { ...deps, prefix, time, channel, onMessage: createMessageHandler(parts) };
-  const shared = { clock, log, prefix, timeArgument: time.argument, guardTime: time.guard };
   let bulk: Connection | null = null;
   const connection = await openConnection({
-    ...shared,
-    name: 'the connection',
+    ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard, name: 'the connection' },
     open: createOpener(opener),
     onLost: () => bulk?.goDown('the connection of the calls was lost'),
     onReopened() {
@@ -78,8 +76,14 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   });
   try {
     bulk = await openConnection({
-      ...shared,
-      name: 'the bulk connection',
+      ...{
+        clock,
+        log,
+        prefix,
+        timeArgument: time.argument,
+        guardTime: time.guard,
+        name: 'the bulk connection',
+      },
       open: createBulkOpener(opener, connection),
       onReopened: () => undefined,
     });

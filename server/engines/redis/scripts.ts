@@ -14,13 +14,15 @@
  *                       process whose clock agreed)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
  *                       c (created), n (session), a (assignees), e (cursor of its event),
- *                       w (while waiting: {place, tags}, its position in the sets of these tags)
+ *                       w (while waiting: {place, tags}, its position in the sets of these tags),
+ *                       q (while claims may hand it out: {agent, position}, where they find it)
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
  *   slots:<agent>       sorted set: the tasks that hold a slot, by the number of the grant
  *   free:<tag>          set: the agents that may take one more task
  *   waiting:<tag>       sorted set: positions of waiting tasks
+ *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on; 0: at once
  *   agents              sorted set: the agents with a record
  *   changed, gone       sorted sets: agents by the number of their last change, or of their removal
  *   all, by-session:<session>, by-agent:<agent>, unreported:<agent>
@@ -77,16 +79,19 @@ function readScript(name: string, flag: Flag, parts: readonly string[]): Script 
 /** What a script needs to write: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
 const COMMIT_PARTS = [...AGREED, 'agents', 'tasks', 'preconditions', 'apply'];
+const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {
   open: readScript('open', 'allow-oom', ['prelude', 'time']),
-  setClock: readScript('set_clock', 'allow-oom', ['prelude', 'epoch', 'time']),
+  setClock: readScript('set_clock', 'allow-oom', TIMED),
   read: readScript('read', 'no-writes', []),
-  get: readScript('get', 'no-writes', ['prelude', 'epoch', 'time']),
-  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'epoch', 'time', 'agents']),
-  agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'time', 'agents']),
-  list: readScript('list', 'no-writes', ['prelude', 'epoch', 'time', 'agents']),
+  get: readScript('get', 'no-writes', TIMED),
+  agentStatus: readScript('agent_status', 'no-writes', [...TIMED, 'agents']),
+  agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
+  list: readScript('list', 'no-writes', [...TIMED, 'agents']),
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
+  claimable: readScript('claimable', 'allow-oom', TIMED),
+  findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
   /** A commit that adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commit. */

@@ -41,6 +41,7 @@ import type { Inspection } from './inspection.ts';
 import { readPage } from './lists.ts';
 import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
+import { createSlotReads } from './slot-reads.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { Values } from './values.ts';
 
@@ -74,6 +75,7 @@ export function createRedisStore(engine: Engine): Store {
   return {
     nowMs: time.nowMs,
     ...createReads(engine, writes.commit),
+    ...createSlotReads(connection),
     ...writes,
     ...createWatching(engine),
     health() {
@@ -205,6 +207,7 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
     case 'revision':
     case 'slot':
     case 'lease':
+    case 'contact':
     case 'full':
       return { ok: false, conflict: result };
     default:
@@ -214,8 +217,8 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
 
 function encodeTouch(touch: Touch): readonly string[] {
   if (touch.by !== 'push') return [touch.by];
-  const { taken, status, error } = touch;
-  return ['push', taken ? '1' : '0', JSON.stringify({ taken, status, error })];
+  const { taken, busy, status, error } = touch;
+  return ['push', taken || busy ? '1' : '0', JSON.stringify({ taken, status, error })];
 }
 
 function pairsOf(texts: readonly string[]): readonly (readonly [string, string])[] {

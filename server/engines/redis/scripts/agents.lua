@@ -17,11 +17,11 @@ end
 -- The fields of an agent's status: those of its record, then its contact, then its number of slots. False
 -- without one.
 local function read_status(id)
-  local status = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'v', 'r', 'lg', 'cm', 'bm', 'bg', 'p')
+  local status = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'v', 'r', 'lg', 'cm', 'bm', 'bg', 'p', 'um')
   if not status[1] then
     return false
   end
-  status[8] = redis.call('ZCARD', PREFIX .. 'slots:' .. id)
+  status[9] = redis.call('ZCARD', PREFIX .. 'slots:' .. id)
   return status
 end
 
