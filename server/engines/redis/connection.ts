@@ -16,10 +16,10 @@ import { TIME_BUDGETS } from '../../ports/limits.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { type Barrier, NO_BARRIER } from './barrier.ts';
 import type { Reply } from './client.ts';
+import type { SetClock } from './clock-agreement.ts';
 import { type ConnectionState, type ConnectionStateDeps, createConnectionState } from './connection-state.ts';
 import { explainCallFailure, ReplyLost, replyLost } from './failures.ts';
 import { runScript, type Script, scripts } from './scripts.ts';
-import type { SetClock } from './store-clock.ts';
 
 export type Connection = {
   /** Runs a script; `args` follow the epoch and the time. */

@@ -126,8 +126,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     async takeDue(limit) {
       const sentMs = clock.monotonicMs();
       const reply = await connection.call(scripts.takeDue, [String(limit), createName()]);
-      const [facts, nextMs, taken] = reply as readonly Reply[];
-      time.learn(facts, sentMs, (args) => connection.call(scripts.setClock, args));
+      const [reading, nextMs, taken] = reply as readonly Reply[];
+      time.learn(reading, sentMs, (args) => connection.call(scripts.setClock, args));
       nextDue.ms = nextMs === '' ? undefined : Number(nextMs);
       dueTimer.update();
       return pairsOf(taken as readonly string[]).map(([ref, lease]) => ({ ref: ref as Ref, lease }));
