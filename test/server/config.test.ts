@@ -23,6 +23,7 @@ describe('without any setting', () => {
       adminAuth: ['generated-at-random-for-this-run'],
       isAdminAuthRandom: true,
       isAgentAuthRequired: false,
+      isRedisClockTrusted: false,
       push: { secrets: [], allow: [], deny: [] },
       corsOrigins: [],
       store: { kind: 'sqlite', file: './data/gateway.db' },
