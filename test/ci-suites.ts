@@ -184,6 +184,16 @@ const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/http/body.test.ts', 'test/http/surface.test.ts', 'test/http/transport.test.ts'],
   },
   {
+    file: 'test/resilience/bounds/redis-clock.test.ts',
+    seconds: 60,
+    reason: 'gateways on a Redis whose clock steps, each with what it did before and after',
+    partIn: [
+      'test/engines/redis-time.test.ts',
+      'test/engines/redis-clock-decisions.test.ts',
+      'test/engines/redis-clocks.test.ts',
+    ],
+  },
+  {
     file: 'test/resilience/push-load.test.ts',
     seconds: 16,
     reason: '5,000 pushes at once',

@@ -105,6 +105,15 @@ describe('pages', () => {
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     await unhealthy.stop();
   });
+
+  test('readiness stays 200 with a warning, because calls succeed', async () => {
+    const warned = await startTestServer(
+      createFakeGateway({ health: () => ({ ok: true, warning: 'a clock is wrong' }) }),
+    );
+    const ready = await fetch(`${warned.url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok', warning: 'a clock is wrong' }]);
+    await warned.stop();
+  });
 });
 
 describe('HEAD and OPTIONS', () => {

@@ -8,9 +8,9 @@
  *   epoch               which store this is: a random name, written when the store is created
  *   meta                hash: open (how many tasks are open), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap);
- *                       of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber (how
- *                       often it was set), leftOut (1 while time is left out), agreed (last sweep by a
+ *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a
+ *                       gap); of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber
+ *                       (how often it was set), leftOut (1 while time is left out), agreed (last sweep by a
  *                       process whose clock agreed)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
  *                       c (created), n (session), a (assignees), e (cursor of its event),

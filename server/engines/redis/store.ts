@@ -159,8 +159,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
         noteNext(nextDue.ms());
         throw error;
       });
-      const [facts, nextMs, taken] = reply as readonly Reply[];
-      time.learn(facts, sentMs, (setting) => connection.call(scripts.setClock, setting));
+      const [reading, nextMs, taken] = reply as readonly Reply[];
+      time.learn(reading, sentMs, (setting) => connection.call(scripts.setClock, setting));
       noteNext(nextMs === '' ? undefined : Number(nextMs));
       dueTimer.update();
       await inspected;
