@@ -134,7 +134,7 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
       async () => {
         const answer = await fetch(`${gateway.baseUrl}/readyz`);
         expect(answer.status).toBe(503);
-        expect(await answer.text()).toMatch(/OOM/);
+        expect(await answer.text()).toMatch(/store is full/);
       },
       { timeout: 10_000 },
     );
