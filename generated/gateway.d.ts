@@ -198,7 +198,8 @@ export interface paths {
          * Unregister an agent
          * @description Unregisters an agent: it gets no more tasks. A task it never took moves to another agent at once, a task
          *     it may have taken moves after 90 seconds, and a task it acknowledged stays assigned to it until reported
-         *     or timed out. For an unknown agent the call returns 404; nothing is left to do.
+         *     or timed out. For an unknown agent the call returns 404; nothing is left to do. Send the `registration`
+         *     that register returned: then a process that ends late does not unregister its successor.
          */
         post: operations["unregisterAgent"];
         delete?: never;
@@ -262,6 +263,11 @@ export interface components {
             auth?: components["schemas"]["Secret"];
             /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
+            /**
+             * @description The token of the register response. If the agent has registered again since, nothing happens and the call
+             *     returns 200: its successor stays registered.
+             */
+            registration?: components["schemas"]["RegistrationToken"];
         };
         /** @description A heartbeat. The optional fields count only with the right `auth`. */
         AgentHeartbeat: {
@@ -279,6 +285,11 @@ export interface components {
             current_load?: number;
             /** @description The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
             request_ids?: components["schemas"]["RequestIds"];
+            /**
+             * @description The token of the register response. If the agent has registered again since, by another process, then
+             *     `current_load` and `draining` of this heartbeat do not change its successor.
+             */
+            registration?: components["schemas"]["RegistrationToken"];
             /** @description True: the agent asks for no more tasks, until it sends `false` or registers again. */
             draining?: boolean;
         };
@@ -363,8 +374,9 @@ export interface components {
             request_ids?: components["schemas"]["RequestIds"];
             /**
              * Format: double
-             * @description Seconds without contact after which the agent's running tasks fail with `agent lost: no contact for N s`.
-             *     Without it they keep running until they are reported or time out.
+             * @description Seconds without contact after which the agent is `offline` and its running tasks fail with
+             *     `agent lost: no contact for N s`; a task that was assigned later has as long from its assignment. Without
+             *     it they keep running until they are reported or time out.
              */
             lost_after?: number;
         };
@@ -629,6 +641,8 @@ export interface components {
             agent_id: components["schemas"]["Name"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
+            /** @description Names this registration. Send it when you unregister, and with heartbeats. */
+            registration: components["schemas"]["RegistrationToken"];
             /**
              * Format: double
              * @description The interval between heartbeats that the gateway asks for, in seconds.
@@ -642,6 +656,12 @@ export interface components {
             /** @description Tasks the agent may stop working on: they are terminal or no longer assigned to it. At most 1,000. */
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
+        /**
+         * @description Names one registration: a new one at each call of register, so that a process whose successor has
+         *     registered under the same `agent_id` changes nothing of the successor's. 1 to 256 code points of
+         *     well-formed Unicode, opaque.
+         */
+        RegistrationToken: string;
         /** @description The gateway has received the report. */
         ReportReceipt: {
             /**

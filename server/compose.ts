@@ -6,7 +6,7 @@
 import type { AddressInfo } from 'node:net';
 import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
-import { FIXED_LIMITS } from './config/fixed-limits.ts';
+import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -16,6 +16,7 @@ import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
+import { readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
 
 export type RunningGateway = {
@@ -44,7 +45,7 @@ export async function composeGateway(config: Config, log: Log): Promise<RunningG
 }
 
 async function openStore(
-  { store, redisDurability: durability }: Config,
+  { store, redisDurability: durability, isRedisClockTrusted: isClockTrusted }: Config,
   clock: Clock,
   log: Log,
 ): Promise<Store> {
@@ -56,7 +57,7 @@ async function openStore(
     case 'redis': {
       // Only here: its client is a third of all modules.
       const { openRedisStore } = await import('./engines/redis/open.ts');
-      return await openRedisStore({ address: store.address, durability, clock, log });
+      return await openRedisStore({ address: store.address, durability, isClockTrusted, clock, log });
     }
   }
 }
@@ -73,6 +74,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     log,
     limits: {
       ...FIXED_LIMITS,
+      pushesMax: countPushesMax(readDescriptorsMax()),
       openTasksMax: config.openTasksMax,
       agentsMax: config.agentsMax,
     },

@@ -148,6 +148,8 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
     getAgentStatus: fail,
     readAgentChanges: fail,
     list: fail,
+    listClaimable: fail,
+    findSlots: fail,
     commit: fail,
     takeDue: fail,
     renewLeases: fail,

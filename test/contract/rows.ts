@@ -293,6 +293,9 @@ const own: readonly Row[] = [
   row('unregisterAgent', 200, 'the agent is registered', async (server) =>
     server.build('unregisterAgent', { agent_id: await registerAgent(server) }),
   ),
+  row('unregisterAgent', 200, 'the agent has registered again since', async (server) =>
+    server.build('unregisterAgent', { agent_id: await registerAgent(server), registration: 'of-before' }),
+  ),
   row(
     'unregisterAgent',
     404,

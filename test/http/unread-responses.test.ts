@@ -106,7 +106,11 @@ test('pipelined requests get their responses in order, however many there are', 
 
 describe('the least rate', () => {
   /** A response of which the reader's side has taken so many bytes. */
-  function buildResponse(): { response: ServerResponse; take: (bytes: number) => void; isCut: () => boolean } {
+  function buildResponse(): {
+    response: ServerResponse;
+    take: (bytes: number) => void;
+    isCut: () => boolean;
+  } {
     let isCut = false;
     const socket = { bytesWritten: 1_000_000 };
     const response = { socket, writableLength: 1_000_000, destroy: () => (isCut = true) };
@@ -143,7 +147,7 @@ describe('the budget of unread bytes', () => {
     return { response: response as unknown as ServerResponse, isCut: () => isCut };
   }
 
-  test('the caller that holds the most loses its oldest reader, whoever came last', () => {
+  test('the caller that holds the most loses its oldest reader', () => {
     const cut: string[] = [];
     const unread = createUnreadBytes(100, (address) => cut.push(address));
     const small = buildResponse('10.0.0.2');

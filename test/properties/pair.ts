@@ -91,7 +91,7 @@ export async function createPair(
 }
 
 function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
-  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue } = store;
+  const { get, getAgentStatus, readAgentChanges, list, listClaimable, commit, takeDue } = store;
   return {
     ...store,
     get: async (kind, id) => {
@@ -109,6 +109,10 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
     list: async (query, ask, page) => {
       await turn(`list ${query}`);
       return await list(query, ask, page);
+    },
+    listClaimable: async (agent_id, limit) => {
+      await turn('listClaimable');
+      return await listClaimable(agent_id, limit);
     },
     commit: async (batch) => {
       await turn('commit');
