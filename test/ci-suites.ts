@@ -194,6 +194,12 @@ const OVERLOAD: readonly CiSuite[] = [
     ],
   },
   {
+    file: 'test/resilience/bounds/readers.test.ts',
+    seconds: 150,
+    reason: 'waits for readers to be disconnected after 30 s, three times',
+    partIn: ['test/http/unread-responses.test.ts'],
+  },
+  {
     file: 'test/resilience/push-load.test.ts',
     seconds: 16,
     reason: '5,000 pushes at once',

@@ -71,10 +71,21 @@ describe('on the wire', () => {
   });
   afterAll(() => server.stop());
 
-  const paths = ['/livez', '/readyz', '/', '/openapi.json', '/nowhere', '/api/cli/tasks/x', '/api/admin/agents'];
+  const paths = [
+    '/livez',
+    '/readyz',
+    '/',
+    '/openapi.json',
+    '/nowhere',
+    '/api/cli/tasks/x',
+    '/api/admin/agents',
+  ];
 
   async function ask(method: string, path: string, headers: string): Promise<string> {
-    return await exchange(server.port, `${method} ${path} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`);
+    return await exchange(
+      server.port,
+      `${method} ${path} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`,
+    );
   }
 
   test.each(paths)('a foreign host gets a 421 at %s, and learns the remedy', async (path) => {
@@ -102,7 +113,11 @@ describe('on the wire', () => {
   test('the gateway does nothing for a refused call', async () => {
     gateway.calls.length = 0;
     const body = JSON.stringify({ auth: SECRET, task_type: 't', task_tags: [], payload: {} });
-    await ask('POST', '/api/cli/tasks', `Host: evil.example\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    await ask(
+      'POST',
+      '/api/cli/tasks',
+      `Host: evil.example\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
     expect(gateway.calls).toEqual([]);
   });
 });
