@@ -11,6 +11,7 @@ describe('each operation is sent as the contract says', () => {
     readonly request: string;
     readonly body?: unknown;
     readonly secretIn: 'body' | 'authorization' | 'x-admin-auth';
+    readonly received: Record<string, unknown>;
   }[] = [
     {
       name: 'submitTask',
@@ -18,24 +19,28 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/cli/tasks',
       body: { ...submission, auth: AUTH },
       secretIn: 'body',
+      received: someTask(),
     },
     {
       name: 'getTask',
       call: (c) => c.getTask('a/b?c'),
       request: 'GET /api/cli/tasks/a%2Fb%3Fc',
       secretIn: 'authorization',
+      received: someTask(),
     },
     {
       name: 'getTask with wait',
       call: (c) => c.getTask('t', { wait: 2.5 }),
       request: 'GET /api/cli/tasks/t?wait=2.5',
       secretIn: 'authorization',
+      received: someTask(),
     },
     {
       name: 'cancelTask',
       call: (c) => c.cancelTask('t'),
       request: 'POST /api/cli/tasks/t/cancel',
       secretIn: 'authorization',
+      received: { ok: true, request_id: 't' },
     },
     {
       name: 'registerAgent',
@@ -43,6 +48,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/register',
       body: { agent_id: 'a', endpoint: 'pull', agent_tags: [], auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, agent_id: 'a', state: 'ready', heartbeat_interval: 15 },
     },
     {
       name: 'heartbeatAgent',
@@ -50,6 +56,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/heartbeat',
       body: { agent_id: 'a', auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, agent_id: 'a' },
     },
     {
       name: 'claimTask',
@@ -57,6 +64,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/claim',
       body: { agent_id: 'a', wait: 1, auth: AUTH },
       secretIn: 'body',
+      received: someTask(),
     },
     {
       name: 'reportResult',
@@ -65,6 +73,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/result',
       body: { request_id: 't', agent_id: 'a', status: 'success', result: { output: '好' }, auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, request_id: 't', status: 'success', accepted: true },
     },
     {
       name: 'unregisterAgent',
@@ -72,23 +81,25 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/unregister',
       body: { agent_id: 'a', auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, agent_id: 'a' },
     },
     {
       name: 'listAgents',
       call: (c) => c.listAgents(),
       request: 'GET /api/admin/agents',
       secretIn: 'x-admin-auth',
+      received: { agents: [], total: 0 },
     },
     {
       name: 'listTasks',
       call: (c) => c.listTasks({ status: 'failed', session: '会' }),
       request: `GET /api/admin/tasks?status=failed&session=${encodeURIComponent('会')}`,
       secretIn: 'x-admin-auth',
+      received: { tasks: [someTask()], next_cursor: null },
     },
   ];
 
-  test.each(rows)('$name', async ({ call, request, body, secretIn }) => {
-    const received = { ok: true };
+  test.each(rows)('$name', async ({ call, request, body, secretIn, received }) => {
     const { client, sent } = connect([json(received)]);
     expect(await call(client)).toEqual(received);
     const [one] = sent;

