@@ -123,6 +123,43 @@ describe('each operation is sent as the contract says', () => {
     expect(sent[0]?.headers.get('authorization')).toBe(`Bearer ${AUTH}`);
   });
 
+  test('a header of the caller’s in another spelling does not replace or join the secret', async () => {
+    const { client, sent } = connect([json(someTask())], { headers: { Authorization: 'Basic x' } });
+    await client.getTask('t', { headers: { AUTHORIZATION: 'Basic y' } });
+    expect(sent[0]?.headers.get('authorization')).toBe(`Bearer ${AUTH}`);
+  });
+
+  test.each(['.', '..', '', '\ud800', 5 as unknown as string])(
+    'an id that no path can carry is rejected before anything is sent: %j',
+    async (request_id) => {
+      const { client, sent } = connect([json(someTask())]);
+      await expect(client.getTask(request_id)).rejects.toMatchObject({ code: 'invalid_option' });
+      await expect(client.cancelTask(request_id)).rejects.toMatchObject({ code: 'invalid_option' });
+      expect(sent).toHaveLength(0);
+    },
+  );
+
+  test('a body that is no JSON and a header that is none are rejected by an error of the SDK', async () => {
+    const { client, sent } = connect([json(someTask())]);
+    const payload: Record<string, unknown> = {};
+    payload.itself = payload;
+    await expect(client.submitTask({ ...submission, payload })).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+    const headers = { 'x-name': 'canary\n' };
+    const error = await client.getTask('t', { headers: { ...headers, 'x y': 'canary' } }).catch(String);
+    expect(error).toMatch(/^InvalidOptionError/);
+    expect(error).not.toContain('canary');
+    expect(sent).toHaveLength(0);
+  });
+
+  test('the largest task is read: a payload and a result of 4 MiB each', async () => {
+    const text = 'x'.repeat(4_194_304 - 11);
+    const task = someTask({ status: 'success', agent_id: 'a', payload: { text }, result: { output: text } });
+    const { client } = connect([json(task)]);
+    expect(await client.getTask('t')).toEqual(task);
+  });
+
   test('a path in the address is kept in front of the operation’s path', async () => {
     const { client, sent } = connect([json(someTask())], { baseUrl: 'http://gateway.test/tasks/{v1}/' });
     await client.getTask('t');
