@@ -70,17 +70,24 @@ describe.each(ANSWERS)('a gateway that answers %s', (answer) => {
     const before = gateway.requests(answer);
     const client = createClient(optionsFor(answer));
     const ending = new AbortController();
-    const agent = createAgent({ ...optionsFor(answer), agentId: 'a', tags: ['x'], handler: () => 'done' });
+    const agents = [false, true].map((registers) =>
+      createAgent({
+        ...{ ...optionsFor(answer), baseUrl: gateway.baseUrl(answer, { registers }) },
+        ...{ agentId: 'a', tags: ['x'], handler: () => 'done', heartbeatThread: false },
+      }),
+    );
     const run = client.runTask(submission, { signal: ending.signal });
     const read = async (): Promise<void> => {
       for await (const event of client.subscribeEvents('s', { signal: ending.signal })) void event;
     };
-    const all = [agent.start(), run, read()].map((work) => expectOwnError(work, answer));
+    const all = [...agents.map((agent) => agent.start()), run, read()].map((work) =>
+      expectOwnError(work, answer),
+    );
     await pause(WATCHED_MS);
     expect(gateway.requests(answer) - before).toBeLessThanOrEqual(REQUESTS_MAX);
     ending.abort();
-    await agent.stop({ drainMs: 0, graceMs: 0 });
+    await Promise.all(agents.map((agent) => agent.stop({ drainMs: 0, graceMs: 0 })));
     await Promise.all(all);
-    expect(agent.state).toBe('stopped');
+    expect(agents.map(({ state }) => state)).toEqual(['stopped', 'stopped']);
   });
 });

@@ -7,12 +7,15 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 export type HostileGateway = {
-  baseUrl(answer: string): string;
+  /** Returns the address of an answer. With `registers`, agents are registered as they should be before it. */
+  baseUrl(answer: string, options?: { readonly registers: boolean }): string;
   /** Returns how many requests were answered so. */
   requests(answer: string): number;
   close(): Promise<void>;
 };
 
+const REGISTERS = 'registers-';
+const REGISTERED = { ok: true, agent_id: 'a', state: 'ready', heartbeat_interval: 15, offline_after: 90 };
 const HUGE_BYTES = 80_000_000;
 const JSON_HEADERS = { 'content-type': 'application/json' };
 /** What every operation of the contract needs, each field of a type that it does not have. */
@@ -92,16 +95,18 @@ function bomb(): Buffer {
 export async function startHostileGateway(): Promise<HostileGateway> {
   const counts = new Map<string, number>();
   const server = createServer((request, response) => {
-    const name = request.url?.split('/')[1] ?? '';
+    const [, first = ''] = request.url?.split('/') ?? [];
+    const name = first.replace(REGISTERS, '');
     counts.set(name, (counts.get(name) ?? 0) + 1);
     response.on('error', () => undefined);
     request.resume();
-    HOSTILE_ANSWERS[name]?.(response);
+    if (first.startsWith(REGISTERS) && request.url?.endsWith('/register')) send(200, REGISTERED)(response);
+    else HOSTILE_ANSWERS[name]?.(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    baseUrl: (answer) => `http://127.0.0.1:${port}/${answer}`,
+    baseUrl: (answer, options) => `http://127.0.0.1:${port}/${options?.registers ? REGISTERS : ''}${answer}`,
     requests: (answer) => counts.get(answer) ?? 0,
     close: () =>
       new Promise((resolve) => {
