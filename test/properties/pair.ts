@@ -71,7 +71,15 @@ export async function createPair(
     async race(...work) {
       racing = true;
       const all = Promise.allSettled(work.map((each) => each()));
-      await scheduler.waitFor(all);
+      let isOver = false;
+      void all.then(() => {
+        isOver = true;
+      });
+      // Each call that goes on reaches its next store call before the next is chosen: else all would go in step.
+      while (!isOver) {
+        await flushMicrotasks();
+        if (scheduler.count() > 0) await scheduler.waitOne();
+      }
       racing = false;
       // Work that the race started and does not await, such as a push, goes on in the chosen order.
       while (scheduler.count() > 0) await scheduler.waitOne();
@@ -88,7 +96,7 @@ export async function createPair(
 }
 
 function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
-  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue } = store;
+  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue, touch } = store;
   return {
     ...store,
     get: async (kind, id) => {
@@ -110,6 +118,10 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
     commit: async (batch) => {
       await turn('commit');
       return await commit(batch);
+    },
+    touch: async (agent_id, contact) => {
+      await turn('touch');
+      return await touch(agent_id, contact);
     },
     takeDue: async (limit) => {
       await turn('takeDue');
