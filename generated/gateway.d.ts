@@ -453,6 +453,35 @@ export interface components {
             /** @description What is wrong with it and what to send. */
             detail: string;
         };
+        /**
+         * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+         *     which is public, only pages of its own machine and of configured origins are served.
+         * @example {
+         *       "type": "urn:task-gateway:problem:origin_not_allowed",
+         *       "title": "Origin not allowed",
+         *       "status": 403,
+         *       "detail": "With the default secret web pages of other origins are not served. On the gateway set GATEWAY_AUTH to a secret of your own, or add the origin to CORS_ORIGINS.",
+         *       "code": "origin_not_allowed"
+         *     }
+         */
+        Forbidden: {
+            /** @description `urn:task-gateway:problem:` and the code. */
+            type: string;
+            /** @description The problem in a few words; the same for all problems of this code. */
+            title: string;
+            /**
+             * @description The HTTP status of the response.
+             * @enum {number}
+             */
+            status: 403;
+            /** @description One sentence about this request: what is wrong and what to send instead. */
+            detail: string;
+            /**
+             * @description The code to branch on: stable within a major version.
+             * @enum {string}
+             */
+            code: "origin_not_allowed";
+        };
         /** @description Any JSON object. Its keys are passed through unchanged; its nesting counts towards the limits of a body. */
         FreeForm: {
             [key: string]: unknown;
@@ -515,6 +544,35 @@ export interface components {
             last_status: components["schemas"]["HttpStatus"] | null;
             /** @description Why the push failed, for people; null if it did not fail. */
             last_error: string | null;
+        };
+        /**
+         * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+         *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+         * @example {
+         *       "type": "urn:task-gateway:problem:misdirected",
+         *       "title": "Misdirected request",
+         *       "status": 421,
+         *       "detail": "With the default secret the gateway serves its own machine alone. Call it as 127.0.0.1 or localhost, set GATEWAY_AUTH to a secret of your own, or add this name to ALLOWED_HOSTS.",
+         *       "code": "misdirected"
+         *     }
+         */
+        Misdirected: {
+            /** @description `urn:task-gateway:problem:` and the code. */
+            type: string;
+            /** @description The problem in a few words; the same for all problems of this code. */
+            title: string;
+            /**
+             * @description The HTTP status of the response.
+             * @enum {number}
+             */
+            status: 421;
+            /** @description One sentence about this request: what is wrong and what to send instead. */
+            detail: string;
+            /**
+             * @description The code to branch on: stable within a major version.
+             * @enum {string}
+             */
+            code: "misdirected";
         };
         /**
          * @description A name chosen by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate).
@@ -1010,6 +1068,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
             /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
@@ -1031,6 +1102,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1117,6 +1201,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1128,6 +1225,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["NotFound"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1226,6 +1336,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1237,6 +1360,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["NotFound"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1308,6 +1444,32 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1433,6 +1595,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1467,6 +1642,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1566,6 +1754,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1600,6 +1801,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1698,6 +1912,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
             /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
@@ -1719,6 +1946,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1818,6 +2058,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1852,6 +2105,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1951,6 +2217,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1985,6 +2264,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -2065,6 +2357,32 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
+                };
+            };
+            /**
              * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
              *     `Idempotency-Key`).
              */
@@ -2140,6 +2458,32 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**

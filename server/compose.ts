@@ -4,8 +4,9 @@
  * the parts.
  */
 import type { AddressInfo } from 'node:net';
+import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
-import { FIXED_LIMITS } from './config/fixed-limits.ts';
+import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -15,6 +16,7 @@ import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
+import { readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
 
 export type RunningGateway = {
@@ -62,6 +64,7 @@ async function openStore(
 
 async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
   const pusher = createPusher({ clock, ...config.push });
+  const largeWork = createLargeWork(clock);
   const { gateway, duties } = createGateway({
     store,
     clock,
@@ -71,10 +74,12 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     log,
     limits: {
       ...FIXED_LIMITS,
+      pushesMax: countPushesMax(readDescriptorsMax()),
       openTasksMax: config.openTasksMax,
       agentsMax: config.agentsMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
+    largeWork,
   });
   const http = await createHttp({
     gateway,
@@ -89,11 +94,14 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
       corsOrigins: config.corsOrigins,
+      isSecretPublic: config.isSecretPublic,
+      allowedHosts: config.allowedHosts,
       pingIntervalMs: config.pingIntervalMs,
     },
     clock,
     random,
     log,
+    largeWork,
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });

@@ -35,6 +35,10 @@ export type Config = {
     readonly deny: readonly string[];
   };
   readonly corsOrigins: readonly string[];
+  /** Whether a gateway secret is the default one, which is public. */
+  readonly isSecretPublic: boolean;
+  /** Names that the gateway may be called by while its secret is public. */
+  readonly allowedHosts: readonly string[];
   readonly store: StoreChoice;
   /** When a commit counts as durable, if the store is a Redis. */
   readonly redisDurability: Durability;
@@ -152,6 +156,8 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     isAgentAuthRequired: values.AGENT_AUTH === 'required',
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,
+    isSecretPublic: gatewayAuth.includes(DEFAULT_GATEWAY_AUTH),
+    allowedHosts: values.ALLOWED_HOSTS,
     store,
     redisDurability: values.REDIS_DURABILITY,
     logLevel: values.LOG_LEVEL,

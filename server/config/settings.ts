@@ -83,6 +83,10 @@ export const settings = {
     'Origins of web pages that may call the gateway, separated by commas.',
     parseOrigin,
   ),
+  ALLOWED_HOSTS: defineList(
+    'Names and addresses that the gateway may be called by while GATEWAY_AUTH is the default, separated by commas; those of its own machine always may.',
+    parseHost,
+  ),
   STORE: defineText(
     'sqlite:./data/gateway.db',
     'Where tasks are kept: sqlite:FILE; redis://HOST:PORT for several replicas on one Redis or Valkey; or memory: for trials.',

@@ -1,4 +1,5 @@
 /** The agent's operations: register, heartbeat, unregister. Claim and report stand in files of their own. */
+import { runInSlices } from '../async/slices.ts';
 import {
   type AgentFields,
   agentState,
@@ -144,11 +145,13 @@ async function disownOthers(
   request_ids: readonly string[],
 ): Promise<void> {
   const named = new Set(request_ids);
-  for (const { request_id, delivery } of await listAssigned(deps.store, agent_id)) {
+  const others = (await listAssigned(deps.store, agent_id)).filter(({ request_id, delivery }) => {
     const wasSentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
-    if (named.has(request_id) || !wasSentBefore) continue;
-    await deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true });
-  }
+    return wasSentBefore && !named.has(request_id);
+  });
+  await runInSlices(others, ({ request_id }) =>
+    deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true }),
+  );
 }
 
 /** An agent that was unavailable and is back is offered at once what it has not acknowledged. */

@@ -19,10 +19,10 @@ import {
   type Lease,
   type Retention,
   type Store,
-  taskRef,
 } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { createLostTasks, type LostTasks } from './lost-tasks.ts';
+import { createWaitingOffers, type WaitingOffers } from './waiting-offers.ts';
 
 export type Sweeper = {
   /** Does what a due agent needs. */
@@ -32,18 +32,15 @@ export type Sweeper = {
 };
 
 type Deps = { readonly store: Store; readonly commits: TaskCommits; readonly retention: Retention };
-type Parts = Deps & { readonly lostTasks: LostTasks };
+type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOffers };
 
 /** The record of an agent without contact is removed after this. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
-/** While tasks wait for an agent that has free slots, it is looked at again after this. */
-const WAITING_LOOK_MS = 1_000;
-const WAITING_TASKS_PER_LOOK = 100;
 const TRIM_LIMIT = 500;
 
 /** Creates the sweeper. */
 export function createSweeper(deps: Deps): Sweeper {
-  const parts = { ...deps, lostTasks: createLostTasks(deps) };
+  const parts = { ...deps, lostTasks: createLostTasks(deps), offers: createWaitingOffers(deps) };
   return {
     lookAtAgent: (agent_id, lease) => lookAtAgent(parts, agent_id, lease),
     trim: () => deps.store.trim(deps.retention, TRIM_LIMIT),
@@ -51,7 +48,7 @@ export function createSweeper(deps: Deps): Sweeper {
 }
 
 async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promise<void> {
-  const { store, commits, lostTasks } = parts;
+  const { store, commits, lostTasks, offers } = parts;
   const ref = agentRef(agent_id);
   const agentStatus = await store.getAgentStatus(agent_id);
   if (!agentStatus) {
@@ -67,10 +64,8 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
     return;
   }
   const lossMs = await lostTasks.lose(agentStatus, nowMs);
-  const isWaitedFor = await offerWaitingTasks(parts, agentStatus, nowMs);
-  const times = [nextLookMs(agentStatus, nowMs)];
-  if (lossMs !== null) times.push(lossMs);
-  if (isWaitedFor) times.push(nowMs + WAITING_LOOK_MS);
+  const offerMs = await offers.offer(agentStatus, nowMs);
+  const times = [nextLookMs(agentStatus, nowMs), lossMs, offerMs].filter((timeMs) => timeMs !== null);
   await commits.reschedule([{ ref, atMs: Math.min(...times), lease }]);
 }
 
@@ -97,26 +92,6 @@ function changeForSilence(agentStatus: AgentStatus, nowMs: number, lease: Lease)
     due: [{ ref, atMs: nowMs, lease }],
     noContactAfter,
   };
-}
-
-/**
- * Makes the oldest waiting tasks due, as many as the agent has free slots; returns whether there were any. A
- * task that another dispatcher holds may be running by now: ending the lease of its push would cause a second
- * push.
- */
-async function offerWaitingTasks(
-  { store, commits }: Deps,
-  { record, slots }: AgentStatus,
-  nowMs: number,
-): Promise<boolean> {
-  const limit = Math.min(WAITING_TASKS_PER_LOOK, record.limit - slots);
-  if (limit <= 0) return false;
-  const { items } = await store.list('waiting', { tags: record.agent_tags }, { limit });
-  if (items.length === 0) return false;
-  await commits.reschedule(
-    items.map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs, unlessHeld: true as const })),
-  );
-  return true;
 }
 
 /**

@@ -3,8 +3,9 @@
  * task's new state what must commit with it: the slots it takes or releases, its due entry, its place among
  * the waiting tasks and, exactly when the step settles the task, the event.
  */
-import type { Trigger } from '../domain/step.ts';
-import { dueMs, isSettled, type TaskState } from '../domain/task.ts';
+import { dueMs } from '../domain/delivery.ts';
+import { isSettled, type TaskState } from '../domain/task.ts';
+import type { Trigger } from '../domain/triggers.ts';
 import {
   type Batch,
   type DueChange,

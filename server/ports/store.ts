@@ -7,7 +7,8 @@
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. `readAgentChanges` does not wait: its data only ranks agents.
+ *    durable. The listings and `findSlots` wait likewise. `readAgentChanges` does not: its data only ranks
+ *    agents.
  * 3. What one call has returned, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
@@ -162,13 +163,30 @@ export type AgentStatus = {
   readonly contact: Contact;
 };
 
-/** Agents that changed since a cursor. With `reset` the list is complete and replaces every earlier one. */
+/**
+ * One page of the agents that changed since a cursor, bounded in bytes. With `reset` it is the first page of
+ * all agents, which replace every earlier copy.
+ */
 export type AgentChanges = {
   readonly reset: boolean;
   readonly changed: readonly AgentStatus[];
   /** Ids of agents whose record was removed. */
   readonly removed: readonly string[];
+  /** Where the next page begins. */
   readonly cursor: string;
+  /** Whether the next page has something now. */
+  readonly more: boolean;
+};
+
+/**
+ * The tasks that claims of an agent may hand out. The engine keeps them by what the states say
+ * (`claimableFromMs()` in `domain/delivery.ts`), and changes them in the commit that writes a state.
+ */
+export type Claimable = {
+  /** Those that may be handed out now, oldest assignment first. */
+  readonly request_ids: readonly string[];
+  /** Store time from which the next of the others may be handed out; null when there is no other. */
+  readonly nextMs: number | null;
 };
 
 /** The listings: what each is asked for and what its items are. */
@@ -188,7 +206,10 @@ export type Lists = {
   readonly unreported: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
 };
 
-/** One page of a listing. Passing `next` as `after` continues it; null: this is the last page. */
+/**
+ * One page of a listing. Passing `next` as `after` continues it; null: this is the last page. A page that is
+ * not the last may be shorter than was asked for, because it is bounded in bytes.
+ */
 export type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
 /**
@@ -229,13 +250,23 @@ export type Store = {
   get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
-  /** Agents that changed (record, slots, load or contact statistics) since a cursor; null returns all. */
+  /**
+   * Agents that changed (record, slots, load or contact statistics) since a cursor; null: all agents. Read on
+   * from the cursor while there is more.
+   */
   readAgentChanges(after: string | null): Promise<AgentChanges>;
   list<Q extends keyof Lists>(
     query: Q,
     ask: Lists[Q]['ask'],
     page: { readonly after?: string; readonly limit: number },
   ): Promise<Page<Lists[Q]['item']>>;
+  /**
+   * At most `limit` tasks that a claim of the agent may hand out now. Costs the same however many tasks the
+   * agent holds. A commit that makes a task claimable at once notifies the agent's watchers.
+   */
+  listClaimable(agent_id: string, limit: number): Promise<Claimable>;
+  /** Which of these tasks hold a slot of the agent. Reads no task, however large its result is. */
+  findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;
   /**
    * Takes due entries and hides them from every other dispatcher for 1.5 s. Calling it counts as sweeping.

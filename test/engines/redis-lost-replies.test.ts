@@ -118,6 +118,7 @@ test('a call that is sent again has no more time than a call that is sent once',
   const connection = await openConnection({
     clock,
     log: SILENT,
+    name: 'the connection',
     prefix: PREFIX,
     timeArgument: () => '',
     async open() {
@@ -130,7 +131,7 @@ test('a call that is sent again has no more time than a call that is sent once',
         peer: 'redis',
         destroy: () => undefined,
       };
-      return { client, barrier: NO_BARRIER, epoch: 'e' };
+      return { client, notifications: null, barrier: NO_BARRIER, epoch: 'e' };
     },
     onReopened: () => undefined,
   });

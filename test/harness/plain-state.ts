@@ -1,6 +1,16 @@
 /** What the plain store keeps in memory, and its queries, each of which scans everything. */
+import { claimableFromMs } from '../../server/domain/delivery.ts';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
-import type { AgentStatus, Kinds, Lease, Lists, Ref, Stored, Touch } from '../../server/ports/store.ts';
+import type {
+  AgentStatus,
+  Claimable,
+  Kinds,
+  Lease,
+  Lists,
+  Ref,
+  Stored,
+  Touch,
+} from '../../server/ports/store.ts';
 
 const START_MS = 1_700_000_000_000;
 
@@ -88,6 +98,21 @@ export function agentStatusOf(state: PlainState, agent_id: string): AgentStatus 
     slots: slotsOf(state, agent_id).length,
     lastGrantMs: state.grants.get(agent_id) ?? 0,
     contact: { ...contact, contactMs: Math.max(contact.contactMs, state.resumedMs) },
+  };
+}
+
+/** The tasks that a claim of the agent may hand out at the time, oldest assignment first; then the others. */
+export function listClaimable(state: PlainState, agent_id: string, limit: number): Claimable {
+  const tasks = allOf(state, 'task').flatMap(([request_id, { value }]) => {
+    const fromMs = value.agent_id === agent_id ? claimableFromMs(value) : null;
+    return fromMs === null ? [] : [{ request_id, fromMs, assignedMs: value.delivery?.assignedMs ?? 0 }];
+  });
+  const now = tasks.filter(({ fromMs }) => fromMs <= state.nowMs());
+  const later = tasks.filter(({ fromMs }) => fromMs > state.nowMs()).map(({ fromMs }) => fromMs);
+  now.sort((a, b) => a.assignedMs - b.assignedMs || (a.request_id < b.request_id ? -1 : 1));
+  return {
+    request_ids: now.slice(0, limit).map(({ request_id }) => request_id),
+    nextMs: later.length === 0 ? null : Math.min(...later),
   };
 }
 

@@ -20,6 +20,7 @@ import {
   createPlainState,
   findFreeAgent,
   listAll,
+  listClaimable,
   type PlainState,
   readValue,
   slotsOf,
@@ -65,13 +66,15 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
   };
 }
 
-function createReads(state: PlainState): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
+function createReads(
+  state: PlainState,
+): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'> {
   return {
     get: async (kind, id) => readValue(state, kind, id),
     getAgentStatus: async (agent_id) => agentStatusOf(state, agent_id),
     async readAgentChanges() {
       const changed = allOf(state, 'agent').flatMap(([id]) => agentStatusOf(state, id) ?? []);
-      return { reset: true, changed, removed: [], cursor: String(state.counter) };
+      return { reset: true, changed, removed: [], cursor: String(state.counter), more: false };
     },
     async list(query, ask, { after, limit }) {
       const all = listAll(state, query, ask);
@@ -80,6 +83,9 @@ function createReads(state: PlainState): Pick<Store, 'get' | 'getAgentStatus' | 
       const next = from + limit < all.length ? (items.at(-1)?.position ?? null) : null;
       return { items: items.map(({ item }) => item) as never, next };
     },
+    listClaimable: async (agent_id, limit) => listClaimable(state, agent_id, limit),
+    findSlots: async (agent_id, request_ids) =>
+      new Set(slotsOf(state, agent_id).filter((id) => request_ids.includes(id))),
   };
 }
 

@@ -9,7 +9,7 @@
  * 6. No task stays open after its deadline.
  * 7. A replay of a feed equals what a subscriber that stayed has received.
  * 8. Every submitted task that a client knows of is still there after a crash.
- * 9. An agent that did not reply 410 became offline after at least 90 s, or its `lost_after`, without contact.
+ * 9. An agent that did not reply 410 became offline after 90 s, or its `lost_after`, without contact.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */

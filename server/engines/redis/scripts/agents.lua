@@ -1,6 +1,9 @@
 -- Agents: their status, and what follows when a record or its slots change. Invariant: an agent is in the
 -- free set of each of its tags exactly while it has a record and holds fewer slots than its limit.
 
+-- A reply with many agents ends once their records have more bytes than this: a record may have 100 KB.
+local REPLY_BYTES = 1048576
+
 local function read_agent(id)
   local found = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'reg', 'lim', 'tags')
   local used_slots = redis.call('ZCARD', PREFIX .. 'slots:' .. id)
