@@ -45,7 +45,7 @@ export async function composeGateway(config: Config, log: Log): Promise<RunningG
 }
 
 async function openStore(
-  { store, redisDurability: durability }: Config,
+  { store, redisDurability: durability, isRedisClockTrusted: isClockTrusted }: Config,
   clock: Clock,
   log: Log,
 ): Promise<Store> {
@@ -57,7 +57,7 @@ async function openStore(
     case 'redis': {
       // Only here: its client is a third of all modules.
       const { openRedisStore } = await import('./engines/redis/open.ts');
-      return await openRedisStore({ address: store.address, durability, clock, log });
+      return await openRedisStore({ address: store.address, durability, isClockTrusted, clock, log });
     }
   }
 }

@@ -42,6 +42,8 @@ export type Config = {
   readonly store: StoreChoice;
   /** When a commit counts as durable, if the store is a Redis. */
   readonly redisDurability: Durability;
+  /** Whether the clock of a Redis is believed at the start, whatever this host's says. */
+  readonly isRedisClockTrusted: boolean;
   readonly logLevel: LogLevel;
   readonly bodyBytesMax: number;
   readonly openTasksMax: number;
@@ -160,6 +162,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     allowedHosts: values.ALLOWED_HOSTS,
     store,
     redisDurability: values.REDIS_DURABILITY,
+    isRedisClockTrusted: values.STORE_CLOCK === 'trust',
     logLevel: values.LOG_LEVEL,
     bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,

@@ -101,6 +101,11 @@ export const settings = {
     'disk',
     'What a success response promises when STORE is a Redis: the change is on its disk, also in a replica’s memory, or in its memory.',
   ),
+  STORE_CLOCK: defineChoice(
+    ['compare', 'trust'],
+    'compare',
+    'Whether the clock of a Redis is compared with this host’s when all gateways were stopped: more than 60 s apart, the time between does not count; trust: it does.',
+  ),
   LOG_LEVEL: defineChoice(LOG_LEVELS, 'info', 'The lowest level that is logged.'),
   BODY_MAX_BYTES: defineNumber('bytes', 4_194_304, 1_024, 67_108_864, 'Largest request body.'),
   OPEN_TASKS_MAX: defineNumber(

@@ -243,6 +243,11 @@ export type Retention = {
   readonly sessionEventsMax: number;
 };
 
+/** Whether commits can succeed. The warning is what a person should set right although they can. */
+export type Health =
+  | { readonly ok: true; readonly warning?: string }
+  | { readonly ok: false; readonly reason: string };
+
 /** The port. Every method but `nowMs` and `close` may throw `StoreUnavailable`. */
 export type Store = {
   /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
@@ -294,7 +299,7 @@ export type Store = {
   /** Removes at most `limit` things that are past their retention; returns how many. */
   trim(retention: Retention, limit: number): Promise<number>;
   /** Whether commits can succeed now, and if not why. */
-  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+  health(): Health;
   /** Lets work under way finish, then releases everything. Idempotent. */
   close(): Promise<void>;
 };

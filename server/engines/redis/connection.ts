@@ -29,6 +29,7 @@ import {
 } from './connection-state.ts';
 import { explainCallFailure, ReplyLost, replyLost } from './failures.ts';
 import { runScript, type Script, scripts } from './scripts.ts';
+import type { SetClock } from './store-clock.ts';
 
 export type Connection = {
   /** Runs a script; `args` follow the epoch and the time. */
@@ -65,8 +66,10 @@ export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
   onLost?(): void;
   /** What the names of all keys begin with. */
   readonly prefix: string;
-  /** The time that is passed to each script: empty for that of Redis. */
+  /** The time argument of each script (`store-clock.ts`). */
   timeArgument(): string;
+  /** Returns the call, resolving disagreements about the time; it sets the clock by the call itself. */
+  guardTime(call: Connection['call'], setClock: SetClock): Connection['call'];
 };
 
 /** A call whose reply was lost is sent again within this time after it began. */
@@ -90,11 +93,14 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
     signal: state.closed,
   });
   const { writeFailure, ...calls } = createCalls(deps, state, underWay);
+  const guard = (call: Connection['call']): Connection['call'] =>
+    deps.guardTime(call, (args) => calls.call(scripts.setClock, args));
   await state.start();
   let closed: Promise<void> | null = null;
   return {
     ...calls,
-    callRepeatable: (script, args) => callWithRetry(deps, state, () => calls.call(script, args)),
+    call: guard(calls.call),
+    callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
     requireUp: () => void state.requireUp(),
     requireOpened: state.requireUp,
     goDown: state.goDown,

@@ -11,6 +11,19 @@ import { UnusableServer } from './durability.ts';
 /** The connection broke before the reply came: the call may have had its effect. */
 export class ReplyLost extends StoreUnavailable {}
 
+/** The call had no effect, because the clocks of Redis and of this process disagree. */
+export class ClockDisagreement extends Error {
+  /** What the script knows of the clock. */
+  readonly facts: string;
+
+  constructor(facts: string) {
+    super('The clocks of Redis and of this process disagree.');
+    this.facts = facts;
+  }
+}
+
+const CLOCK_ERROR = 'CLOCK ';
+
 export type CallFailure = {
   /** What the call rejects with. */
   readonly error: unknown;
@@ -24,6 +37,8 @@ export type CallFailure = {
  */
 export function explainCallFailure(error: unknown): CallFailure {
   const message = messageOf(error);
+  if (isErrorReply(error) && message.startsWith(CLOCK_ERROR))
+    return { error: new ClockDisagreement(message.slice(CLOCK_ERROR.length)), lostBecause: null };
   const isDefect = error instanceof TypeError || /^(ERR|WRONGTYPE)\b/.test(message);
   if (error instanceof StoreUnavailable || isDefect) return { error, lostBecause: null };
   if (!isErrorReply(error)) return { error: replyLost(describeOutage(error)), lostBecause: error };

@@ -18,7 +18,7 @@ import { createInspection } from './inspection.ts';
 import { createNextDue } from './next-due.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createRedisStore, type Engine } from './store.ts';
-import { createStoreTime, type StoreTime } from './store-time.ts';
+import { createStoreClock, createTestClock, type StoreClock } from './store-clock.ts';
 import { createValues } from './values.ts';
 
 export type RedisDeps = {
@@ -31,8 +31,12 @@ export type RedisDeps = {
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
+  /** Whether the clock of Redis is believed at the start, whatever this host's says. */
+  readonly isClockTrusted?: boolean;
   /** For tests: the store's time, instead of that of Redis. */
   readonly testMs?: () => number;
+  /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
+  readonly wallMs?: () => number;
 };
 
 /** In braces, so that all keys of a store live in one slot of a cluster. */
@@ -47,8 +51,10 @@ const LEAVE_TO_OTHERS_MS = 100;
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, prefix = PREFIX } = deps;
-  const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : createStoreTime(clock);
-  const timeArgument = (): string => (testMs ? String(testMs()) : '');
+  const { isClockTrusted = false, wallMs = Date.now } = deps;
+  const time = testMs
+    ? createTestClock(testMs)
+    : createStoreClock({ clock, log, isRedisTrusted: isClockTrusted, wallMs });
   const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
   const nextDue = createNextDue();
@@ -56,10 +62,10 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const processName = createUniqueName();
   const channel = channelOf(deps.address.database);
   const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, channel };
-  const opener = { ...deps, prefix, timeArgument, time, channel, onMessage: createMessageHandler(parts) };
+  const opener = { ...deps, prefix, time, channel, onMessage: createMessageHandler(parts) };
   let bulk: Connection | null = null;
   const connection = await openConnection({
-    ...{ clock, log, prefix, timeArgument, name: 'the connection' },
+    ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard, name: 'the connection' },
     open: createOpener(opener),
     onLost: () => bulk?.goDown('the connection of the calls was lost'),
     onReopened() {
@@ -70,7 +76,14 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   });
   try {
     bulk = await openConnection({
-      ...{ clock, log, prefix, timeArgument, name: 'the bulk connection' },
+      ...{
+        clock,
+        log,
+        prefix,
+        timeArgument: time.argument,
+        guardTime: time.guard,
+        name: 'the bulk connection',
+      },
       open: createBulkOpener(opener, connection),
       onReopened: () => undefined,
     });
@@ -115,8 +128,7 @@ function createMessageHandler(
 type OpenerDeps = RedisDeps & {
   readonly prefix: string;
   readonly channel: string;
-  readonly time: StoreTime;
-  timeArgument(): string;
+  readonly time: StoreClock;
   onMessage(message: string): void;
 };
 
@@ -157,9 +169,11 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
   async function openStore(client: RedisClient, epoch: string): Promise<string> {
     await loadScripts(client);
     const sentMs = clock.monotonicMs();
-    const args = ['1', prefix, epoch, deps.timeArgument(), createUniqueName()];
-    const [nowMs, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
-    time.learn(Number(nowMs), sentMs);
+    const args = ['1', prefix, epoch, time.argument(), createUniqueName()];
+    const [facts, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
+    await time.begin(facts, sentMs, (setting) =>
+      runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
+    );
     return String(openedEpoch);
   }
 

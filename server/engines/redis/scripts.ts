@@ -8,7 +8,10 @@
  *   epoch               which store this is: a random name, written when the store is created
  *   meta                hash: open (how many tasks are open), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap)
+ *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap);
+ *                       of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber (how
+ *                       often it was set), leftOut (1 while time is left out), agreed (last sweep by a
+ *                       process whose clock agreed)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
  *                       c (created), n (session), a (assignees), e (cursor of its event),
  *                       w (while waiting: {place, tags}, its position in the sets of these tags),
@@ -40,6 +43,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client.ts';
+import { CLOCK_STEP_MS } from './store-time.ts';
 
 export type Script = {
   readonly text: string;
@@ -61,36 +65,41 @@ const LIMITS = {
   SWEEP_GAP_MS: STORE_LIMITS.sweepGapMs,
   UNREPORTED_MS: STORE_LIMITS.unreportedMs,
   REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,
+  CLOCK_STEP_MS,
 };
 const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
 
-function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelude', 'epoch']): Script {
+function readScript(name: string, flag: Flag, parts: readonly string[]): Script {
   const files = [...parts, name].map((part) => join(import.meta.dirname, 'scripts', `${part}.lua`));
   const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
   const text = [shebang, LIMITS_LINE, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
   return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
 }
 
-const COMMIT_PARTS = ['prelude', 'epoch', 'agents', 'tasks', 'preconditions', 'apply'];
+/** What a script needs to write: its caller's clock must agree. */
+const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
+const COMMIT_PARTS = [...AGREED, 'agents', 'tasks', 'preconditions', 'apply'];
+const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {
-  open: readScript('open', 'allow-oom', ['prelude']),
+  open: readScript('open', 'allow-oom', ['prelude', 'time']),
+  setClock: readScript('set_clock', 'allow-oom', TIMED),
   read: readScript('read', 'no-writes', []),
-  get: readScript('get', 'no-writes'),
-  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'epoch', 'agents']),
-  agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'agents']),
-  list: readScript('list', 'no-writes', ['prelude', 'epoch', 'agents']),
-  feed: readScript('feed', 'no-writes'),
-  claimable: readScript('claimable', 'allow-oom'),
-  findSlots: readScript('find_slots', 'no-writes'),
+  get: readScript('get', 'no-writes', TIMED),
+  agentStatus: readScript('agent_status', 'no-writes', [...TIMED, 'agents']),
+  agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
+  list: readScript('list', 'no-writes', [...TIMED, 'agents']),
+  feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
+  claimable: readScript('claimable', 'allow-oom', TIMED),
+  findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
   /** A commit that adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commit. */
   commit: readScript('commit', 'allow-oom', COMMIT_PARTS),
-  takeDue: readScript('take_due', 'allow-oom'),
-  renewLeases: readScript('renew_leases', 'allow-oom'),
-  touch: readScript('touch', 'allow-oom', ['prelude', 'epoch', 'agents']),
-  trim: readScript('trim', 'allow-oom', ['prelude', 'epoch', 'tasks']),
+  takeDue: readScript('take_due', 'allow-oom', AGREED),
+  renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
+  touch: readScript('touch', 'allow-oom', [...AGREED, 'agents']),
+  trim: readScript('trim', 'allow-oom', [...AGREED, 'tasks']),
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;
 

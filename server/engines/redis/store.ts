@@ -42,7 +42,7 @@ import { readPage } from './lists.ts';
 import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
 import { createSlotReads } from './slot-reads.ts';
-import type { StoreTime } from './store-time.ts';
+import type { StoreClock } from './store-clock.ts';
 import type { Values } from './values.ts';
 
 /** The parts of a running engine. */
@@ -56,7 +56,7 @@ export type Engine = {
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
   readonly clock: Clock;
-  readonly time: StoreTime;
+  readonly time: StoreClock;
   readonly nextDue: NextDue;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
@@ -78,7 +78,11 @@ export function createRedisStore(engine: Engine): Store {
     ...createSlotReads(connection),
     ...writes,
     ...createWatching(engine),
-    health: connection.health,
+    health() {
+      const health = connection.health();
+      const warning = health.ok ? time.warning() : null;
+      return warning === null ? health : { ok: true, warning };
+    },
     async close() {
       await engine.bulk.close();
       await connection.close();
@@ -155,8 +159,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
         noteNext(nextDue.ms());
         throw error;
       });
-      const [nowMs, nextMs, taken] = reply as readonly Reply[];
-      time.learn(Number(nowMs), sentMs);
+      const [facts, nextMs, taken] = reply as readonly Reply[];
+      time.learn(facts, sentMs, (setting) => connection.call(scripts.setClock, setting));
       noteNext(nextMs === '' ? undefined : Number(nextMs));
       dueTimer.update();
       await inspected;
