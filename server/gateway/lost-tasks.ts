@@ -1,7 +1,7 @@
 /**
- * The running tasks of an agent that registered with `lost_after`: they fail once the agent has had no contact
- * for that long and they were assigned that long ago. So a task that was assigned after the last contact has
- * the same time from its assignment.
+ * The running tasks of an agent that registered with `lost_after`: they fail once the agent has had no
+ * contact for that long and they were assigned that long ago. So a task that was assigned after the last
+ * contact has the same time from its assignment.
  *
  * An agent's oldest assignments are looked at first. Cost of a look: a page of the agent's tasks, however
  * many it has. All looks together commit a bounded number of losses at a time, so that other work that is due

@@ -74,7 +74,15 @@ export async function createPair(
     async race(...work) {
       racing = true;
       const all = Promise.allSettled(work.map((each) => each()));
-      await scheduler.waitFor(all);
+      let isOver = false;
+      void all.then(() => {
+        isOver = true;
+      });
+      // Work that goes on reaches its next store call before one is chosen: else all would go in step.
+      while (!isOver) {
+        await flushMicrotasks();
+        if (scheduler.count() > 0) await scheduler.waitOne();
+      }
       racing = false;
       // Work that the race started and does not await, such as a push, goes on in the chosen order.
       while (scheduler.count() > 0) await scheduler.waitOne();
@@ -91,7 +99,7 @@ export async function createPair(
 }
 
 function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
-  const { get, getAgentStatus, readAgentChanges, list, listClaimable, commit, takeDue } = store;
+  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue, touch, listClaimable } = store;
   return {
     ...store,
     get: async (kind, id) => {
@@ -117,6 +125,10 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
     commit: async (batch) => {
       await turn('commit');
       return await commit(batch);
+    },
+    touch: async (agent_id, contact) => {
+      await turn('touch');
+      return await touch(agent_id, contact);
     },
     takeDue: async (limit) => {
       await turn('takeDue');
