@@ -201,9 +201,21 @@ const OVERLOAD: readonly CiSuite[] = [
   },
   {
     file: 'test/resilience/push-load.test.ts',
-    seconds: 16,
-    reason: '5,000 pushes at once',
+    seconds: 70,
+    reason: '5,000 pushes that wait for a response at once',
     partIn: ['test/push/connections.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/pushes.test.ts',
+    seconds: 100,
+    reason: 'a healthy agent alone and beside each kind of hanging agent with thousands of tasks',
+    partIn: ['test/gateway/push-turns.test.ts', 'test/push/connections.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/unresolved-names.test.ts',
+    seconds: 15,
+    reason: 'a healthy agent alone and beside twelve whose names do not resolve',
+    partIn: ['test/push/names.test.ts'],
   },
   {
     file: 'test/resilience/cycles.test.ts',
