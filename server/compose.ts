@@ -5,7 +5,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import type { Config } from './config/config.ts';
-import { FIXED_LIMITS } from './config/fixed-limits.ts';
+import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -15,6 +15,7 @@ import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
+import { readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
 
 export type RunningGateway = {
@@ -71,6 +72,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     log,
     limits: {
       ...FIXED_LIMITS,
+      pushesMax: countPushesMax(readDescriptorsMax()),
       openTasksMax: config.openTasksMax,
       agentsMax: config.agentsMax,
     },

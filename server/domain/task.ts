@@ -84,6 +84,8 @@ export type TaskState = {
   readonly reply: string | null;
   /** When the task entered its terminal state; null while it is open. */
   readonly settledMs: number | null;
+  /** Bytes of the payload as JSON. Absent from tasks that were stored before it was measured. */
+  readonly payloadBytes?: number;
 };
 
 /** Whether a task is settled: its status is terminal. */

@@ -29,6 +29,9 @@ import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } fr
 /** A task whose agent replied 410 is looked at this often, should the agent's return have been missed. */
 const LOOK_FOR_RETURN_MS = 30_000;
 
+/** A gone agent that may have the task is tried this often; in between the task may move. */
+const TRY_GONE_EVERY_MS = 30_000;
+
 /** Decides what a due delivery needs, and does it. */
 export async function continueDelivery(
   deps: AssignDeps,
@@ -73,6 +76,8 @@ async function tryOwnAgent(
     return await lookAt(nowMs + UNCLAIMED_MS);
   }
   if (delivery.nextMs !== null && delivery.nextMs > nowMs) return await lookAt(dueMs(state) ?? nowMs);
+  const tryGoneMs = (delivery.attemptMs ?? 0) + TRY_GONE_EVERY_MS;
+  if (isGone(availabilityOf(record), nowMs) && tryGoneMs > nowMs) return await lookAt(tryGoneMs);
   return await pushAgain(deps, task, record);
 }
 
@@ -105,12 +110,13 @@ async function pushAgain(
 ): Promise<LeasedResult> {
   if (deps.pushes.adopt(task.request_id, agent_id, task.lease))
     return await rescheduleLeased(deps, task, 'held');
-  if (isPushLimitReached(deps)) return await retryLater(deps, task);
+  if (isPushLimitReached(deps, endpoint)) return await retryLater(deps, task);
   const trigger = { type: 'attempt', pull: false, nextMs: deps.store.nowMs() } as const;
   return await commitAndPush(deps, task, trigger, { agent_id, endpoint });
 }
 
-function availabilityOf(record: AgentRecord | undefined): AgentAvailability {
+/** The availability that follows from an agent's record; without one it is gone. */
+export function availabilityOf(record: AgentRecord | undefined): AgentAvailability {
   if (!record) return { unavailableSinceMs: 0, pull: false };
   return { unavailableSinceMs: unavailableSinceMs(record), pull: record.endpoint === PULL_ENDPOINT };
 }

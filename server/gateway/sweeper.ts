@@ -9,7 +9,7 @@
 import { type AgentFields, completeAgent, OFFLINE_AFTER_MS, offlineAfterMs } from '../domain/agent.ts';
 import { GONE_AFTER_MS } from '../domain/delivery.ts';
 import { type AgentStatus, agentRef, type Lease, type Retention, type Store } from '../ports/store.ts';
-import { listAssigned } from './assignments.ts';
+import { listAssigned, lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { createWaitingOffers, type WaitingOffers } from './waiting-offers.ts';
 
@@ -56,7 +56,11 @@ async function lookAtAgent(deps: Parts, agent_id: string, lease: Lease): Promise
     await store.commit({ writes: [write], due: [{ ref, atMs: null, lease }] });
     return;
   }
-  if (await markOffline(deps, agentStatus, nowMs, lease)) return;
+  if (await markOffline(deps, agentStatus, nowMs, lease)) {
+    // What it certainly did not take moves at once.
+    await lookAtUnacknowledged(deps, agent_id);
+    return;
+  }
   const lost = await loseTasks(deps, agentStatus, nowMs);
   const offerMs = await offers.offer(agentStatus, nowMs);
   const times = [nextLookMs(agentStatus, nowMs)];

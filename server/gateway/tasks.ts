@@ -171,7 +171,8 @@ function submitBatch(deps: Deps, input: TaskInput, submission: Submission, more:
     submission.queue_timeout === undefined
       ? null
       : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
-  const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs });
+  const payloadBytes = Buffer.byteLength(JSON.stringify(input.payload));
+  const state = { ...createTaskState(input, { createdMs, deadlineMs, queueEndMs }), payloadBytes };
   const id = input.request_id;
   return {
     writes: [
