@@ -23,14 +23,12 @@ import {
   wantsToMove,
 } from '../domain/delivery.ts';
 import { type Delivery, mayBeTaken, type TaskState } from '../domain/task.ts';
+import type { AgentIndex } from './agent-index.ts';
 import { type AssignDeps, assignTask, commitAndPush, isPushLimitReached, retryLater } from './assign.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 
 /** A task whose agent replied 410 is looked at this often, should the agent's return have been missed. */
 const LOOK_FOR_RETURN_MS = 30_000;
-
-/** A gone agent that may have the task is tried this often; in between the task may move. */
-const TRY_GONE_EVERY_MS = 30_000;
 
 /** Decides what a due delivery needs, and does it. */
 export async function continueDelivery(
@@ -76,17 +74,11 @@ async function tryOwnAgent(
     return await lookAt(nowMs + UNCLAIMED_MS);
   }
   if (delivery.nextMs !== null && delivery.nextMs > nowMs) return await lookAt(dueMs(state) ?? nowMs);
-  const tryGoneMs = (delivery.attemptMs ?? 0) + TRY_GONE_EVERY_MS;
-  if (isGone(availabilityOf(record), nowMs) && tryGoneMs > nowMs) return await lookAt(tryGoneMs);
   return await pushAgain(deps, task, record);
 }
 
 /** The agent is not pushed to. A task that it may have taken is looked at when the agent is gone. */
-function nextLookWithoutPushMs(
-  delivery: Delivery,
-  record: AgentRecord | undefined,
-  nowMs: number,
-): number {
+function nextLookWithoutPushMs(delivery: Delivery, record: AgentRecord | undefined, nowMs: number): number {
   const agent = availabilityOf(record);
   const goneMs = (agent.unavailableSinceMs ?? nowMs) + GONE_AFTER_MS;
   const isGoneNext = mayBeTaken(delivery) && !isGone(agent, nowMs);
@@ -115,8 +107,21 @@ async function pushAgain(
   return await commitAndPush(deps, task, trigger, { agent_id, endpoint });
 }
 
-/** The availability that follows from an agent's record; without one it is gone. */
-export function availabilityOf(record: AgentRecord | undefined): AgentAvailability {
+/**
+ * Whether a task with an open push may move now: its agent is gone, and another is eligible. As long as there
+ * is no other, the connection stays open, because a late response counts.
+ */
+export function mayLeaveOpenPush(
+  agentIndex: AgentIndex,
+  { agent_id, delivery, task_tags }: TaskState,
+  nowMs: number,
+): boolean {
+  if (agent_id === null || !delivery) return false;
+  if (!isGone(availabilityOf(agentIndex.find(agent_id)), nowMs)) return false;
+  return agentIndex.pick(task_tags, excludedAgents(delivery, agent_id, nowMs)) !== undefined;
+}
+
+function availabilityOf(record: AgentRecord | undefined): AgentAvailability {
   if (!record) return { unavailableSinceMs: 0, pull: false };
   return { unavailableSinceMs: unavailableSinceMs(record), pull: record.endpoint === PULL_ENDPOINT };
 }

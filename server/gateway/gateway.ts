@@ -2,7 +2,6 @@
  * The gateway, put together: the operations for callers, and the background duties. The server drives the
  * duties on the real clock (`server/duties.ts`); tests call them one by one.
  */
-import { isGone } from '../domain/delivery.ts';
 import type { Clock, Ids, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -13,7 +12,7 @@ import { createAgents } from './agents.ts';
 import { createClaims } from './claims.ts';
 import { createTaskCommits } from './commit-step.ts';
 import { limitTime } from './deadline.ts';
-import { availabilityOf } from './delivery.ts';
+import { mayLeaveOpenPush } from './delivery.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEvents } from './events.ts';
 import { createListings } from './listings.ts';
@@ -38,7 +37,7 @@ export type GatewayDeps = {
 export type Duties = {
   /** Takes a bounded number of due entries and does what each needs; returns how many it took. */
   turn(): Promise<number>;
-  /** Renews the leases of the pushes under way, and stops those whose agent is gone. */
+  /** Renews the leases of the pushes under way, and stops those whose task may move. */
   renewLeases(): Promise<void>;
   /** Runs one bounded turn of retention; returns how much was removed. */
   trim(): Promise<number>;
@@ -49,8 +48,8 @@ export type Duties = {
 /** Due entries taken in one turn. */
 const DUE_PER_TURN = 500;
 
-/** How often pushes are looked for whose agent is gone. */
-const RELEASE_EVERY_MS = 5_000;
+/** How often open pushes are looked at, whose task may move because its agent is gone. */
+const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 
 /** Puts the gateway together over its ports. */
 export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties } {
@@ -63,7 +62,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const sweeper = createSweeper({ store, commits, retention: deps.retention });
   const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax };
   const { getTask, ...tasks } = createTasks(shared);
-  let releaseMs = 0;
+  let lookAtPushesMs = 0;
 
   return {
     gateway: {
@@ -96,12 +95,10 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
       },
       async renewLeases() {
         await pushes.renewLeases();
-        if (store.nowMs() < releaseMs) return;
-        releaseMs = store.nowMs() + RELEASE_EVERY_MS;
+        if (store.nowMs() < lookAtPushesMs) return;
+        lookAtPushesMs = store.nowMs() + LOOK_AT_PUSHES_EVERY_MS;
         await agentIndex.refresh();
-        const isAgentGone = (agent_id: string): boolean =>
-          isGone(availabilityOf(agentIndex.find(agent_id)), store.nowMs());
-        await pushes.releaseGone(isAgentGone);
+        await pushes.stopMovable((written) => mayLeaveOpenPush(agentIndex, written, store.nowMs()));
       },
       trim: () => sweeper.trim(),
       drainPushes: (graceMs) => pushes.drain(graceMs),

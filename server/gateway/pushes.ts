@@ -9,7 +9,7 @@
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
  *      │ no response in time
  *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
- *      │ its agent is gone
+ *      │ its agent is gone, and another is eligible
  *      └──▶ stopped, lease given back: the task may move
  *
  * How many may be under way is bounded by what a connection costs, and one origin may have half of them. A task
@@ -17,6 +17,7 @@
  * them costs the same as a few. Cost of a push under way: see `push-load.test.ts`, which measures it.
  */
 import { yieldToEventLoop } from '../async/waiting.ts';
+import type { TaskState } from '../domain/task.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher } from '../ports/pusher.ts';
@@ -34,11 +35,8 @@ export type Pushes = {
    * starts.
    */
   adopt(request_id: string, agent_id: string, lease: Lease): boolean;
-  /**
-   * Stops the pushes to agents that are gone and that had no response for ten seconds: their tasks are due at
-   * once and may move. Called every five seconds.
-   */
-  releaseGone(isGone: (agent_id: string) => boolean): Promise<void>;
+  /** Stops the pushes whose task may move although they have no response: the tasks are due at once. */
+  stopMovable(mayMove: (written: TaskState) => boolean): Promise<void>;
   /** Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be. */
   isFree(endpoint: string): boolean;
   /** When a task that may not be pushed now is looked at again. Each call returns a later time. */
@@ -64,8 +62,6 @@ type Deps = {
   readonly pushesMax: number;
 };
 
-/** A push to an agent that is gone waits so long for a response. */
-const GONE_RESPONSE_WITHIN_MS = 10_000;
 /** Leases renewed in one call of the store, which serves nobody else meanwhile. */
 const RENEW_AT_ONCE = 500;
 /** A task that was turned away is looked at again after this at the earliest … */
@@ -123,11 +119,9 @@ export function createPushes(deps: Deps): Pushes {
       return true;
     },
 
-    async releaseGone(isGone) {
-      const startedByMs = store.nowMs() - GONE_RESPONSE_WITHIN_MS;
+    async stopMovable(mayMove) {
       for (const push of [...running]) {
-        const { agent_id, written } = push.attempt;
-        if ((written.value.delivery?.attemptMs ?? 0) > startedByMs || !isGone(agent_id)) continue;
+        if (push.lease === null || !mayMove(push.attempt.written.value)) continue;
         push.stop.abort('its agent is gone');
         await giveBackLease(deps, push);
       }

@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../server/ports/store.ts';
 import { describeAgentsAndSlots } from './agents.suite.ts';
+import { describeClaimable } from './claimable.suite.ts';
 import { describeClock } from './clock.suite.ts';
 import { describeCommits } from './commits.suite.ts';
 import { describeDue } from './due.suite.ts';
@@ -42,6 +43,7 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     describeCommits(context);
     describeAgentsAndSlots(context);
     describeWaiters(context);
+    describeClaimable(context);
     describeDue(context);
     describeWatching(context);
     describeFeeds(context);

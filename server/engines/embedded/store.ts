@@ -122,10 +122,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
 
 function createReads(
   engine: Engine,
-): Pick<
-  Store,
-  'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'
-> {
+): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'> {
   const { generations, contacts, nowMs } = engine;
   return {
     async get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined> {

@@ -62,77 +62,85 @@ async function repeat(signal: AbortSignal, work: () => Promise<unknown>): Promis
   while (!signal.aborted) await work();
 }
 
-test(`beside an agent that holds ${HELD} tasks and waits with ${CLAIMS} claims, calls are as fast as alone`, TIMEOUT, async () => {
-  await registerHolder();
-  const held = await submitHeld(HELD);
-  for (let from = 0; from < held.length; from += NAMED) {
-    await expect
-      .poll(async () => {
-        const beat = { agent_id, auth: SECRET, request_ids: held.slice(from, from + NAMED) };
-        return (await ask('heartbeatAgent', beat)).cancelled_request_ids;
-      })
-      .toEqual([]);
-  }
-  let submitted = 0;
-  const claimed: string[] = [];
-  const claimNext = async (): Promise<void> => {
-    const { request_id } = await ask('claimTask', { agent_id, wait: 2 });
-    if (request_id === undefined) return;
-    claimed.push(String(request_id));
-    await ask('reportResult', { agent_id, request_id });
-  };
-  const measured = await measureBeside({
-    name: 'claims',
-    baseUrl: gateway.baseUrl,
-    async takeAll() {
-      const ending = new AbortController();
-      const claims = Array.from({ length: CLAIMS }, () => repeat(ending.signal, claimNext));
-      const tasks = repeat(ending.signal, async () => {
-        await submitOne();
-        submitted += 1;
-        await setTimeout(TASK_EVERY_MS);
-      });
-      return async () => {
-        ending.abort();
-        await Promise.all([...claims, tasks]);
-      };
-    },
-  });
-  expectUnaffected(measured);
-  expect(submitted).toBeGreaterThan(10);
-  expect(claimed.length).toBe(submitted);
-  expect(new Set(claimed).size).toBe(submitted);
-});
+test(
+  `beside an agent that holds ${HELD} tasks and waits with ${CLAIMS} claims, calls are as fast as alone`,
+  TIMEOUT,
+  async () => {
+    await registerHolder();
+    const held = await submitHeld(HELD);
+    for (let from = 0; from < held.length; from += NAMED) {
+      await expect
+        .poll(async () => {
+          const beat = { agent_id, auth: SECRET, request_ids: held.slice(from, from + NAMED) };
+          return (await ask('heartbeatAgent', beat)).cancelled_request_ids;
+        })
+        .toEqual([]);
+    }
+    let submitted = 0;
+    const claimed: string[] = [];
+    const claimNext = async (): Promise<void> => {
+      const { request_id } = await ask('claimTask', { agent_id, wait: 2 });
+      if (request_id === undefined) return;
+      claimed.push(String(request_id));
+      await ask('reportResult', { agent_id, request_id });
+    };
+    const measured = await measureBeside({
+      name: 'claims',
+      baseUrl: gateway.baseUrl,
+      async takeAll() {
+        const ending = new AbortController();
+        const claims = Array.from({ length: CLAIMS }, () => repeat(ending.signal, claimNext));
+        const tasks = repeat(ending.signal, async () => {
+          await submitOne();
+          submitted += 1;
+          await setTimeout(TASK_EVERY_MS);
+        });
+        return async () => {
+          ending.abort();
+          await Promise.all([...claims, tasks]);
+        };
+      },
+    });
+    expectUnaffected(measured);
+    expect(submitted).toBeGreaterThan(10);
+    expect(claimed.length).toBe(submitted);
+    expect(new Set(claimed).size).toBe(submitted);
+  },
+);
 
-test(`beside heartbeats that name ${NAMED} tasks with large results, calls are as fast as alone`, TIMEOUT, async () => {
-  await registerHolder();
-  const request_ids = await submitHeld(NAMED);
-  const result = { output: 'x'.repeat(RESULT_CHARS) };
-  for (const request_id of request_ids) {
-    // Whether it is assigned already, the claim knows.
-    await expect
-      .poll(async () => (await ask('getTask', {}, request_id)).status, { interval: 5 })
-      .toBe('running');
-    await ask('reportResult', { agent_id, request_id, result });
-  }
-  const beat = { agent_id, auth: SECRET, request_ids };
-  expect((await ask('heartbeatAgent', beat)).cancelled_request_ids).toEqual(request_ids);
-  const measured = await measureBeside({
-    name: 'named-tasks',
-    baseUrl: gateway.baseUrl,
-    async takeAll() {
-      const ending = new AbortController();
-      const beats = Array.from({ length: BEATING_AT_ONCE }, () =>
-        repeat(ending.signal, async () => {
-          await ask('heartbeatAgent', beat);
-          await setTimeout(BEAT_EVERY_MS);
-        }),
-      );
-      return async () => {
-        ending.abort();
-        await Promise.all(beats);
-      };
-    },
-  });
-  expectUnaffected(measured);
-});
+test(
+  `beside heartbeats that name ${NAMED} tasks with large results, calls are as fast as alone`,
+  TIMEOUT,
+  async () => {
+    await registerHolder();
+    const request_ids = await submitHeld(NAMED);
+    const result = { output: 'x'.repeat(RESULT_CHARS) };
+    for (const request_id of request_ids) {
+      // Whether it is assigned already, the claim knows.
+      await expect
+        .poll(async () => (await ask('getTask', {}, request_id)).status, { interval: 5 })
+        .toBe('running');
+      await ask('reportResult', { agent_id, request_id, result });
+    }
+    const beat = { agent_id, auth: SECRET, request_ids };
+    expect((await ask('heartbeatAgent', beat)).cancelled_request_ids).toEqual(request_ids);
+    const measured = await measureBeside({
+      name: 'named-tasks',
+      baseUrl: gateway.baseUrl,
+      async takeAll() {
+        const ending = new AbortController();
+        const beats = Array.from({ length: BEATING_AT_ONCE }, () =>
+          repeat(ending.signal, async () => {
+            await ask('heartbeatAgent', beat);
+            await setTimeout(BEAT_EVERY_MS);
+          }),
+        );
+        return async () => {
+          ending.abort();
+          await Promise.all(beats);
+        };
+      },
+    });
+    expectUnaffected(measured);
+  },
+);
