@@ -119,13 +119,7 @@ export function createPushes(deps: Deps): Pushes {
       return true;
     },
 
-    async stopMovable(mayMove) {
-      for (const push of [...running]) {
-        if (push.lease === null || !mayMove(push.attempt.written.value)) continue;
-        push.stop.abort('its agent is gone');
-        await giveBackLease(deps, push);
-      }
-    },
+    stopMovable: (mayMove) => stopMovable(deps, [...running], mayMove),
 
     isFree(endpoint) {
       if (running.size >= deps.pushesMax) return false;
@@ -160,6 +154,18 @@ export function createPushes(deps: Deps): Pushes {
       if (running.size > 0) await idle.promise;
     },
   };
+}
+
+async function stopMovable(
+  deps: Deps,
+  pushes: readonly RunningPush[],
+  mayMove: (written: TaskState) => boolean,
+): Promise<void> {
+  for (const push of pushes) {
+    if (push.lease === null || !mayMove(push.attempt.written.value)) continue;
+    push.stop.abort('its agent is gone');
+    await giveBackLease(deps, push);
+  }
 }
 
 /** The scheme, host and port of an endpoint; the endpoint itself where it has none and cannot be pushed to. */
