@@ -178,6 +178,12 @@ const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/server/config-mistakes.test.ts'],
   },
   {
+    file: 'test/resilience/bounds/claims.test.ts',
+    seconds: 60,
+    reason: 'party B alone and beside an agent that holds 2,000 tasks and waits with 100 claims',
+    partIn: ['test/gateway/delivery.test.ts', EMBEDDED],
+  },
+  {
     file: 'test/resilience/bounds/refusals.test.ts',
     seconds: 17,
     reason: 'a flood beyond each bound',

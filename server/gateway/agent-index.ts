@@ -4,6 +4,7 @@
  * A stale copy costs one more try, never a wrong result: the store refuses a grant to an agent that is full,
  * gone or registered anew, and refuses to abandon a task while an agent is free.
  */
+import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
 import { createAgentGroups, firstFree } from './agent-groups.ts';
@@ -18,6 +19,8 @@ export type AgentIndex = {
   whenRefreshed(): Promise<void>;
   /** The best free agent that shares a tag and is not excluded; undefined when this copy knows none. */
   pick(tags: readonly string[], excluded?: ReadonlySet<string>): Candidate | undefined;
+  /** An agent's record as this copy has it. */
+  find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
   reload(agent_id: string): Promise<void>;
   /**
@@ -58,6 +61,8 @@ export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAge
       return next;
     },
     whenRefreshed: () => refreshing,
+
+    find: (agent_id) => groups.get(agent_id)?.record,
 
     async reload(agent_id) {
       const agentStatus = await store.getAgentStatus(agent_id);

@@ -12,7 +12,7 @@ import { mayBeTaken } from '../domain/task.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Registration } from '../ports/gateway.ts';
 import { type AgentStatus, agentRef, type Store, taskRef } from '../ports/store.ts';
-import { acknowledgeNamed, listAssigned, listCancelled } from './assignments.ts';
+import { acknowledgeNamed, listAssigned, listCancelled, lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 
@@ -40,7 +40,7 @@ export function createAgents(
         await acknowledgeNamed(deps, agent_id, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);
       }
-      if (wasUnavailable) await offerAgain(deps, agent_id);
+      if (wasUnavailable) await lookAtUnacknowledged(deps, agent_id);
       return {
         ok: true,
         agent_id,
@@ -152,15 +152,6 @@ async function disownOthers(
   await runInSlices(others, ({ request_id }) =>
     deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true }),
   );
-}
-
-/** An agent that was unavailable and is back is offered at once what it has not acknowledged. */
-async function offerAgain({ store, commits }: Deps, agent_id: string): Promise<void> {
-  const nowMs = store.nowMs();
-  const due = (await listAssigned(store, agent_id))
-    .filter(({ delivery }) => !delivery.acknowledged)
-    .map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs, unlessHeld: true as const }));
-  if (due.length > 0) await commits.reschedule(due);
 }
 
 /**

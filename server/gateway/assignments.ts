@@ -5,7 +5,7 @@
 import { runInSlices } from '../async/slices.ts';
 import { yieldToEventLoop } from '../async/waiting.ts';
 import type { Delivery } from '../domain/task.ts';
-import type { Store } from '../ports/store.ts';
+import { type Store, taskRef } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
 
 /** Longest list of cancelled tasks in a response. */
@@ -39,6 +39,21 @@ export async function listAssigned(store: Store, agent_id: string): Promise<read
     if (after !== null) await yieldToEventLoop();
   } while (after !== null);
   return assigned;
+}
+
+/**
+ * Makes what the agent has not acknowledged due at once, because it became unavailable or is back. A push
+ * under way keeps its lease.
+ */
+export async function lookAtUnacknowledged(
+  { store, commits }: { store: Store; commits: TaskCommits },
+  agent_id: string,
+): Promise<void> {
+  const atMs = store.nowMs();
+  const assigned = (await listAssigned(store, agent_id)).filter(({ delivery }) => !delivery.acknowledged);
+  await runInSlices(assigned, ({ request_id }) =>
+    commits.reschedule([{ ref: taskRef(request_id), atMs, unlessHeld: true }]),
+  );
 }
 
 /**

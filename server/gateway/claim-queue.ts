@@ -113,7 +113,9 @@ function joinQueue(
   return promise;
 }
 
-/** Looks whenever something of the agent changes, a claim joins or ends, or a task may be handed out again. */
+/**
+ * Looks whenever something of the agent changes, a claim joins or ends, or a task may be handed out again.
+ */
 async function serveQueue(deps: Deps, queue: Queue, close: () => void): Promise<void> {
   const ending = new AbortController();
   void watchAgent(deps, queue, close, ending.signal);

@@ -23,6 +23,7 @@ import {
   wantsToMove,
 } from '../domain/delivery.ts';
 import { type Delivery, mayBeTaken, type TaskState } from '../domain/task.ts';
+import type { AgentIndex } from './agent-index.ts';
 import { type AssignDeps, assignTask, commitAndPush, isPushLimitReached, retryLater } from './assign.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 
@@ -104,6 +105,20 @@ async function pushAgain(
   if (isPushLimitReached(deps, endpoint)) return await retryLater(deps, task);
   const trigger = { type: 'attempt', pull: false, nextMs: deps.store.nowMs() } as const;
   return await commitAndPush(deps, task, trigger, { agent_id, endpoint });
+}
+
+/**
+ * Whether a task with an open push may move now: its agent is gone, and another is eligible. As long as there
+ * is no other, the connection stays open, because a late response counts.
+ */
+export function mayLeaveOpenPush(
+  agentIndex: AgentIndex,
+  { agent_id, delivery, task_tags }: TaskState,
+  nowMs: number,
+): boolean {
+  if (agent_id === null || !delivery) return false;
+  if (!isGone(availabilityOf(agentIndex.find(agent_id)), nowMs)) return false;
+  return agentIndex.pick(task_tags, excludedAgents(delivery, agent_id, nowMs)) !== undefined;
 }
 
 function availabilityOf(record: AgentRecord | undefined): AgentAvailability {

@@ -13,6 +13,7 @@ import { createAgents } from './agents.ts';
 import { createClaims } from './claims.ts';
 import { createTaskCommits } from './commit-step.ts';
 import { limitTime } from './deadline.ts';
+import { mayLeaveOpenPush } from './delivery.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createDueTurn } from './due-turn.ts';
 import { createEvents } from './events.ts';
@@ -40,13 +41,16 @@ export type GatewayDeps = {
 export type Duties = {
   /** Takes a bounded number of due entries and does what each needs; returns how many it took. */
   turn(): Promise<number>;
-  /** Renews the leases of the pushes under way. */
+  /** Renews the leases of the pushes under way, and stops those whose task may move. */
   renewLeases(): Promise<void>;
   /** Runs one bounded turn of retention; returns how much was removed. */
   trim(): Promise<number>;
   /** Waits at most this long for the pushes under way, then abandons them. */
   drainPushes(graceMs: number): Promise<void>;
 };
+
+/** How often open pushes are looked at, whose task may move because its agent is gone. */
+const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 
 /** Puts the gateway together over its ports. */
 export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties } {
@@ -60,6 +64,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const largeTasks = createLargeTasks(deps.largeWork);
   const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks };
   const { getTask, ...tasks } = createTasks(shared);
+  let lookAtPushesMs = 0;
 
   return {
     gateway: {
@@ -77,7 +82,13 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
     },
     duties: {
       turn: createDueTurn({ ...deps, commits, agentIndex, dispatcher, sweeper }),
-      renewLeases: () => pushes.renewLeases(),
+      async renewLeases() {
+        await pushes.renewLeases();
+        if (store.nowMs() < lookAtPushesMs) return;
+        lookAtPushesMs = store.nowMs() + LOOK_AT_PUSHES_EVERY_MS;
+        await agentIndex.refresh();
+        await pushes.stopMovable((written) => mayLeaveOpenPush(agentIndex, written, store.nowMs()));
+      },
       trim: () => sweeper.trim(),
       drainPushes: (graceMs) => pushes.drain(graceMs),
     },

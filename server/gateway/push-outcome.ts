@@ -6,6 +6,7 @@ import { BUSY_REST_MS, retryAfterMs } from '../domain/delivery.ts';
 import type { Random } from '../ports/clock.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
 import { type Store, taskRef } from '../ports/store.ts';
+import { lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { NOT_SENT, type RunningPush } from './push-sending.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
@@ -32,7 +33,7 @@ export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOut
 }
 
 async function notePushContact(
-  { store, agents }: Deps,
+  { store, agents, commits }: Deps,
   { attempt: { agent_id, written } }: RunningPush,
   outcome: PushOutcome,
 ): Promise<void> {
@@ -57,6 +58,7 @@ async function notePushContact(
   if (outcome.kind === 'untaken' && outcome.leave && !answered410) {
     const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
     await agents.changeRecord(agent_id, (record) => ({ ...record, ...offline }));
+    await lookAtUnacknowledged({ store, commits }, agent_id);
   }
 }
 
@@ -73,8 +75,8 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
     case 'untaken': {
       const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
-      // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task too:
-      // it was not offered while the attempt was under way.
+      // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task
+      // too: it was not offered while the attempt was under way.
       const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
       const options = isDueNow ? { dueAt: nowMs } : {};
       const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs } as const;

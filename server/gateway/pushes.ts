@@ -7,8 +7,10 @@
  * connection stays open, and a late 2xx still counts.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
- *      │ no response in time, or its agent is gone
+ *      │ no response in time
  *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
+ *      │ its agent is gone, and another is eligible
+ *      └──▶ stopped, lease given back: the task may move
  *
  * How many may be under way is bounded by what a connection costs, and one origin may have half of them. A
  * task beyond that is looked at again later; all that are turned away come back at a steady pace, so that
@@ -16,6 +18,7 @@
  * of it for the connection.
  */
 import { yieldToEventLoop } from '../async/waiting.ts';
+import type { TaskState } from '../domain/task.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher } from '../ports/pusher.ts';
@@ -33,10 +36,8 @@ export type Pushes = {
    * starts.
    */
   adopt(request_id: string, agent_id: string, lease: Lease): boolean;
-  /**
-   * Gives back the leases of all pushes to an agent that is gone: their tasks are due at once and may move.
-   */
-  release(agent_id: string): Promise<void>;
+  /** Stops the pushes whose task may move although they have no response: the tasks are due at once. */
+  stopMovable(mayMove: (written: TaskState) => boolean): Promise<void>;
   /**
    * Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be.
    */
@@ -119,10 +120,7 @@ export function createPushes(deps: Deps): Pushes {
       return true;
     },
 
-    async release(agent_id) {
-      const pushes = [...running].filter(({ attempt }) => attempt.agent_id === agent_id);
-      for (const push of pushes) await giveBackLease(deps, push);
-    },
+    stopMovable: (mayMove) => stopMovable(deps, [...running], mayMove),
 
     isFree(endpoint) {
       if (running.size >= deps.pushesMax) return false;
@@ -176,6 +174,18 @@ function createRetryPace(): (nowMs: number) => number {
     lastMs = Math.min(nowMs + RETRY_WITHIN_MS, earliestMs);
     return lastMs;
   };
+}
+
+async function stopMovable(
+  deps: Deps,
+  pushes: readonly RunningPush[],
+  mayMove: (written: TaskState) => boolean,
+): Promise<void> {
+  for (const push of pushes) {
+    if (push.lease === null || !mayMove(push.attempt.written.value)) continue;
+    push.stop.abort('its agent is gone');
+    await giveBackLease(deps, push);
+  }
 }
 
 /**

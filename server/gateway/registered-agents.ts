@@ -6,6 +6,7 @@
 import { type AgentFields, type AgentRecord, completeAgent } from '../domain/agent.ts';
 import { GatewayError } from '../ports/gateway.ts';
 import { type AgentStatus, agentRef, type Store, type Touch } from '../ports/store.ts';
+import { lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 
 export type RegisteredAgents = {
@@ -50,7 +51,10 @@ export function createRegisteredAgents({ store, commits }: Deps): RegisteredAgen
   async function bringBack(agentStatus: AgentStatus, by: Touch['by']): Promise<AgentStatus> {
     const { agent_id, offlineMs, left: answered410 } = agentStatus.record;
     if (offlineMs === null || (answered410 && by !== 'beat')) return agentStatus;
-    return await changeRecord(agent_id, (record) => ({ ...record, offlineMs: null, left: false }));
+    const back = await changeRecord(agent_id, (record) => ({ ...record, offlineMs: null, left: false }));
+    // It was not pushed to since its 410.
+    if (answered410) await lookAtUnacknowledged({ store, commits }, agent_id);
+    return back;
   }
 
   /** The record of an unregistered agent may be touched too: its contact has no consequence any more. */

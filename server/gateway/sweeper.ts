@@ -20,6 +20,7 @@ import {
   type Retention,
   type Store,
 } from '../ports/store.ts';
+import { lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { createLostTasks, type LostTasks } from './lost-tasks.ts';
 import { createWaitingOffers, type WaitingOffers } from './waiting-offers.ts';
@@ -61,6 +62,8 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
     const result = await store.commit(change);
     // Whatever was there first is decided on anew.
     if (!result.ok) await commits.reschedule([{ ref, atMs: nowMs, lease }]);
+    // What an agent that is offline now certainly did not take moves at once.
+    else await lookAtUnacknowledged(parts, agent_id);
     return;
   }
   const lossMs = await lostTasks.lose(agentStatus, nowMs);

@@ -1,10 +1,10 @@
 /**
- * Offers waiting tasks to an agent with free slots: makes them due, so that a dispatcher looks at them. Oldest
- * first, as many as the agent has slots for; a newcomer may overtake.
+ * Offers waiting tasks to an agent with free slots: makes them due, so that a dispatcher looks at them.
+ * Oldest first, as many as the agent has slots for; a newcomer may overtake.
  *
- * A task is not offered to the agent it runs on, nor to one that was busy for it lately: that agent would only
- * be tried again and again. Such tasks may stand before others that the agent can take, so the next look goes
- * on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
+ * A task is not offered to the agent it runs on, nor to one that was busy for it lately: that agent would
+ * only be tried again and again. Such tasks may stand before others that the agent can take, so the next look
+ * goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
  */
 import { excludedAgents } from '../domain/delivery.ts';
 import { isSettled, mayBeTaken, type TaskState } from '../domain/task.ts';

@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../server/ports/store.ts';
 import { describeAgentsAndSlots } from './agents.suite.ts';
+import { describeClaimable } from './claimable.suite.ts';
 import { describeClock } from './clock.suite.ts';
 import { describeCommits } from './commits.suite.ts';
 import { describeContacts } from './contact.suite.ts';
@@ -43,6 +44,7 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     describeCommits(context);
     describeAgentsAndSlots(context);
     describeWaiters(context);
+    describeClaimable(context);
     describeDue(context);
     describeContacts(context);
     describeWatching(context);

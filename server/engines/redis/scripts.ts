@@ -22,7 +22,8 @@
  *   slots:<agent>       sorted set: the tasks that hold a slot, by the number of the grant
  *   free:<tag>          set: the agents that may take one more task
  *   waiting:<tag>       sorted set: positions of waiting tasks
- *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on; 0: at once
+ *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on (0: at
+ *                       once)
  *   agents              sorted set: the agents with a record
  *   changed, gone       sorted sets: agents by the number of their last change, or of their removal
  *   all, by-session:<session>, by-agent:<agent>, unreported:<agent>

@@ -1,5 +1,6 @@
--- The tasks that a claim may hand out now. ARGV[3] is the agent, ARGV[4] how many at most. Returns the task of
--- each, oldest assignment first, and the time from which the next of the others may be (empty without one).
+-- The tasks that a claim may hand out now. ARGV[3] is the agent, ARGV[4] how many at most. Returns the id
+-- of each, oldest assignment first, and the time from which the next of the others may be handed out (empty
+-- without one).
 
 -- Tasks that were handed out before and may be again, from which the oldest are taken.
 local HANDED_OUT_MAX = 100

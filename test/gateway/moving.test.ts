@@ -1,0 +1,201 @@
+/** When a task that its agent did not take moves: who is offered it, at which moment, and who is not. */
+import { describe, expect, test } from 'vitest';
+import type { PushOutcome } from '../../server/ports/pusher.ts';
+import { BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { STORES } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { useWorlds } from '../harness/worlds.ts';
+
+const urlOf = (agent_id: string): string => `http://${agent_id}.test/tasks`;
+/** At once: the next look of the duties. */
+const AT_ONCE_MS = 400;
+
+async function submit(world: World, more = {}): Promise<string> {
+  const { request_id } = await world.gateway.submitTask(buildSubmission({ timeout: 3_600, ...more }));
+  await world.runUntilIdle();
+  return request_id;
+}
+
+const ownerOf = async (world: World, request_id: string): Promise<string | null> =>
+  (await world.gateway.getTask(request_id, 0, NEVER)).agent_id;
+
+async function register(world: World, agent_id: string, outcome?: PushOutcome, more = {}): Promise<void> {
+  if (outcome) world.pusher.script(urlOf(agent_id), outcome);
+  await world.gateway.registerAgent(buildRegistration(agent_id, more));
+  await world.runUntilIdle();
+}
+
+const pushesTo = (world: World, agent_id: string): number =>
+  world.pusher.sent.filter(({ endpoint }) => endpoint === urlOf(agent_id)).length;
+
+/** Beats for the agents while time passes, so that they stay online. */
+async function passOnline(world: World, ms: number, ...agents: readonly string[]): Promise<void> {
+  for (let leftMs = ms; leftMs > 0; leftMs -= 10_000) {
+    for (const agent_id of agents) await world.gateway.heartbeatAgent({ agent_id });
+    await world.pass(Math.min(10_000, leftMs));
+  }
+}
+
+describe.each(STORES)('on %s, a task that its agent did not take', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('moves at once, not at its next attempt, to an agent that comes to have room', async () => {
+    const world = await start();
+    await register(world, 'A', REFUSED);
+    await register(world, 'B', TAKEN, { current_load: 1 });
+    const id = await submit(world);
+    // Attempts after 0, 1, 3, 7, 15, 31 seconds: the next one is fourteen seconds away.
+    await passOnline(world, 17_000, 'A', 'B');
+    expect([await ownerOf(world, id), pushesTo(world, 'A')]).toEqual(['A', 5]);
+    await world.gateway.heartbeatAgent({ agent_id: 'B', current_load: 0 });
+    await world.pass(AT_ONCE_MS);
+    expect([await ownerOf(world, id), pushesTo(world, 'A')]).toEqual(['B', 5]);
+  });
+
+  test('moves after three attempts and ten seconds, not later', async () => {
+    const world = await start();
+    await register(world, 'A', REFUSED);
+    const id = await submit(world);
+    await register(world, 'B', TAKEN);
+    await world.pass(9_600);
+    expect(await ownerOf(world, id)).toBe('A');
+    await world.pass(AT_ONCE_MS + AT_ONCE_MS);
+    expect(await ownerOf(world, id)).toBe('B');
+  });
+
+  test('is tried on at its own agent meanwhile, and taken there, leaves the waiting tasks', async () => {
+    const world = await start();
+    await register(world, 'A', REFUSED, { max_concurrent: 2 });
+    const id = await submit(world);
+    await passOnline(world, 17_000, 'A');
+    world.pusher.script(urlOf('A'), TAKEN);
+    await passOnline(world, 16_000, 'A');
+    await register(world, 'B', TAKEN);
+    await world.pass(20_000);
+    expect(await ownerOf(world, id)).toBe('A');
+    expect((await world.store.list('waiting', { tags: ['a'] }, { limit: 5 })).items).toEqual([]);
+  });
+
+  test('waits beyond thirty seconds when its agent was busy and asked for five minutes', async () => {
+    const world = await start();
+    await register(world, 'A', { ...BUSY, retryAfterMs: 600_000 } as PushOutcome);
+    await register(world, 'B', TAKEN, { current_load: 1 });
+    const id = await submit(world);
+    await passOnline(world, 100_000, 'A', 'B');
+    expect([await ownerOf(world, id), pushesTo(world, 'A')]).toEqual(['A', 1]);
+    await world.gateway.heartbeatAgent({ agent_id: 'B', current_load: 0 });
+    await world.pass(AT_ONCE_MS);
+    expect(await ownerOf(world, id)).toBe('B');
+  });
+
+  test('honours Retry-After up to five minutes, no longer', async () => {
+    const world = await start();
+    await register(world, 'A', { ...BUSY, retryAfterMs: 600_000 } as PushOutcome);
+    await submit(world);
+    await passOnline(world, 299_000, 'A');
+    expect(pushesTo(world, 'A')).toBe(1);
+    await passOnline(world, 2_000, 'A');
+    expect(pushesTo(world, 'A')).toBe(2);
+  });
+
+  test('is not offered for thirty seconds to an agent that was busy for it, and then at once', async () => {
+    const world = await start();
+    await register(world, 'A', { ...BUSY, retryAfterMs: 300_000 } as PushOutcome);
+    await register(world, 'B', { ...BUSY, retryAfterMs: 300_000 } as PushOutcome);
+    await submit(world);
+    expect([pushesTo(world, 'A'), pushesTo(world, 'B')]).toEqual([1, 1]);
+    for (let seconds = 0; seconds < 29; seconds += 1) {
+      // Each change of its load makes it look for waiting tasks.
+      for (const agent_id of ['A', 'B'])
+        await world.gateway.heartbeatAgent({ agent_id, current_load: seconds % 2 });
+      await world.pass(1_000);
+    }
+    expect([pushesTo(world, 'A'), pushesTo(world, 'B')]).toEqual([1, 1]);
+    for (const agent_id of ['A', 'B']) await world.gateway.heartbeatAgent({ agent_id, current_load: 0 });
+    await world.pass(2_000);
+    expect(pushesTo(world, 'A') + pushesTo(world, 'B')).toBeGreaterThan(2);
+  });
+
+  test('does not hide the tasks behind it from its own agent', async () => {
+    const world = await start();
+    const stuck = 120;
+    await register(world, 'A', REFUSED, { max_concurrent: stuck });
+    for (let n = 0; n < stuck; n += 1) await submit(world);
+    const pending = await submit(world, { queue_timeout: 600 });
+    await passOnline(world, 40_000, 'A');
+    expect(await ownerOf(world, pending)).toBeNull();
+    await register(world, 'A', REFUSED, { max_concurrent: stuck + 1 });
+    await world.pass(2_000);
+    expect(await ownerOf(world, pending)).toBe('A');
+  });
+
+  test('of a pull agent that does not claim goes at once to an agent that comes to have room', async () => {
+    const world = await start();
+    await register(world, 'A', undefined, { endpoint: 'pull' });
+    await register(world, 'B', TAKEN, { current_load: 1 });
+    const id = await submit(world);
+    await passOnline(world, 24_000, 'A', 'B');
+    expect(await ownerOf(world, id)).toBe('A');
+    await world.gateway.heartbeatAgent({ agent_id: 'B', current_load: 0 });
+    await world.pass(AT_ONCE_MS);
+    expect(await ownerOf(world, id)).toBe('B');
+  });
+
+  test('moves at once when its agent becomes offline', async () => {
+    const world = await start();
+    await register(world, 'B', TAKEN, { current_load: 1 });
+    await register(world, 'A', { ...REFUSED, retryAfterMs: 300_000 } as PushOutcome);
+    for (let beats = 0; beats < 3; beats += 1) await passOnline(world, 10_000, 'A', 'B');
+    const id = await submit(world);
+    await world.gateway.heartbeatAgent({ agent_id: 'B', current_load: 0 });
+    await passOnline(world, 70_000, 'B');
+    expect([await ownerOf(world, id), pushesTo(world, 'A')]).toEqual(['A', 1]);
+    await passOnline(world, 20_000, 'B');
+    expect(await ownerOf(world, id)).toBe('B');
+  });
+});
+
+describe.each(STORES)('on %s', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('an agent that responded with 410 is not pushed to before its next heartbeat, and then at once', async () => {
+    const world = await start();
+    await register(world, 'A', GONE);
+    const id = await submit(world);
+    await world.pass(120_000);
+    expect(pushesTo(world, 'A')).toBe(1);
+    world.pusher.script(urlOf('A'), TAKEN);
+    await world.gateway.heartbeatAgent({ agent_id: 'A' });
+    await world.pass(AT_ONCE_MS);
+    expect([await ownerOf(world, id), pushesTo(world, 'A')]).toEqual(['A', 2]);
+  });
+
+  test('a task moves although a push to its agent is open, once that agent is gone', async () => {
+    const world = await start();
+    world.pusher.script(urlOf('A'), 'hang');
+    await register(world, 'A');
+    await passOnline(world, 30_000, 'A');
+    const id = await submit(world);
+    await register(world, 'B', TAKEN);
+    await passOnline(world, 170_000, 'B');
+    expect(await ownerOf(world, id)).toBe('A');
+    await passOnline(world, 20_000, 'B');
+    expect(await ownerOf(world, id)).toBe('B');
+    expect([pushesTo(world, 'A'), world.pusher.open().length]).toEqual([1, 0]);
+  });
+
+  test('an open push to a gone agent stays open until another agent comes to have room', async () => {
+    const world = await start();
+    world.pusher.script(urlOf('A'), 'hang');
+    await register(world, 'A');
+    await passOnline(world, 30_000, 'A');
+    const id = await submit(world);
+    await register(world, 'B', TAKEN, { current_load: 1 });
+    await passOnline(world, 250_000, 'B');
+    expect(await ownerOf(world, id)).toBe('A');
+    expect([pushesTo(world, 'A'), world.pusher.open().length]).toEqual([1, 1]);
+    await world.gateway.heartbeatAgent({ agent_id: 'B', current_load: 0 });
+    await passOnline(world, 2_000, 'B');
+    expect(await ownerOf(world, id)).toBe('B');
+  });
+});
