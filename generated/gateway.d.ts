@@ -612,8 +612,9 @@ export interface components {
         Secret: string;
         /**
          * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-         *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-         *     respond; it is unknown whether a change was made.
+         *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+         *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+         *     unknown whether a change was made.
          * @example {
          *       "type": "urn:task-gateway:problem:store_unavailable",
          *       "title": "Store unavailable",
@@ -1042,8 +1043,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1139,8 +1141,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1234,8 +1237,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1337,8 +1341,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1478,8 +1483,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1611,8 +1617,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1730,8 +1737,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1863,8 +1871,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1996,8 +2005,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -2059,8 +2069,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -2151,8 +2162,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {

@@ -87,6 +87,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
       corsOrigins: config.corsOrigins,
+      trustedProxies: config.trustedProxies,
       pingIntervalMs: config.pingIntervalMs,
     },
     clock,

@@ -35,6 +35,8 @@ export type Config = {
     readonly deny: readonly string[];
   };
   readonly corsOrigins: readonly string[];
+  /** Networks of proxies whose word on the caller's address counts. */
+  readonly trustedProxies: readonly string[];
   readonly store: StoreChoice;
   /** When a commit counts as durable, if the store is a Redis. */
   readonly redisDurability: Durability;
@@ -152,6 +154,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     isAgentAuthRequired: values.AGENT_AUTH === 'required',
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,
+    trustedProxies: values.TRUSTED_PROXIES,
     store,
     redisDurability: values.REDIS_DURABILITY,
     logLevel: values.LOG_LEVEL,

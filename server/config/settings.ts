@@ -83,6 +83,10 @@ export const settings = {
     'Origins of web pages that may call the gateway, separated by commas.',
     parseOrigin,
   ),
+  TRUSTED_PROXIES: defineList(
+    'Addresses and networks of proxies, separated by commas, whose X-Forwarded-For (or, without it, Forwarded) names the caller. One remote address has at most half of the memory for bodies, of the streams and of the connections; loopback addresses and these proxies themselves are not limited.',
+    parseNetworkText,
+  ),
   STORE: defineText(
     'sqlite:./data/gateway.db',
     'Where tasks are kept: sqlite:FILE; redis://HOST:PORT for several replicas on one Redis or Valkey; or memory: for trials.',

@@ -47,7 +47,9 @@ export function createBoundary(deps: Deps): Middleware {
     }
     const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
-    if (ctx.respond !== false && !isBodyBounded(ctx, deps.limits.bodyBytesMax)) {
+    // What is late already is not waited for.
+    const isReadOn = code !== 'request_timeout' && isBodyBounded(ctx, deps.limits.bodyBytesMax);
+    if (ctx.respond !== false && !isReadOn) {
       await respondBeforeBody(clock, ctx);
     }
     const ms = clock.monotonicMs() - startedMs;

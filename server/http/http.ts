@@ -17,6 +17,8 @@ import type { Handlers } from './operations/handlers.ts';
 import { createTaskHandlers } from './operations/tasks.ts';
 import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
+import { createRemoteAddresses } from './remote-address.ts';
+import { longestRequestMs } from './request/arrival-clock.ts';
 import { type BodyLimits, createBodyReader } from './request/body.ts';
 import { loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
@@ -26,25 +28,33 @@ import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
 
-export type HttpLimits = JsonLimits & BodyLimits & StreamLimits & ServerLimits;
+export type HttpLimits = JsonLimits &
+  BodyLimits &
+  StreamLimits &
+  Omit<ServerLimits, 'longestRequestMs' | 'addressOf'>;
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytesMax: 4 * 1024 * 1024,
-  bodiesBytesMax: 512 * 1024 * 1024,
+  smallBodiesBytesMax: 64 * 1024 * 1024,
+  largeBodiesBytesMax: 448 * 1024 * 1024,
   depthMax: 100,
   keysMax: 100_000,
+  partsMax: 250_000,
   streamsMax: 20_000,
   sessionStreamsMax: 100,
   connectionsMax: 30_000,
   headersMs: 10_000,
   requestMs: 30_000,
+  largeBodyMs: 5_000,
 };
 
 export type HttpSettings = {
   /** Whether heartbeat, report and unregister must carry the secret. */
   readonly isAgentAuthRequired: boolean;
   readonly corsOrigins: CorsOrigins;
+  /** Networks of proxies that name the caller in `X-Forwarded-For` or `Forwarded`; default none. */
+  readonly trustedProxies?: readonly string[];
   /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
 };
@@ -79,8 +89,10 @@ export type Http = {
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
+  const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
   const streams = createStreams({
     ...deps,
+    addressOf: addresses.ofRequest,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
@@ -92,7 +104,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   };
   const operationDeps = {
     secrets: createSecrets(deps.secrets),
-    readBody: createBodyReader(deps.limits),
+    readBody: createBodyReader({ ...deps, addressOf: addresses.ofRequest }),
     limits: deps.limits,
     isAgentAuthRequired: deps.settings.isAgentAuthRequired,
     streams,
@@ -116,7 +128,15 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   app.use(createBoundary({ ...deps, version: contract.version, openPaths, draining: draining.signal }));
   router.on('not-found', createFallback());
   app.use(router.routes());
-  const server = createServer(app.callback(), deps.limits, describeHeaders(contract.version));
+  const server = createServer(
+    app.callback(),
+    {
+      ...deps.limits,
+      longestRequestMs: longestRequestMs(deps.limits.requestMs, deps.limits.bodyBytesMax),
+      addressOf: addresses.ofConnection,
+    },
+    describeHeaders(contract.version),
+  );
 
   return {
     listen: server.listen,

@@ -108,6 +108,7 @@ describe('many readers', () => {
       random: () => 0,
       log: { debug() {}, info() {}, warn() {}, error() {} },
       limits: { streamsMax: 2_000, sessionStreamsMax: 2_000 },
+      addressOf: () => null,
       pingIntervalMs: 5_000,
     });
     const written: string[] = [];

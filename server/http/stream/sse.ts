@@ -6,7 +6,7 @@
  * and when the server drains. The parts: `admission` holds the open streams within their limits, `ping-timer`
  * visits them, `stream-writer` writes with back-pressure, and this file follows the feed of each.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -41,6 +41,8 @@ type Deps = {
   readonly log: Log;
   readonly limits: StreamLimits;
   readonly pingIntervalMs: number;
+  /** The remote address whose share a stream counts for; null for none. */
+  readonly addressOf: (req: IncomingMessage) => string | null;
 };
 
 const STREAM_HEADERS = {
@@ -56,7 +58,7 @@ const RECONNECT_MIN_MS = 1_000;
 const RECONNECT_SPREAD_MS = 4_000;
 
 /** Creates it with no stream open. Its timer runs only while there are any. */
-export function createStreams({ clock, random, log, limits, pingIntervalMs }: Deps): Streams {
+export function createStreams({ clock, random, log, limits, pingIntervalMs, addressOf }: Deps): Streams {
   const admission = createAdmission(limits);
   const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
   const scheduler = createFairScheduler();
@@ -69,7 +71,7 @@ export function createStreams({ clock, random, log, limits, pingIntervalMs }: De
   return {
     async serve({ session, open }, response) {
       const writer = createStreamWriter(response, scheduler);
-      const stream: OpenStream = { session, response, writer };
+      const stream: OpenStream = { session, address: addressOf(response.req), response, writer };
       admission.admit(stream);
       pings.start();
       response.once('close', () => {
