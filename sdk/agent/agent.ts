@@ -163,6 +163,7 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
     ? createHeartbeatThread({
         target: { baseUrl, headers },
         onCancelled: work.drop,
+        onRegistered: registration.setToken,
         onError: logFailure('heartbeat'),
       })
     : undefined;
@@ -195,7 +196,7 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
     /** Unregisters the agent. A failure is logged: the agent stops in any case. */
     async unregister(signal: AbortSignal): Promise<void> {
       try {
-        await calls.unregisterAgent({ agent_id }, { signal, maxRetries: 1 });
+        await calls.unregisterAgent({ agent_id, ...registration.tokenField() }, { signal, maxRetries: 1 });
       } catch (error) {
         if (!(error instanceof TaskGatewayError)) throw error;
         logFailure('unregister')(error);

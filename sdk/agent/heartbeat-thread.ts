@@ -36,13 +36,15 @@ function schedule(delayMs?: number): void {
 /** Sends a heartbeat, and registers the agent if the gateway does not know it. */
 async function sendHeartbeat(): Promise<void> {
   if (!state) return;
-  const { registration, request_ids, draining, auth } = state;
+  const { registration, token, request_ids, draining, auth } = state;
   const body = { agent_id: registration.agent_id, auth, ...(request_ids && { request_ids }) };
   try {
-    let response = await send('heartbeat', { ...body, ...(draining && { draining }) });
+    const named = { ...body, ...(token !== undefined && { registration: token }) };
+    let response = await send('heartbeat', { ...named, ...(draining && { draining }) });
     if (response.status === 404 && !draining) response = await send('register', { ...registration, ...body });
     const receipt = await response.json();
     if (!response.ok) throw new Error(`${response.status}`);
+    if (typeof receipt.registration === 'string') post({ kind: 'registered', token: receipt.registration });
     contactMs = Date.now();
     post({ kind: 'sent', cancelled_request_ids: receipt.cancelled_request_ids ?? [] });
     schedule();

@@ -31,6 +31,10 @@ export type Registration = {
    * Returns what the heartbeat thread needs; undefined before the gateway has first responded to the agent.
    */
   describe(): Omit<HeartbeatState, 'auth'> | undefined;
+  /** Sets the token of a registration that the heartbeat thread has made. */
+  setToken(token: string): void;
+  /** Returns the field that names the present registration; empty for a gateway that gives no token. */
+  tokenField(): { registration?: string };
 };
 
 export type RegistrationDeps = {
@@ -49,6 +53,8 @@ type RegistrationState = {
   intervalMs: number;
   draining: boolean;
   contactMs: number | undefined;
+  /** Names the present registration; undefined before it, and with a gateway that gives no token. */
+  token: string | undefined;
 };
 
 /** The interval until the gateway has named one. */
@@ -65,7 +71,7 @@ const REQUEST_IDS_MAX = 1_000;
 export function createRegistration(deps: RegistrationDeps): Registration {
   const { calls, clock, logEvent } = deps;
   const intervalMs = INTERVAL_FIRST_SECONDS * 1_000;
-  const state: RegistrationState = { intervalMs, draining: false, contactMs: undefined };
+  const state: RegistrationState = { intervalMs, draining: false, contactMs: undefined, token: undefined };
   let registering: Promise<void> | undefined;
 
   function register(signal: AbortSignal): Promise<void> {
@@ -80,7 +86,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     const { draining } = state;
     try {
       const receipt = await calls.heartbeatAgent(
-        { agent_id, ...nameTasks(deps), ...(draining && { draining }) },
+        { agent_id, ...nameTasks(deps), ...tokenField(state), ...(draining && { draining }) },
         { signal, timeoutMs: HEARTBEAT_TIMEOUT_MS, maxRetries: 1 },
       );
       recordContact(deps, state, receipt.cancelled_request_ids);
@@ -106,6 +112,10 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     register,
     registerAgain,
     sendHeartbeat,
+    setToken(token) {
+      state.token = token;
+    },
+    tokenField: () => tokenField(state),
     drain() {
       state.draining = true;
     },
@@ -136,6 +146,7 @@ async function registerUntilAccepted(
     try {
       const body = { agent_id, endpoint, ...rest, ...nameTasks(deps) };
       const receipt = await calls.registerAgent(body, { signal });
+      state.token = receipt.registration;
       state.intervalMs = Math.max(1, receipt.heartbeat_interval || INTERVAL_FIRST_SECONDS) * 1_000;
       logEvent({ kind: 'registered', agent_id, endpoint });
       recordContact(deps, state, receipt.cancelled_request_ids);
@@ -153,6 +164,10 @@ async function registerUntilAccepted(
 function nameTasks({ work }: RegistrationDeps): { request_ids?: string[] } {
   const request_ids = [...work().request_ids()];
   return request_ids.length > REQUEST_IDS_MAX ? {} : { request_ids };
+}
+
+function tokenField({ token }: RegistrationState): { registration?: string } {
+  return token === undefined ? {} : { registration: token };
 }
 
 /** Records that the gateway has responded, and drops the tasks it no longer wants done. */

@@ -37,9 +37,15 @@ export type Config = {
   readonly corsOrigins: readonly string[];
   /** Networks of proxies whose word on the caller's address counts. */
   readonly trustedProxies: readonly string[];
+  /** Whether a gateway secret is the default one, which is public. */
+  readonly isSecretPublic: boolean;
+  /** Names that the gateway may be called by while its secret is public. */
+  readonly allowedHosts: readonly string[];
   readonly store: StoreChoice;
   /** When a commit counts as durable, if the store is a Redis. */
   readonly redisDurability: Durability;
+  /** Whether the clock of a Redis is believed at the start, whatever this host's says. */
+  readonly isRedisClockTrusted: boolean;
   readonly logLevel: LogLevel;
   readonly bodyBytesMax: number;
   readonly openTasksMax: number;
@@ -155,8 +161,11 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,
     trustedProxies: values.TRUSTED_PROXIES,
+    isSecretPublic: gatewayAuth.includes(DEFAULT_GATEWAY_AUTH),
+    allowedHosts: values.ALLOWED_HOSTS,
     store,
     redisDurability: values.REDIS_DURABILITY,
+    isRedisClockTrusted: values.STORE_CLOCK === 'trust',
     logLevel: values.LOG_LEVEL,
     bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,

@@ -5,11 +5,13 @@
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { LargeWork } from '../async/large-work.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
+import { createHostRule } from './host-rule.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
 import { createEventHandlers } from './operations/events.ts';
@@ -20,18 +22,31 @@ import { createProbes, servePage } from './probes.ts';
 import { createRemoteAddresses } from './remote-address.ts';
 import { longestRequestMs } from './request/arrival-clock.ts';
 import { type BodyLimits, createBodyReader } from './request/body.ts';
-import { loadContract } from './request/contract.ts';
+import { type Contract, loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
-import { type AnyHandler, serveOperation } from './serve-operation.ts';
+import { createConnectionTurns } from './response/connection-turns.ts';
+import { createFairScheduler } from './response/fair-scheduling.ts';
+import { createStallTimer } from './response/stall-timer.ts';
+import { createUnreadBytes } from './response/unread-bytes.ts';
+import { type AnyHandler, type OperationDeps, serveOperation } from './serve-operation.ts';
 import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
 
+/** What callers may leave unread. */
+type ReaderLimits = {
+  /** Bytes of all responses and streams together; see `response/unread-bytes.ts`. */
+  readonly unreadBytesMax: number;
+  /** A reader that takes too little for this long is disconnected; see `response/stall-timer.ts`. */
+  readonly stallMs: number;
+};
+
 export type HttpLimits = JsonLimits &
   BodyLimits &
   StreamLimits &
-  Omit<ServerLimits, 'longestRequestMs' | 'addressOf'>;
+  Omit<ServerLimits, 'longestRequestMs' | 'addressOf'> &
+  ReaderLimits;
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
@@ -47,6 +62,8 @@ export const HTTP_LIMITS: HttpLimits = {
   headersMs: 10_000,
   requestMs: 30_000,
   largeBodyMs: 5_000,
+  unreadBytesMax: 256 * 1024 * 1024,
+  stallMs: 30_000,
 };
 
 export type HttpSettings = {
@@ -55,6 +72,10 @@ export type HttpSettings = {
   readonly corsOrigins: CorsOrigins;
   /** Networks of proxies that name the caller in `X-Forwarded-For` or `Forwarded`; default none. */
   readonly trustedProxies?: readonly string[];
+  /** Whether a gateway secret is the public default one; see `host-rule.ts`. By default it is not. */
+  readonly isSecretPublic?: boolean;
+  /** Names that the gateway may be called by, beside those of its own machine, while its secret is public. */
+  readonly allowedHosts?: readonly string[];
   /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
 };
@@ -70,6 +91,7 @@ export type HttpDeps = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly largeWork: LargeWork;
 };
 
 export type Http = {
@@ -90,8 +112,15 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
+  const unread = createUnreadBytes(deps.limits.unreadBytesMax, (address, unreadBytes) =>
+    deps.log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
+  );
+  const writers = { scheduler: createFairScheduler(), unread };
+  const turns = createConnectionTurns();
+  const stalls = createStallTimer(deps.clock, deps.limits.stallMs, turns.responses);
   const streams = createStreams({
     ...deps,
+    writers,
     addressOf: addresses.ofRequest,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
@@ -108,14 +137,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     limits: deps.limits,
     isAgentAuthRequired: deps.settings.isAgentAuthRequired,
     streams,
+    largeWork: deps.largeWork,
     draining: draining.signal,
   };
-  for (const operation of contract.operations) {
-    const { operationId, path, method } = operation;
-    const handler = handlers[operationId] as AnyHandler | undefined;
-    if (!handler) throw new Error(`The document has an operation without a handler: ${operationId}.`);
-    router.register(path, [method], serveOperation(operationDeps, operation, handler), { name: operationId });
-  }
+  registerOperations(router, contract, handlers, operationDeps);
   const pages = loadPages(contract.version);
   for (const page of pages) router.get(page.path, servePage(page));
   const probes = createProbes(deps.gateway, draining.signal);
@@ -125,7 +150,16 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const app = new Koa();
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
   const openPaths = new Set(pages.map(({ path }) => path));
-  app.use(createBoundary({ ...deps, version: contract.version, openPaths, draining: draining.signal }));
+  app.use(
+    createBoundary({
+      ...deps,
+      version: contract.version,
+      openPaths,
+      draining: draining.signal,
+      writers,
+      requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
+    }),
+  );
   router.on('not-found', createFallback());
   app.use(router.routes());
   const server = createServer(
@@ -136,15 +170,36 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       addressOf: addresses.ofConnection,
     },
     describeHeaders(contract.version),
+    turns,
   );
 
   return {
-    listen: server.listen,
-    drain: (graceMs) =>
-      server.drain(graceMs, () => {
+    listen(at) {
+      stalls.start();
+      return server.listen(at);
+    },
+    async drain(graceMs) {
+      await server.drain(graceMs, () => {
         draining.abort();
         streams.end();
-      }),
+      });
+      stalls.stop();
+    },
     streamCount: streams.count,
   };
+}
+
+/** Registers each operation of the document; throws when one has no handler. */
+function registerOperations(
+  router: Router,
+  contract: Contract,
+  handlers: Handlers,
+  operationDeps: OperationDeps,
+): void {
+  for (const operation of contract.operations) {
+    const { operationId, path, method } = operation;
+    const handler = handlers[operationId] as AnyHandler | undefined;
+    if (!handler) throw new Error(`The document has an operation without a handler: ${operationId}.`);
+    router.register(path, [method], serveOperation(operationDeps, operation, handler), { name: operationId });
+  }
 }

@@ -231,9 +231,13 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
         error: 'no',
       });
       await store().touch('A', { by: 'call' });
+      await register(store(), 'A', { draining: true });
       expect((await store().getAgentStatus('A'))?.contact.push).not.toBeNull();
-      await store().touch('A', { by: 'register' });
-      expect((await store().getAgentStatus('A'))?.contact.push).toBeNull();
+      await register(store(), 'A', { registration: 'another' });
+      expect((await store().getAgentStatus('A'))?.contact).toMatchObject({
+        push: null,
+        unreachedSinceMs: null,
+      });
     });
 
     test('are complete at first, then only what changed', async () => {

@@ -20,7 +20,7 @@ describe('the time of Redis', () => {
       await clock.advance(isQuick ? 0 : requestMs);
       const redisMs = OFFSET_MS + clock.monotonicMs();
       await clock.advance(replyMs);
-      time.learn(redisMs, sentMs);
+      time.learn({ storeMs: redisMs, sentMs });
     }
     const errorMs = time.nowMs() - (OFFSET_MS + clock.monotonicMs());
     expect(Math.abs(errorMs), `seed ${random.seed}`).toBeLessThanOrEqual(1);
@@ -29,11 +29,11 @@ describe('the time of Redis', () => {
   test('advances with the clock of the process, and never falls when that of Redis is set back', async () => {
     const clock = createFakeClock();
     const time = createStoreTime(clock);
-    time.learn(10_000, clock.monotonicMs());
+    time.learn({ storeMs: 10_000, sentMs: clock.monotonicMs() });
     const startMs = time.nowMs();
     await clock.advance(500);
     expect(time.nowMs()).toBe(startMs + 500);
-    time.learn(3_000, clock.monotonicMs());
+    time.learn({ storeMs: 3_000, sentMs: clock.monotonicMs() });
     expect(time.nowMs()).toBe(startMs + 500);
     await clock.advance(10_000);
     // Redis reports whole milliseconds: its time may be almost one more.
@@ -44,8 +44,8 @@ describe('the time of Redis', () => {
   test('is taken over at once when it is set ahead', () => {
     const clock = createFakeClock();
     const time = createStoreTime(clock);
-    time.learn(10_000, clock.monotonicMs());
-    time.learn(86_410_000, clock.monotonicMs());
+    time.learn({ storeMs: 10_000, sentMs: clock.monotonicMs() });
+    time.learn({ storeMs: 86_410_000, sentMs: clock.monotonicMs() });
     expect(time.nowMs()).toBe(86_410_000);
   });
 });

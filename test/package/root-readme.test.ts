@@ -74,6 +74,7 @@ function maskVariables(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
     .replaceAll(/"create_time":[\d.]+/g, '"create_time":<time>')
+    .replaceAll(/"registration":"[\w-]+"/g, '"registration":"<token>"')
     .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
     .trim();
 }

@@ -1,7 +1,9 @@
 /**
  * Two gateways on one store. fast-check chooses the order of all their calls to it, and shrinks that order.
  */
+
 import type { Scheduler } from 'fast-check';
+import { createLargeWork } from '../../server/async/large-work.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -57,6 +59,7 @@ export async function createPair(
       log: SILENT,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
       retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000 },
+      largeWork: createLargeWork(clock),
     });
   }
 
@@ -88,7 +91,7 @@ export async function createPair(
 }
 
 function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
-  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue } = store;
+  const { get, getAgentStatus, readAgentChanges, list, listClaimable, commit, takeDue } = store;
   return {
     ...store,
     get: async (kind, id) => {
@@ -106,6 +109,10 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
     list: async (query, ask, page) => {
       await turn(`list ${query}`);
       return await list(query, ask, page);
+    },
+    listClaimable: async (agent_id, limit) => {
+      await turn('listClaimable');
+      return await listClaimable(agent_id, limit);
     },
     commit: async (batch) => {
       await turn('commit');

@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
+import type { ResponseWriter } from '../response/response-writer.ts';
 import { createShares } from '../shares.ts';
-import type { StreamWriter } from './stream-writer.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
@@ -18,7 +18,7 @@ export type OpenStream = {
   /** The remote address of its reader, when that says something. */
   readonly address: string | null;
   readonly response: ServerResponse;
-  readonly writer: StreamWriter;
+  readonly writer: ResponseWriter;
 };
 
 export type Admission = {

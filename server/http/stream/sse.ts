@@ -2,19 +2,19 @@
  * The open event streams: each is a cursor into its session's feed, never a queue. The feed is read only as
  * fast as the reader takes the bytes, so a slow reader costs one event.
  *
- * A stream ends when its reader disconnects, takes nothing for thirty seconds or falls behind what is kept,
+ * A stream ends when its reader disconnects, takes too little for thirty seconds or falls behind what is kept,
  * and when the server drains. The parts: `admission` holds the open streams within their limits, `ping-timer`
- * visits them, `stream-writer` writes with back-pressure, and this file follows the feed of each.
+ * visits them, and this file follows the feed of each. As every response they are written by the writers of
+ * `response/`, which also disconnect those who do not read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import { createResponseWriter, type WriterDeps } from '../response/response-writer.ts';
 import { createAdmission, type OpenStream, type StreamLimits } from './admission.ts';
-import { createFairScheduler } from './fair-scheduling.ts';
 import { OPENING, renderRetry } from './frames.ts';
 import { createPingTimer } from './ping-timer.ts';
-import { createStreamWriter } from './stream-writer.ts';
 
 /** A session's events as frames. */
 export type EventSource = {
@@ -43,6 +43,7 @@ type Deps = {
   readonly pingIntervalMs: number;
   /** The remote address whose share a stream counts for; null for none. */
   readonly addressOf: (req: IncomingMessage) => string | null;
+  readonly writers: WriterDeps;
 };
 
 const STREAM_HEADERS = {
@@ -58,10 +59,10 @@ const RECONNECT_MIN_MS = 1_000;
 const RECONNECT_SPREAD_MS = 4_000;
 
 /** Creates it with no stream open. Its timer runs only while there are any. */
-export function createStreams({ clock, random, log, limits, pingIntervalMs, addressOf }: Deps): Streams {
+export function createStreams(deps: Deps): Streams {
+  const { clock, random, log, limits, pingIntervalMs, writers, addressOf } = deps;
   const admission = createAdmission(limits);
   const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
-  const scheduler = createFairScheduler();
 
   function release(stream: OpenStream): void {
     admission.release(stream);
@@ -70,14 +71,11 @@ export function createStreams({ clock, random, log, limits, pingIntervalMs, addr
 
   return {
     async serve({ session, open }, response) {
-      const writer = createStreamWriter(response, scheduler);
+      const writer = createResponseWriter(response, writers);
       const stream: OpenStream = { session, address: addressOf(response.req), response, writer };
       admission.admit(stream);
       pings.start();
-      response.once('close', () => {
-        release(stream);
-        writer.stop();
-      });
+      response.once('close', () => release(stream));
       const frames = open(writer.signal)[Symbol.asyncIterator]();
       const first = frames.next();
       try {
