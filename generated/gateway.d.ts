@@ -690,8 +690,9 @@ export interface components {
         Secret: string;
         /**
          * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-         *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-         *     respond; it is unknown whether a change was made.
+         *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+         *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+         *     unknown whether a change was made.
          * @example {
          *       "type": "urn:task-gateway:problem:store_unavailable",
          *       "title": "Store unavailable",
@@ -1146,8 +1147,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1269,8 +1271,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1390,8 +1393,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1519,8 +1523,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1686,8 +1691,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1845,8 +1851,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -1990,8 +1997,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -2149,8 +2157,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -2308,8 +2317,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -2397,8 +2407,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {
@@ -2515,8 +2526,9 @@ export interface operations {
             };
             /**
              * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, or 20,000 agents are registered, and nothing was changed. `store_unavailable`: the store does not
-             *     respond; it is unknown whether a change was made.
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
              */
             503: {
                 headers: {

@@ -94,6 +94,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
       corsOrigins: config.corsOrigins,
+      trustedProxies: config.trustedProxies,
       isSecretPublic: config.isSecretPublic,
       allowedHosts: config.allowedHosts,
       pingIntervalMs: config.pingIntervalMs,

@@ -148,6 +148,18 @@ const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/http/fair-scheduling.test.ts'],
   },
   {
+    file: 'test/resilience/bounds/bodies.test.ts',
+    seconds: 90,
+    reason: 'party B alone and beside bodies that do not end or are hostile',
+    partIn: ['test/http/body-bounds.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/shares.test.ts',
+    seconds: 15,
+    reason: 'party B alone and beside 100 MB of bodies of another address',
+    partIn: ['test/http/remote-address.test.ts'],
+  },
+  {
     file: 'test/resilience/bounds/silent-connections.test.ts',
     seconds: 11,
     reason: 'party B alone and beside 1,000 silent connections',

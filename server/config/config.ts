@@ -35,6 +35,8 @@ export type Config = {
     readonly deny: readonly string[];
   };
   readonly corsOrigins: readonly string[];
+  /** Networks of proxies whose word on the caller's address counts. */
+  readonly trustedProxies: readonly string[];
   /** Whether a gateway secret is the default one, which is public. */
   readonly isSecretPublic: boolean;
   /** Names that the gateway may be called by while its secret is public. */
@@ -158,6 +160,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     isAgentAuthRequired: values.AGENT_AUTH === 'required',
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,
+    trustedProxies: values.TRUSTED_PROXIES,
     isSecretPublic: gatewayAuth.includes(DEFAULT_GATEWAY_AUTH),
     allowedHosts: values.ALLOWED_HOSTS,
     store,

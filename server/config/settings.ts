@@ -83,6 +83,10 @@ export const settings = {
     'Origins of web pages that may call the gateway, separated by commas.',
     parseOrigin,
   ),
+  TRUSTED_PROXIES: defineList(
+    'Addresses and networks of proxies, separated by commas, whose X-Forwarded-For (or, without it, Forwarded) names the caller. One remote address has at most half of the memory for bodies, of the streams and of the connections; loopback addresses and these proxies themselves are not limited.',
+    parseNetworkText,
+  ),
   ALLOWED_HOSTS: defineList(
     'Names and addresses that the gateway may be called by while GATEWAY_AUTH is the default, separated by commas; those of its own machine always may.',
     parseHost,

@@ -9,7 +9,7 @@ import {
   parseRedisAddress,
   type RedisAddress,
 } from '../engines/redis/address.ts';
-import { parseNetwork } from '../push/networks.ts';
+import { parseNetwork } from '../net/networks.ts';
 import { isSigningSecret } from '../push/signature.ts';
 
 /**

@@ -49,7 +49,9 @@ export function createBoundary(deps: Deps): Middleware {
     const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
     if (ctx.respond !== false) {
-      if (!isBodyBounded(ctx, deps.limits.bodyBytesMax)) await respondBeforeBody(deps, ctx);
+      // What is late already is not waited for.
+      const isReadOn = code !== 'request_timeout' && isBodyBounded(ctx, deps.limits.bodyBytesMax);
+      if (!isReadOn) await respondBeforeBody(deps, ctx);
       else if (ctx.method !== 'HEAD' && isLargeBody(ctx.body)) void respondInSlices(deps, ctx, ctx.body);
     }
     const ms = clock.monotonicMs() - startedMs;

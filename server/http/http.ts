@@ -19,15 +19,17 @@ import type { Handlers } from './operations/handlers.ts';
 import { createTaskHandlers } from './operations/tasks.ts';
 import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
+import { createRemoteAddresses } from './remote-address.ts';
+import { longestRequestMs } from './request/arrival-clock.ts';
 import { type BodyLimits, createBodyReader } from './request/body.ts';
-import { loadContract } from './request/contract.ts';
+import { type Contract, loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
 import { createConnectionTurns } from './response/connection-turns.ts';
 import { createFairScheduler } from './response/fair-scheduling.ts';
 import { createStallTimer } from './response/stall-timer.ts';
 import { createUnreadBytes } from './response/unread-bytes.ts';
-import { type AnyHandler, serveOperation } from './serve-operation.ts';
+import { type AnyHandler, type OperationDeps, serveOperation } from './serve-operation.ts';
 import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
@@ -40,19 +42,26 @@ type ReaderLimits = {
   readonly stallMs: number;
 };
 
-export type HttpLimits = JsonLimits & BodyLimits & StreamLimits & ServerLimits & ReaderLimits;
+export type HttpLimits = JsonLimits &
+  BodyLimits &
+  StreamLimits &
+  Omit<ServerLimits, 'longestRequestMs' | 'addressOf'> &
+  ReaderLimits;
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytesMax: 4 * 1024 * 1024,
-  bodiesBytesMax: 512 * 1024 * 1024,
+  smallBodiesBytesMax: 64 * 1024 * 1024,
+  largeBodiesBytesMax: 448 * 1024 * 1024,
   depthMax: 100,
   keysMax: 100_000,
+  partsMax: 250_000,
   streamsMax: 20_000,
   sessionStreamsMax: 100,
   connectionsMax: 30_000,
   headersMs: 10_000,
   requestMs: 30_000,
+  largeBodyMs: 5_000,
   unreadBytesMax: 256 * 1024 * 1024,
   stallMs: 30_000,
 };
@@ -61,6 +70,8 @@ export type HttpSettings = {
   /** Whether heartbeat, report and unregister must carry the secret. */
   readonly isAgentAuthRequired: boolean;
   readonly corsOrigins: CorsOrigins;
+  /** Networks of proxies that name the caller in `X-Forwarded-For` or `Forwarded`; default none. */
+  readonly trustedProxies?: readonly string[];
   /** Whether a gateway secret is the public default one; see `host-rule.ts`. By default it is not. */
   readonly isSecretPublic?: boolean;
   /** Names that the gateway may be called by, beside those of its own machine, while its secret is public. */
@@ -100,6 +111,7 @@ export type Http = {
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
+  const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
   const unread = createUnreadBytes(deps.limits.unreadBytesMax, (address, unreadBytes) =>
     deps.log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
@@ -109,6 +121,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const streams = createStreams({
     ...deps,
     writers,
+    addressOf: addresses.ofRequest,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
@@ -120,19 +133,14 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   };
   const operationDeps = {
     secrets: createSecrets(deps.secrets),
-    readBody: createBodyReader(deps.limits),
+    readBody: createBodyReader({ ...deps, addressOf: addresses.ofRequest }),
     limits: deps.limits,
     isAgentAuthRequired: deps.settings.isAgentAuthRequired,
     streams,
     largeWork: deps.largeWork,
     draining: draining.signal,
   };
-  for (const operation of contract.operations) {
-    const { operationId, path, method } = operation;
-    const handler = handlers[operationId] as AnyHandler | undefined;
-    if (!handler) throw new Error(`The document has an operation without a handler: ${operationId}.`);
-    router.register(path, [method], serveOperation(operationDeps, operation, handler), { name: operationId });
-  }
+  registerOperations(router, contract, handlers, operationDeps);
   const pages = loadPages(contract.version);
   for (const page of pages) router.get(page.path, servePage(page));
   const probes = createProbes(deps.gateway, draining.signal);
@@ -154,7 +162,16 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   );
   router.on('not-found', createFallback());
   app.use(router.routes());
-  const server = createServer(app.callback(), deps.limits, describeHeaders(contract.version), turns);
+  const server = createServer(
+    app.callback(),
+    {
+      ...deps.limits,
+      longestRequestMs: longestRequestMs(deps.limits.requestMs, deps.limits.bodyBytesMax),
+      addressOf: addresses.ofConnection,
+    },
+    describeHeaders(contract.version),
+    turns,
+  );
 
   return {
     listen(at) {
@@ -170,4 +187,19 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     },
     streamCount: streams.count,
   };
+}
+
+/** Registers each operation of the document; throws when one has no handler. */
+function registerOperations(
+  router: Router,
+  contract: Contract,
+  handlers: Handlers,
+  operationDeps: OperationDeps,
+): void {
+  for (const operation of contract.operations) {
+    const { operationId, path, method } = operation;
+    const handler = handlers[operationId] as AnyHandler | undefined;
+    if (!handler) throw new Error(`The document has an operation without a handler: ${operationId}.`);
+    router.register(path, [method], serveOperation(operationDeps, operation, handler), { name: operationId });
+  }
 }

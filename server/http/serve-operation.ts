@@ -7,7 +7,7 @@ import type { Context, Middleware } from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import { Problem, validationFailed } from './problems.ts';
-import type { ReadBody } from './request/body.ts';
+import type { BodyRead, ReadBody } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
@@ -18,7 +18,7 @@ import type { EventSource, Streams } from './stream/sse.ts';
 export type OperationDeps = {
   readonly secrets: Secrets;
   readonly readBody: ReadBody;
-  readonly limits: JsonLimits;
+  readonly limits: JsonLimits & { readonly bodyBytesMax: number };
   /** Whether agents must send the secret with every call. */
   readonly isAgentAuthRequired: boolean;
   readonly streams: Streams;
@@ -53,68 +53,124 @@ const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
   'claimTask',
 ]);
 
+/**
+ * Values that are stored as they were sent. Their bodies keep their share of the memory until the response;
+ * of all others little is left once the fields that the document does not declare are dropped.
+ */
+const STORED_VALUES: Partial<Record<OperationId, string>> = { submitTask: 'payload', reportResult: 'result' };
+
+type Call = Parameters<AnyHandler>[0];
+
 /** Creates the middleware of an operation. It throws when the request is refused; see `toProblem`. */
 export function serveOperation(deps: OperationDeps, operation: Operation, handler: AnyHandler): Middleware {
   return async (ctx) => {
-    const query = parseQuery(ctx.querystring);
-    requireSecret(deps.secrets, operation, query, ctx);
-    const body = operation.body ? await deps.readBody(ctx) : undefined;
-    const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body);
-    if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
-      throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
+    const { call, release } = await readCall(deps, operation, ctx);
+    try {
+      await respond(deps, ctx, await handler(call));
+    } finally {
+      release();
     }
-    const parts = requireValidParts(operation, query, body, ctx, deps.limits);
-    const reply = await handler({
-      path: parts.path,
-      query: parts.query,
-      header: (name) => readHeader(ctx, name),
-      body,
-      isTrusted,
-      signal: () => createSignal(ctx, deps.draining),
-    });
-    await respond(deps, ctx, reply);
   };
+}
+
+const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
+
+/** Reads and checks the whole request. `release` returns the memory of its body. */
+async function readCall(
+  deps: OperationDeps,
+  operation: Operation,
+  ctx: Context,
+): Promise<{ call: Call; release: () => void }> {
+  const query = parseQuery(ctx.querystring);
+  const hasSecret = requireSecret(deps.secrets, operation, query, ctx);
+  const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
+  const stored = STORED_VALUES[operation.operationId];
+  try {
+    const call = requireValidCall(deps, operation, ctx, { query, hasSecret, read });
+    if (stored === undefined) read.release();
+    return { call, release: read.release };
+  } catch (error) {
+    read.release();
+    throw error;
+  }
+}
+
+function requireValidCall(
+  deps: OperationDeps,
+  operation: Operation,
+  ctx: Context,
+  { query, hasSecret, read }: { query: Query; hasSecret: boolean; read: BodyRead },
+): Call {
+  const { value: body } = read;
+  const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, hasSecret);
+  if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
+    throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
+  }
+  const parts = requireValidParts(operation, query, body, ctx, deps.limits);
+  const stored = STORED_VALUES[operation.operationId];
+  if (read.mayGrow && stored !== undefined) requireStorable(body, stored, deps.limits.bodyBytesMax);
+  return {
+    path: parts.path,
+    query: parts.query,
+    header: (name) => readHeader(ctx, name),
+    body: operation.body ? operation.body.pickDeclared(body) : undefined,
+    isTrusted,
+    signal: () => createSignal(ctx, deps.draining),
+  };
+}
+
+/** Requires that a value is no longer than a body may be when it is written again. */
+function requireStorable(body: unknown, field: string, bytesMax: number): void {
+  const value = isObject(body) ? body[field] : undefined;
+  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytesMax) return;
+  throw new Problem(
+    'payload_too_large',
+    `The field \`${field}\` takes more than ${bytesMax} bytes once its numbers are written without exponents (1e20 becomes 21 digits). Send such numbers as text, or fewer of them.`,
+  );
 }
 
 /**
  * A secret in the query counts for every gateway operation; the `Authorization` header only where it is
- * documented.
+ * documented. Returns whether a right one was sent.
  */
-function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): void {
+function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): boolean {
   if (secret === 'admin') {
     if (!secrets.isAdminSecret(readHeader(ctx, 'X-Admin-Auth'))) {
       throw unauthorized('Send the administrator’s secret in the header X-Admin-Auth.', 'X-Admin-Auth');
     }
-    return;
+    return true;
   }
   const inQuery = query.get('auth');
   const bearer = inQuery || secret === 'body' ? undefined : readBearer(ctx);
   if (inQuery) {
     // A repeated secret is not a right one.
-    if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return;
+    if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
     throw unauthorized('The query parameter `auth` is not the gateway secret.');
   }
-  if (bearer === undefined && secret !== 'required') return;
+  if (bearer === undefined && secret !== 'required') return false;
   if (bearer === undefined) {
     throw unauthorized('Send the gateway secret as query parameter `auth` or as Authorization: Bearer.');
   }
   if (!secrets.isGatewaySecret(bearer)) {
     throw unauthorized('The Authorization header does not carry the gateway secret.');
   }
+  return true;
 }
 
 /**
- * Returns whether the body carries the secret; throws a 401 when it carries a wrong one. That a required one
- * is missing is found by the schema.
+ * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws a
+ * 401 when it carries a wrong one. That a required one is missing is found by the schema.
  */
 function requireBodySecret(
   { secrets, isAgentAuthRequired }: OperationDeps,
   rule: 'required' | 'optional',
   body: unknown,
+  hasSecret: boolean,
 ): boolean {
   const auth = isObject(body) ? body.auth : undefined;
   if (secrets.isGatewaySecret(auth)) return true;
   if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
+  if (rule === 'optional' && hasSecret) return true;
   if (rule === 'optional' && isAgentAuthRequired) {
     throw unauthorized('Send the gateway secret in the field `auth`: this gateway requires it of agents.');
   }

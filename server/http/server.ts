@@ -6,6 +6,7 @@ import http, { type IncomingMessage, type RequestListener, type ServerResponse }
 import type { AddressInfo, Socket } from 'node:net';
 import { describeProblem, Problem } from './problems.ts';
 import type { ConnectionTurns } from './response/connection-turns.ts';
+import { createShares } from './shares.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Time between two checks for requests that take too long. */
@@ -23,8 +24,12 @@ export type ServerLimits = {
   readonly connectionsMax: number;
   /** Time for the headers of a request, from its first byte. */
   readonly headersMs: number;
-  /** Time for the whole request, its body included. */
+  /** Time for a whole request with a small body. */
   readonly requestMs: number;
+  /** Time for a request with the largest body. A body that is read has less: see `request/arrival-clock`. */
+  readonly longestRequestMs: number;
+  /** The address whose share a connection counts for; null for none. */
+  readonly addressOf: (socket: Socket) => string | null;
 };
 
 export type HttpServer = {
@@ -53,7 +58,7 @@ export function createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
+      requestTimeout: limits.longestRequestMs,
       connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Checked below: Node's own response would lack the headers and the body that every response has.
@@ -72,6 +77,7 @@ export function createServer(
     },
   );
   server.maxConnections = limits.connectionsMax;
+  limitShares(server, limits);
   server.timeout = IDLE_MS;
   // Other expectations of a caller are ignored, as HTTP allows; Node would refuse them with a bare 417.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
@@ -117,6 +123,20 @@ export function createServer(
       return drained;
     },
   };
+}
+
+/** Closes a connection at once when its remote address has half of all connections already. */
+function limitShares(server: http.Server, { connectionsMax, addressOf }: ServerLimits): void {
+  const shares = createShares(connectionsMax);
+  server.prependListener('connection', (socket: Socket) => {
+    const address = addressOf(socket);
+    if (!shares.fits(address, 1)) {
+      socket.destroy();
+      return;
+    }
+    shares.add(address, 1);
+    socket.once('close', () => shares.add(address, -1));
+  });
 }
 
 /**
@@ -188,7 +208,7 @@ function buildInvalidProblem(code: string | undefined, { headersMs, requestMs }:
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem(
         'request_timeout',
-        `A request must arrive within ${requestMs / 1_000} seconds, its headers within ${headersMs / 1_000}.`,
+        `A request must arrive within ${requestMs / 1_000} seconds and one more for each 64 KiB, its headers within ${headersMs / 1_000}.`,
       );
     default:
       return new Problem('malformed_request', 'The request is not valid HTTP/1.1.');

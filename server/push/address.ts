@@ -5,7 +5,7 @@
  * connects to, so a host name that resolves to another address later cannot bypass the rules.
  */
 import { isIP } from 'node:net';
-import { buildNetworkList, containsAddress, extractIpv4Addresses, unmapAddress } from './networks.ts';
+import { buildNetworkList, containsAddress, extractIpv4Addresses, unmapAddress } from '../net/networks.ts';
 
 /** Returns why an address is forbidden, in a few words, or null when a push may go there. */
 export type ValidateAddress = (address: string) => string | null;

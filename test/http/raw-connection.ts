@@ -12,9 +12,9 @@ export type RawConnection = {
   close(): void;
 };
 
-/** Opens a connection to a port of the loopback interface. */
-export async function openConnection(port: number): Promise<RawConnection> {
-  const socket = connect(port, '127.0.0.1');
+/** Opens a connection to a port of the loopback interface, or of another address of this machine. */
+export async function openConnection(port: number, host = '127.0.0.1'): Promise<RawConnection> {
+  const socket = connect(port, host);
   let text = '';
   let isClosed = false;
   let wake = (): void => {};

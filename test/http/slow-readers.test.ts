@@ -110,6 +110,7 @@ describe('many readers', () => {
       random: () => 0,
       log: { debug() {}, info() {}, warn() {}, error() {} },
       limits: { streamsMax: 2_000, sessionStreamsMax: 2_000 },
+      addressOf: () => null,
       pingIntervalMs: 5_000,
       writers: { scheduler: createFairScheduler(), unread: createUnreadBytes(1_000_000, () => {}) },
     });

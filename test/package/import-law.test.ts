@@ -29,7 +29,7 @@ describe('layers', () => {
   test.each([
     ['server/http/app.ts', 'server/ports/store.ts'],
     ['server/engines/redis/store.ts', 'server/async/waiting.ts'],
-    ['server/config/settings.ts', 'server/push/networks.ts'],
+    ['server/config/settings.ts', 'server/net/networks.ts'],
     ['server/main.ts', 'server/config/config.ts'],
     ['test/e2e/demo.ts', 'sdk/client.ts'],
   ])('%s may import %s', (from, target) => {

@@ -11,6 +11,7 @@ const RANKS: readonly { readonly folder: string; readonly rank: number }[] = [
   { folder: 'server/domain', rank: 1 },
   { folder: 'server/ports', rank: 2 },
   { folder: 'server/async', rank: 3 },
+  { folder: 'server/net', rank: 3 },
   { folder: 'server/gateway', rank: 4 },
   { folder: 'server/engines', rank: 4 },
   { folder: 'server/push', rank: 4 },

@@ -1,7 +1,7 @@
 /** Where a push may go: every spelling of a forbidden address is validated as the address it means. */
 import { describe, expect, test } from 'vitest';
+import { extractIpv4Addresses, parseNetwork, unmapAddress } from '../../server/net/networks.ts';
 import { createAddressValidation } from '../../server/push/address.ts';
-import { extractIpv4Addresses, parseNetwork, unmapAddress } from '../../server/push/networks.ts';
 import { ALLOWED, FORBIDDEN } from './addresses.ts';
 
 const validate = createAddressValidation({ allow: [], deny: [] });

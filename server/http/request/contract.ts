@@ -23,7 +23,7 @@ type SecretLocation =
   | 'admin'
   /** The query or the `Authorization` header, always. */
   | 'required'
-  /** As `required`, but it may be absent: the body has it. */
+  /** As `required`, but it may be absent: the body has it, or needs none. */
   | 'optional'
   /** The body alone; one that stands in the query must be right all the same. */
   | 'body';
@@ -43,7 +43,11 @@ export type Operation = {
   readonly path: string;
   readonly secret: SecretLocation;
   /** Whether the body must have the field `auth`; null when the operation has no body. */
-  readonly body: { readonly auth: 'required' | 'optional' } | null;
+  readonly body: {
+    readonly auth: 'required' | 'optional';
+    /** Returns the fields that the document declares, of a body that is valid. */
+    pickDeclared(body: unknown): Readonly<Record<string, unknown>>;
+  } | null;
   /** Reads the declared query parameters, numbers as numbers; `errors` lists those that can't be read. */
   readQuery(query: Query): { query: Record<string, unknown>; errors: readonly FieldError[] };
   /** Returns everything that is wrong with a request, one entry for each place; empty when it is valid. */
@@ -124,8 +128,8 @@ function buildOperation(
     operationId,
     method: declared.method,
     path: declared.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    secret: findSecret(declared.security),
-    body: bodySchema ? { auth: bodySchema.required?.includes('auth') ? 'required' : 'optional' } : null,
+    secret: findSecret(declared.security, bodySchema),
+    body: bodySchema ? describeBody(bodySchema) : null,
     readQuery: (query) => readDeclared(queryParameters, query),
     validate(parts) {
       const lengthErrors = bodySchema ? validateArrayLengths(bodySchema, parts.requestBody) : [];
@@ -137,10 +141,30 @@ function buildOperation(
   };
 }
 
-function findSecret(security: readonly Readonly<Record<string, unknown>>[]): SecretLocation {
+function describeBody(schema: Schema): Operation['body'] {
+  const names = Object.keys(schema.properties ?? {});
+  return {
+    auth: isAuthRequired(schema) ? 'required' : 'optional',
+    pickDeclared: (body) =>
+      Object.fromEntries(
+        names
+          .filter((name) => Object.hasOwn(Object(body), name))
+          .map((name) => [name, Reflect.get(Object(body), name)]),
+      ),
+  };
+}
+
+function isAuthRequired(schema: Schema): boolean {
+  return schema.required?.includes('auth') ?? false;
+}
+
+function findSecret(
+  security: readonly Readonly<Record<string, unknown>>[],
+  bodySchema: Schema | undefined,
+): SecretLocation {
   const schemes = security.flatMap((requirement) => Object.keys(requirement));
   if (schemes.includes('AdminAuth')) return 'admin';
-  if (!schemes.includes('QueryAuth')) return 'body';
+  if (!schemes.includes('QueryAuth')) return bodySchema && !isAuthRequired(bodySchema) ? 'optional' : 'body';
   return security.some((requirement) => Object.keys(requirement).length === 0) ? 'optional' : 'required';
 }
 

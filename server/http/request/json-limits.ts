@@ -9,6 +9,19 @@ export type JsonLimits = {
   readonly depthMax: number;
   /** Keys of all objects in the body together. */
   readonly keysMax: number;
+  /**
+   * Texts, arrays and objects in a large body together, without the keys. Numbers, true, false and null take
+   * a few bytes each: the size of a body bounds them.
+   */
+  readonly partsMax: number;
+};
+
+/** What each limit says to a caller that exceeds it. */
+export const describeExcess = {
+  depth: (depthMax: number): string => `is nested too deep; the body may have ${depthMax} levels`,
+  keys: (keysMax: number): string => `has too many keys; the body may have ${keysMax} in all`,
+  parts: (partsMax: number): string =>
+    `has too many texts, arrays and objects; the body may have ${partsMax} in all`,
 };
 
 /** What exceeds a limit; the path is collected from the inside outwards. */
@@ -38,7 +51,7 @@ function findExcessInside(
   }
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > limits.depthMax) {
-    return { path: [], detail: `is nested too deep; the body may have ${limits.depthMax} levels` };
+    return { path: [], detail: describeExcess.depth(limits.depthMax) };
   }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
@@ -50,7 +63,7 @@ function findExcessInside(
   for (const [key, item] of Object.entries(value)) {
     count.keys += 1;
     if (count.keys > limits.keysMax) {
-      return { path: [], detail: `has too many keys; the body may have ${limits.keysMax} in all` };
+      return { path: [], detail: describeExcess.keys(limits.keysMax) };
     }
     const excess = findExcessInside(item, depth + 1, limits, count);
     if (excess) return addKey(key, excess);

@@ -1,10 +1,11 @@
 /**
- * Which event streams are open, and whether one more may open: a limit for all of them and one for each
- * session.
+ * Which event streams are open, and whether one more may open: a limit for all of them, one for each session,
+ * and half of all for one remote address.
  */
 import type { ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
 import type { ResponseWriter } from '../response/response-writer.ts';
+import { createShares } from '../shares.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
@@ -14,6 +15,8 @@ export type StreamLimits = {
 /** One open stream. */
 export type OpenStream = {
   readonly session: string;
+  /** The remote address of its reader, when that says something. */
+  readonly address: string | null;
   readonly response: ServerResponse;
   readonly writer: ResponseWriter;
 };
@@ -30,6 +33,7 @@ export type Admission = {
 export function createAdmission({ streamsMax, sessionStreamsMax }: StreamLimits): Admission {
   const streams = new Set<OpenStream>();
   const countBySession = new Map<string, number>();
+  const shares = createShares(streamsMax);
 
   return {
     streams,
@@ -38,6 +42,12 @@ export function createAdmission({ streamsMax, sessionStreamsMax }: StreamLimits)
       if (streams.size >= streamsMax) {
         throw new Problem('too_many_streams', `${streamsMax} streams are open. Try again later.`);
       }
+      if (!shares.fits(stream.address, 1)) {
+        throw new Problem(
+          'too_many_streams',
+          `Your address has ${Math.ceil(streamsMax / 2)} open streams. Close one before opening another.`,
+        );
+      }
       if (count >= sessionStreamsMax) {
         throw new Problem(
           'too_many_streams',
@@ -45,10 +55,12 @@ export function createAdmission({ streamsMax, sessionStreamsMax }: StreamLimits)
         );
       }
       streams.add(stream);
+      shares.add(stream.address, 1);
       countBySession.set(stream.session, count + 1);
     },
     release(stream) {
       if (!streams.delete(stream)) return;
+      shares.add(stream.address, -1);
       const count = (countBySession.get(stream.session) ?? 1) - 1;
       if (count === 0) countBySession.delete(stream.session);
       else countBySession.set(stream.session, count);

@@ -7,7 +7,7 @@
  * visits them, and this file follows the feed of each. As every response they are written by the writers of
  * `response/`, which also disconnect those who do not read.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -41,6 +41,8 @@ type Deps = {
   readonly log: Log;
   readonly limits: StreamLimits;
   readonly pingIntervalMs: number;
+  /** The remote address whose share a stream counts for; null for none. */
+  readonly addressOf: (req: IncomingMessage) => string | null;
   readonly writers: WriterDeps;
 };
 
@@ -57,7 +59,8 @@ const RECONNECT_MIN_MS = 1_000;
 const RECONNECT_SPREAD_MS = 4_000;
 
 /** Creates it with no stream open. Its timer runs only while there are any. */
-export function createStreams({ clock, random, log, limits, pingIntervalMs, writers }: Deps): Streams {
+export function createStreams(deps: Deps): Streams {
+  const { clock, random, log, limits, pingIntervalMs, writers, addressOf } = deps;
   const admission = createAdmission(limits);
   const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
 
@@ -69,7 +72,7 @@ export function createStreams({ clock, random, log, limits, pingIntervalMs, writ
   return {
     async serve({ session, open }, response) {
       const writer = createResponseWriter(response, writers);
-      const stream: OpenStream = { session, response, writer };
+      const stream: OpenStream = { session, address: addressOf(response.req), response, writer };
       admission.admit(stream);
       pings.start();
       response.once('close', () => release(stream));

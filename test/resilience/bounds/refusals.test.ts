@@ -27,7 +27,6 @@ const env = {
   AGENTS_MAX: '2',
   STREAMS_MAX: '3',
   STREAMS_PER_SESSION_MAX: '2',
-  // Eight of this size are all that may be read at a time.
   BODY_MAX_BYTES: '67108864',
 };
 let gateway: GatewayProcess;
@@ -48,16 +47,6 @@ async function openStream(session: string): Promise<RawConnection> {
   const wire = await openConnection(port);
   wire.write(`GET /api/cli/events?cli_session_id=${session}&auth=${SECRET} ${HEAD}\r\n`);
   await wire.readUntil(/: ready\n\n/);
-  return wire;
-}
-
-/** A submission whose body may become as long as is allowed, has grown large already, and never ends. */
-async function openBody(): Promise<RawConnection> {
-  const wire = await openConnection(port);
-  const start = `{${' '.repeat(99_999)}`;
-  wire.write(
-    `POST /api/cli/tasks ${HEAD}Transfer-Encoding: chunked\r\n\r\n${start.length.toString(16)}\r\n${start}\r\n`,
-  );
   return wire;
 }
 
@@ -124,18 +113,6 @@ const bounds: readonly Bound[] = [
     beyond: buildCall('subscribeEvents', secrets, {}, 'd'),
     async fill() {
       const wires = [await openStream('a'), await openStream('b'), await openStream('c')];
-      return () => closeAll(wires);
-    },
-  },
-  {
-    title: 'bytes of the bodies being read',
-    ...{ status: 503, code: 'busy', again: true },
-    // Eight such bodies leave no room at all.
-    beyond: submitWith({ payload: { text: 'x' } }),
-    async fill() {
-      const wires = await Promise.all(Array.from({ length: 8 }, openBody));
-      // They are being read once a small one is refused.
-      await expect.poll(async () => (await askNow(submitWith({}))).status).toBe(503);
       return () => closeAll(wires);
     },
   },

@@ -1,6 +1,6 @@
 /**
  * Networks and addresses as text: parses the value of a setting, and extracts the IPv4 addresses that an IPv6
- * address carries. Pure functions; `address.ts` validates addresses with them.
+ * address carries. Pure functions; agents' addresses are validated and callers' are read with them.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -77,6 +77,14 @@ export function extractIpv4Addresses(address: string): readonly string[] {
   if (a === 0x2001 && b === 0) found.push(formatIpv4(c, d), formatIpv4(~(g ?? 0), ~(h ?? 0)));
   if (f === 0x5efe && (e === 0 || e === 0x200)) found.push(tail);
   return found;
+}
+
+/** The first 64 bits of an IPv6 address that `isIP` accepts, as four groups. */
+export function formatNetwork64(address: string): string {
+  return parseGroups(address)
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':');
 }
 
 /** The eight groups of an IPv6 address that `isIP` accepts. */

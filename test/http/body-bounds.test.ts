@@ -1,0 +1,221 @@
+/** What bounds a body: depth and parts, the memory of all bodies together, time, and what is stored. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { buildCall } from '../contract/usual-calls.ts';
+import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
+import { sendChecked } from './checked-call.ts';
+import { createFakeGateway } from './fake-gateway.ts';
+import { exchange, openConnection, type RawConnection } from './raw-connection.ts';
+
+const gateway = createFakeGateway();
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const submit = buildCall('submitTask', secrets);
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer(gateway, { limits: { bodyBytesMax: 200_000 } });
+});
+afterAll(() => server.stop());
+beforeEach(() => {
+  gateway.calls.length = 0;
+});
+
+const bytes = (...parts: readonly (string | readonly number[])[]): Buffer =>
+  Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+
+describe('limits on the whole body', () => {
+  const send = async (json: string): Promise<unknown> => {
+    const body = String(submit.body).replace('"payload":{', `"payload":{"deep":${json},`);
+    const response = await sendChecked(server.url, { ...submit, body });
+    return response.status === 200 ? 200 : response.json.errors;
+  };
+
+  test('100 levels pass, and the error of one more names its pointer', async () => {
+    expect(await send('['.repeat(98) + ']'.repeat(98))).toBe(200);
+    expect(await send('['.repeat(99) + ']'.repeat(99))).toEqual([
+      {
+        pointer: `/payload/deep${'/0'.repeat(98)}`,
+        detail: 'is nested too deep; the body may have 100 levels',
+      },
+    ]);
+    expect(await send(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`)).toEqual([
+      { pointer: `/payload/deep${'/a'.repeat(98)}`, detail: expect.stringContaining('nested too deep') },
+    ]);
+  });
+
+  test('in a large body too, whose texts may hold brackets and escapes', async () => {
+    const text = JSON.stringify({ text: '\\"[[{,:'.repeat(10_000) });
+    expect(text.length).toBeGreaterThan(65_536);
+    expect(await send(`[${text},{"k\\u0061/~":[${text}]}]`)).toBe(200);
+    const deep = `${'['.repeat(97)}${']'.repeat(97)}`;
+    expect(await send(`[${text},{"k\\u0061/~":[1,${deep}]}]`)).toEqual([
+      { pointer: `/payload/deep/1/ka~1~0/1${'/0'.repeat(95)}`, detail: expect.stringContaining('too deep') },
+    ]);
+  });
+
+  test('a large body has so many texts, arrays and objects, however they are spread', async () => {
+    const few = await startTestServer(gateway, { limits: { partsMax: 20 } });
+    const ask = async (list: string): Promise<unknown> => {
+      const body = String(submit.body).replace('"payload":{', `"payload":{"list":${list},`);
+      const response = await sendChecked(few.url, { ...submit, body });
+      return response.status === 200 ? 200 : response.json.errors;
+    };
+    const numbers = Array(40_000).fill(1).join();
+    expect(await ask(`[${numbers},"a",[],{}]`)).toBe(200);
+    for (const more of ['""', '[]', '{}', '{"a":""}'])
+      expect(await ask(`[${numbers},${Array(20).fill(more).join()}]`)).toEqual([
+        { pointer: '', detail: 'has too many texts, arrays and objects; the body may have 20 in all' },
+      ]);
+    await few.stop();
+  });
+
+  test('the error of a number that overflows names its pointer, at any depth', async () => {
+    expect(await send('{"a/b":[1,{"c~d":-1e400}]}')).toEqual([
+      { pointer: '/payload/deep/a~1b/1/c~0d', detail: 'must be a finite number' },
+    ]);
+  });
+
+  test('too many keys are refused, however they are spread', async () => {
+    const few = await startTestServer(gateway, { limits: { keysMax: 10 } });
+    const payload = { list: [{ a: 1 }, { a: 1 }, { a: 1 }] };
+    const body = JSON.stringify({ ...JSON.parse(String(submit.body)), payload });
+    expect((await sendChecked(few.url, { ...submit, body })).status).toBe(200);
+    const more = JSON.stringify({
+      ...JSON.parse(String(submit.body)),
+      payload: { ...payload, b: { c: 1, d: 1 } },
+    });
+    const response = await sendChecked(few.url, { ...submit, body: more });
+    expect(response.json.errors).toEqual([
+      { pointer: '/payload/b', detail: 'has too many keys; the body may have 10 in all' },
+    ]);
+    await few.stop();
+  });
+
+  test('two million wrong items make one error', async () => {
+    const large = await startTestServer(gateway);
+    const body = JSON.stringify({ ...JSON.parse(String(submit.body)), task_tags: Array(1_900_000).fill(1) });
+    const response = await sendChecked(large.url, { ...submit, body });
+    expect(response.json.errors).toEqual([{ pointer: '/task_tags', detail: 'must have at most 64 items' }]);
+    await large.stop();
+  });
+});
+
+describe('bodies that arrive at the same time', () => {
+  const LARGE = 70_000;
+  const head = (path: string, framing: string): string =>
+    `POST ${path} HTTP/1.1\r\nHost: a\r\n${framing}\r\nExpect: 100-continue\r\n\r\n`;
+  const largeBody = `${String(submit.body)}${' '.repeat(LARGE)}`;
+
+  /** Opens a body and sends so much of it, which is never all. */
+  async function openBody(port: number, framing: string, start: string): Promise<RawConnection> {
+    const connection = await openConnection(port);
+    connection.write(head('/api/cli/tasks', framing));
+    await connection.readUntil(/100 Continue/);
+    connection.write(start);
+    return connection;
+  }
+
+  test('hold what has arrived, whatever they announce', async () => {
+    const tight = await startTestServer(gateway, { limits: { largeBodiesBytesMax: 4 * LARGE } });
+    const senders = await Promise.all(
+      Array.from({ length: 50 }, () => openBody(tight.port, 'Content-Length: 4000000', ' ')),
+    );
+    expect((await sendChecked(tight.url, { ...submit, body: largeBody })).status).toBe(200);
+    for (const connection of senders) connection.close();
+    await tight.stop();
+  });
+
+  test.each([
+    ['Content-Length: 4000000', ' '.repeat(LARGE)],
+    ['Transfer-Encoding: chunked', `${LARGE.toString(16)}\r\n${' '.repeat(LARGE)}\r\n`],
+  ])('with %s: beyond the memory a large one is refused, and a small one is not', async (framing, start) => {
+    const tight = await startTestServer(gateway, { limits: { largeBodiesBytesMax: 4 * LARGE } });
+    const open = await openBody(tight.port, framing, start);
+    const refused = async (): Promise<unknown> =>
+      (await sendChecked(tight.url, { ...submit, body: largeBody })).json.code;
+    await expect.poll(refused, { interval: 20 }).toBe('busy');
+    expect((await sendChecked(tight.url, submit)).status).toBe(200);
+    // After a second the one that does not end gives way.
+    await expect.poll(refused, { interval: 20, timeout: 5_000 }).toBe(undefined);
+    expect(await open.readUntil(/\}$/)).toMatch(/503 .*slow to arrive.*"code":"busy"/s);
+    open.close();
+    await tight.stop();
+  });
+
+  test('of small ones: one that is whole at once is never refused', async () => {
+    const tight = await startTestServer(gateway, { limits: { smallBodiesBytesMax: 3_000 } });
+    const open = await openBody(tight.port, 'Content-Length: 1000', ' '.repeat(990));
+    expect((await sendChecked(tight.url, submit)).status).toBe(200);
+    open.close();
+    await tight.stop();
+  });
+
+  test('a refused body leaves its connection open', async () => {
+    const tight = await startTestServer(gateway, { limits: { largeBodiesBytesMax: LARGE } });
+    const request = `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: ${LARGE}\r\n\r\n${' '.repeat(LARGE)}`;
+    expect(
+      await exchange(tight.port, `${request}GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
+    ).toMatch(/^HTTP\/1\.1 503 .*"code":"busy".*HTTP\/1\.1 200 .*"ok"/s);
+    await tight.stop();
+  });
+
+  test('in chunks of one byte they arrive as they were sent', async () => {
+    const connection = await openConnection(server.port);
+    connection.write('POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const body = JSON.stringify({
+      ...JSON.parse(String(submit.body)),
+      payload: { text: '中'.repeat(5_000) },
+    });
+    connection.write(Buffer.concat([...Buffer.from(body)].map((byte) => bytes('1\r\n', [byte], '\r\n'))));
+    connection.write('0\r\n\r\n');
+    expect(await connection.readUntil(/\}$/)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(gateway.calls[0]?.args[0]).toMatchObject({ payload: { text: '中'.repeat(5_000) } });
+    connection.close();
+  });
+});
+
+describe('a body that is slow to arrive', () => {
+  test.each([
+    ['large', 'Content-Length: 100000', { requestMs: 60_000, largeBodyMs: 100 }],
+    ['small', 'Content-Length: 1000', { requestMs: 100, largeBodyMs: 60_000 }],
+  ])('and is %s gets a 408, and its connection is closed', async (_size, length, limits) => {
+    const strict = await startTestServer(gateway, { limits });
+    const text = await exchange(strict.port, `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\n${length}\r\n\r\n{`);
+    expect(text).toMatch(/^HTTP\/1\.1 408 .*Connection: close.*"code":"request_timeout"/is);
+    await strict.stop();
+  });
+
+  test('has a second more for each 64 KiB that arrived', async () => {
+    const strict = await startTestServer(gateway, { limits: { largeBodyMs: 100 } });
+    const connection = await openConnection(strict.port);
+    const start = `{"x":"${'x'.repeat(131_066)}`;
+    connection.write(
+      `POST /api/cli/tasks HTTP/1.1\r\nHost: a\r\nContent-Length: ${start.length + 2}\r\n\r\n${start}`,
+    );
+    const startMs = performance.now();
+    expect(await connection.readAll()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(performance.now() - startMs).toBeGreaterThan(2_000);
+    await strict.stop();
+  });
+});
+
+describe('a value that would be written longer than it was sent', () => {
+  const send = async (call: 'submitTask' | 'reportResult', value: object): Promise<unknown> => {
+    const field = call === 'submitTask' ? 'payload' : 'result';
+    const { body, ...rest } = buildCall(call, secrets);
+    const text = JSON.stringify({ ...JSON.parse(String(body)), [field]: 0 });
+    // JSON.stringify would write the numbers out.
+    const numbers = JSON.stringify(value).replaceAll('"1e20"', '1e20');
+    const response = await sendChecked(server.url, {
+      ...rest,
+      body: text.replace(`"${field}":0`, `"${field}":${numbers}`),
+    });
+    return response.status === 200 ? 200 : `${response.status} ${response.json.code}`;
+  };
+
+  test.each(['submitTask', 'reportResult'] as const)('is refused by %s beyond the limit', async (call) => {
+    expect(await send(call, { n: Array(20_000).fill('1e20') })).toBe('413 payload_too_large');
+    expect(gateway.calls).toEqual([]);
+    expect(await send(call, { n: Array(5_000).fill('1e20') })).toBe(200);
+    // Text that only looks like such numbers is as long as before.
+    expect(await send(call, { n: Array(20_000).fill('1e5') })).toBe(200);
+  });
+});
