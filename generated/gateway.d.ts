@@ -198,7 +198,8 @@ export interface paths {
          * Unregister an agent
          * @description Unregisters an agent: it gets no more tasks. A task it never took moves to another agent at once, a task
          *     it may have taken moves after 90 seconds, and a task it acknowledged stays assigned to it until reported
-         *     or timed out. For an unknown agent the call returns 404; nothing is left to do.
+         *     or timed out. For an unknown agent the call returns 404; nothing is left to do. Send the `registration`
+         *     that register returned: then a process that ends late does not unregister its successor.
          */
         post: operations["unregisterAgent"];
         delete?: never;
@@ -262,6 +263,11 @@ export interface components {
             auth?: components["schemas"]["Secret"];
             /** @description The agent's id. */
             agent_id: components["schemas"]["Name"];
+            /**
+             * @description The token of the register response. If the agent has registered again since, nothing happens and the call
+             *     returns 200: its successor stays registered.
+             */
+            registration?: components["schemas"]["RegistrationToken"];
         };
         /** @description A heartbeat. The optional fields count only with the right `auth`. */
         AgentHeartbeat: {
@@ -279,6 +285,11 @@ export interface components {
             current_load?: number;
             /** @description The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
             request_ids?: components["schemas"]["RequestIds"];
+            /**
+             * @description The token of the register response. If the agent has registered again since, by another process, then
+             *     `current_load` and `draining` of this heartbeat do not change its successor.
+             */
+            registration?: components["schemas"]["RegistrationToken"];
             /** @description True: the agent asks for no more tasks, until it sends `false` or registers again. */
             draining?: boolean;
         };
@@ -363,8 +374,9 @@ export interface components {
             request_ids?: components["schemas"]["RequestIds"];
             /**
              * Format: double
-             * @description Seconds without contact after which the agent's running tasks fail with `agent lost: no contact for N s`.
-             *     Without it they keep running until they are reported or time out.
+             * @description Seconds without contact after which the agent is `offline` and its running tasks fail with
+             *     `agent lost: no contact for N s`; a task that was assigned later has as long from its assignment. Without
+             *     it they keep running until they are reported or time out.
              */
             lost_after?: number;
         };
@@ -441,6 +453,35 @@ export interface components {
             /** @description What is wrong with it and what to send. */
             detail: string;
         };
+        /**
+         * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+         *     which is public, only pages of its own machine and of configured origins are served.
+         * @example {
+         *       "type": "urn:task-gateway:problem:origin_not_allowed",
+         *       "title": "Origin not allowed",
+         *       "status": 403,
+         *       "detail": "With the default secret web pages of other origins are not served. On the gateway set GATEWAY_AUTH to a secret of your own, or add the origin to CORS_ORIGINS.",
+         *       "code": "origin_not_allowed"
+         *     }
+         */
+        Forbidden: {
+            /** @description `urn:task-gateway:problem:` and the code. */
+            type: string;
+            /** @description The problem in a few words; the same for all problems of this code. */
+            title: string;
+            /**
+             * @description The HTTP status of the response.
+             * @enum {number}
+             */
+            status: 403;
+            /** @description One sentence about this request: what is wrong and what to send instead. */
+            detail: string;
+            /**
+             * @description The code to branch on: stable within a major version.
+             * @enum {string}
+             */
+            code: "origin_not_allowed";
+        };
         /** @description Any JSON object. Its keys are passed through unchanged; its nesting counts towards the limits of a body. */
         FreeForm: {
             [key: string]: unknown;
@@ -503,6 +544,35 @@ export interface components {
             last_status: components["schemas"]["HttpStatus"] | null;
             /** @description Why the push failed, for people; null if it did not fail. */
             last_error: string | null;
+        };
+        /**
+         * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+         *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+         * @example {
+         *       "type": "urn:task-gateway:problem:misdirected",
+         *       "title": "Misdirected request",
+         *       "status": 421,
+         *       "detail": "With the default secret the gateway serves its own machine alone. Call it as 127.0.0.1 or localhost, set GATEWAY_AUTH to a secret of your own, or add this name to ALLOWED_HOSTS.",
+         *       "code": "misdirected"
+         *     }
+         */
+        Misdirected: {
+            /** @description `urn:task-gateway:problem:` and the code. */
+            type: string;
+            /** @description The problem in a few words; the same for all problems of this code. */
+            title: string;
+            /**
+             * @description The HTTP status of the response.
+             * @enum {number}
+             */
+            status: 421;
+            /** @description One sentence about this request: what is wrong and what to send instead. */
+            detail: string;
+            /**
+             * @description The code to branch on: stable within a major version.
+             * @enum {string}
+             */
+            code: "misdirected";
         };
         /**
          * @description A name chosen by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate).
@@ -571,6 +641,8 @@ export interface components {
             agent_id: components["schemas"]["Name"];
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
+            /** @description Names this registration. Send it when you unregister, and with heartbeats. */
+            registration: components["schemas"]["RegistrationToken"];
             /**
              * Format: double
              * @description The interval between heartbeats that the gateway asks for, in seconds.
@@ -584,6 +656,12 @@ export interface components {
             /** @description Tasks the agent may stop working on: they are terminal or no longer assigned to it. At most 1,000. */
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
+        /**
+         * @description Names one registration: a new one at each call of register, so that a process whose successor has
+         *     registered under the same `agent_id` changes nothing of the successor's. 1 to 256 code points of
+         *     well-formed Unicode, opaque.
+         */
+        RegistrationToken: string;
         /** @description The gateway has received the report. */
         ReportReceipt: {
             /**
@@ -990,6 +1068,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
             /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
@@ -1011,6 +1102,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1097,6 +1201,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1108,6 +1225,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["NotFound"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1206,6 +1336,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1217,6 +1360,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["NotFound"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1288,6 +1444,32 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1413,6 +1595,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1447,6 +1642,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1546,6 +1754,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1580,6 +1801,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1678,6 +1912,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
             /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
@@ -1699,6 +1946,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1798,6 +2058,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1832,6 +2105,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1931,6 +2217,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1965,6 +2264,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -2045,6 +2357,32 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
+                };
+            };
+            /**
              * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
              *     `Idempotency-Key`).
              */
@@ -2120,6 +2458,32 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**

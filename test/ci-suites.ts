@@ -154,10 +154,50 @@ const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/http/transport.test.ts'],
   },
   {
+    file: 'test/resilience/bounds/redis-large-values.test.ts',
+    seconds: 15,
+    reason: 'twenty readers of 8 MB at once, and party B beside readers',
+    partIn: ['test/server/byte-budget.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/redis-agents.test.ts',
+    seconds: 30,
+    reason: '600 agents with 100 KB of tags each',
+    partIn: ['test/gateway/due-turn.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/redis-memory.test.ts',
+    seconds: 40,
+    reason: 'a Redis that is filled, and deadlines while it is full',
+    partIn: ['test/engines/redis-keys.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/redis-settings.test.ts',
+    seconds: 20,
+    reason: 'a Redis and a gateway for each setting that is changed',
+    partIn: ['test/server/config-mistakes.test.ts'],
+  },
+  {
     file: 'test/resilience/bounds/refusals.test.ts',
     seconds: 17,
     reason: 'a flood beyond each bound',
     partIn: ['test/http/body.test.ts', 'test/http/surface.test.ts', 'test/http/transport.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/redis-clock.test.ts',
+    seconds: 60,
+    reason: 'gateways on a Redis whose clock steps, each with what it did before and after',
+    partIn: [
+      'test/engines/redis-time.test.ts',
+      'test/engines/redis-clock-decisions.test.ts',
+      'test/engines/redis-clocks.test.ts',
+    ],
+  },
+  {
+    file: 'test/resilience/bounds/readers.test.ts',
+    seconds: 150,
+    reason: 'waits for readers to be disconnected after 30 s, three times',
+    partIn: ['test/http/unread-responses.test.ts'],
   },
   {
     file: 'test/resilience/push-load.test.ts',

@@ -11,11 +11,13 @@ import type { AgentRegistration } from '../contract.ts';
 export type HeartbeatState = {
   readonly auth: string;
   readonly registration: AgentRegistration;
+  /** Names the present registration; undefined with a gateway that gives no token. */
+  readonly token: string | undefined;
   readonly request_ids: readonly string[] | undefined;
   readonly draining: boolean;
   readonly intervalMs: number;
-  /** When the gateway last responded to the agent: Unix epoch milliseconds. */
-  readonly contactMs: number;
+  /** How long ago the gateway last responded to the agent. The two threads share no clock that stays put. */
+  readonly sinceContactMs: number;
 };
 
 /** Where the thread sends its heartbeats. */
@@ -24,10 +26,14 @@ export type HeartbeatTarget = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** A message from the thread: it has started, or has sent a heartbeat. */
+/**
+ * A message from the thread: it has started, or has sent a heartbeat, or has registered the agent and got a
+ * token.
+ */
 export type HeartbeatMessage =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'sent'; readonly cancelled_request_ids: readonly string[] };
+  | { readonly kind: 'sent'; readonly cancelled_request_ids: readonly string[] }
+  | { readonly kind: 'registered'; readonly token: string };
 
 export type HeartbeatThread = {
   /**
@@ -49,6 +55,8 @@ export type HeartbeatThreadDeps = {
    * Called with the tasks that the gateway no longer wants done, as soon as the agent's event loop is free.
    */
   readonly onCancelled: (request_ids: readonly string[]) => void;
+  /** Called with the token of a registration that the thread has made. */
+  readonly onRegistered: (token: string) => void;
   readonly onError: (error: unknown) => void;
 };
 
@@ -66,6 +74,7 @@ const TASKS_POSTED_AT_ONCE = 50;
 export function createHeartbeatThread({
   target,
   onCancelled,
+  onRegistered,
   onError,
 }: HeartbeatThreadDeps): HeartbeatThread {
   let worker: Worker | undefined;
@@ -104,10 +113,11 @@ export function createHeartbeatThread({
         () => {
           worker = started;
         },
-        () => void started.terminate(),
+        async () => void (await started.terminate()),
       );
       started.on('message', (message: HeartbeatMessage) => {
         if (message.kind === 'sent') onCancelled(message.cancelled_request_ids);
+        else if (message.kind === 'registered') onRegistered(message.token);
       });
       started.unref();
     },

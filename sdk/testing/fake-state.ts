@@ -25,7 +25,7 @@ type FakeTask = {
   firstReply?: string;
 };
 /** An agent as it registered. */
-type FakeAgent = { readonly registration: AgentRegistration; draining: boolean };
+type FakeAgent = { readonly registration: AgentRegistration; readonly token: string; draining: boolean };
 /** An event as it is sent. */
 type StoredEvent = { readonly id: string; readonly data: string };
 
@@ -96,7 +96,7 @@ export function createFakeState(onChange: () => void): FakeState {
     fail: (request_id, error_info) =>
       change(request_id, (entry) => settle(entry, { status: 'failed', result: null, error_info })),
     register(registration) {
-      agents.set(registration.agent_id, { registration, draining: false });
+      agents.set(registration.agent_id, { registration, token: `r${nextNumber()}`, draining: false });
       for (const entry of tasks.values()) {
         if (isLost(entry.task, registration)) Object.assign(entry, { isSent: false, isAcknowledged: false });
         assign(entry);

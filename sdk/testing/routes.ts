@@ -101,12 +101,17 @@ async function handleAgentCall(
     case 'register':
       return {
         status: 200,
-        body: { ...receipt, heartbeat_interval: deps.heartbeatSeconds, offline_after: 90 },
+        body: {
+          ...receipt,
+          registration: state.agents.get(agent_id)?.token,
+          heartbeat_interval: deps.heartbeatSeconds,
+          offline_after: 90,
+        },
       };
     case 'heartbeat':
       return { status: 200, body: receipt };
     case 'unregister':
-      state.agents.delete(agent_id);
+      if (isPresent(state, body, agent_id)) state.agents.delete(agent_id);
       return { status: 200, body: { ok: true, agent_id } };
     case 'claim': {
       const find = () => state.takeUnsent(agent_id);
@@ -123,12 +128,19 @@ function recordContact({ state }: RoutesDeps, body: FakeRequest['body'], agent_i
   const ids = Array.isArray(body.request_ids) ? body.request_ids.map(String) : undefined;
   const cancelled_request_ids = state.acknowledge(agent_id, ids);
   const agent = state.agents.get(agent_id);
-  if (agent && typeof body.draining === 'boolean') agent.draining = body.draining;
+  if (agent && typeof body.draining === 'boolean' && isPresent(state, body, agent_id)) {
+    agent.draining = body.draining;
+  }
   const isRunning = [...state.tasks.values()].some(
     ({ task }) => task.status === 'running' && task.agent_id === agent_id,
   );
   const agentState = agent?.draining ? 'draining' : isRunning ? 'processing' : 'ready';
   return { ok: true, agent_id, state: agentState, cancelled_request_ids };
+}
+
+/** Whether a call names no registration, or the present one of its agent. */
+function isPresent(state: FakeState, { registration }: FakeRequest['body'], agent_id: string): boolean {
+  return registration === undefined || registration === state.agents.get(agent_id)?.token;
 }
 
 function applyReport({ state }: RoutesDeps, body: FakeRequest['body'], agent_id: string): FakeResponse {

@@ -1,4 +1,5 @@
 /** The agent's operations: register, heartbeat, unregister. Claim and report stand in files of their own. */
+import { runInSlices } from '../async/slices.ts';
 import {
   type AgentFields,
   agentState,
@@ -35,7 +36,6 @@ export function createAgents(
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
       const { agentStatus, wasUnavailable } = await writeRegistration(deps, registration);
-      await store.touch(agent_id, { by: 'register' });
       if (request_ids) {
         await acknowledgeNamed(deps, agent_id, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);
@@ -45,21 +45,26 @@ export function createAgents(
         ok: true,
         agent_id,
         state: agentState(agentStatus.record, agentStatus.slots),
+        registration: agentStatus.record.registration,
         heartbeat_interval: HEARTBEAT_INTERVAL_SECONDS,
         offline_after: OFFLINE_AFTER_MS / 1_000,
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
       };
     },
 
-    async heartbeatAgent({ agent_id, current_load, request_ids, draining }) {
+    async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
       await agents.noteContact(agent_id, { by: 'beat' });
-      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => ({
-        ...record,
-        ...(draining !== undefined && { draining }),
-        ...(current_load !== undefined && {
-          external: externalLoad(current_load, countDistinct(request_ids) ?? slots),
-        }),
-      }));
+      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => {
+        // A process that has a successor under its agent_id must not drain or fill it.
+        if (registration !== undefined && registration !== record.registration) return record;
+        return {
+          ...record,
+          ...(draining !== undefined && { draining }),
+          ...(current_load !== undefined && {
+            external: externalLoad(current_load, countDistinct(request_ids) ?? slots),
+          }),
+        };
+      });
       if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
       return {
         ok: true,
@@ -69,9 +74,10 @@ export function createAgents(
       };
     },
 
-    async unregisterAgent(agent_id) {
-      await markUnregistered(deps, agent_id);
-      await rescheduleUnacknowledged(deps, agent_id);
+    async unregisterAgent(agent_id, registration) {
+      if (await markUnregistered(deps, agent_id, registration)) {
+        await rescheduleUnacknowledged(deps, agent_id);
+      }
       return { ok: true, agent_id };
     },
   };
@@ -139,11 +145,13 @@ async function disownOthers(
   request_ids: readonly string[],
 ): Promise<void> {
   const named = new Set(request_ids);
-  for (const { request_id, delivery } of await listAssigned(deps.store, agent_id)) {
+  const others = (await listAssigned(deps.store, agent_id)).filter(({ request_id, delivery }) => {
     const wasSentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
-    if (named.has(request_id) || !wasSentBefore) continue;
-    await deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true });
-  }
+    return wasSentBefore && !named.has(request_id);
+  });
+  await runInSlices(others, ({ request_id }) =>
+    deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true }),
+  );
 }
 
 /** An agent that was unavailable and is back is offered at once what it has not acknowledged. */
@@ -157,12 +165,18 @@ async function offerAgain({ store, commits }: Deps, agent_id: string): Promise<v
 
 /**
  * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because
- * a task it may have taken must not move sooner.
+ * a task it may have taken must not move sooner. Returns false, having done nothing, if the agent has
+ * registered again since `registration`.
  */
-async function markUnregistered({ store, commits }: Deps, agent_id: string): Promise<void> {
-  await commits.retryCommit(async (notAfterMs) => {
+async function markUnregistered(
+  { store, commits }: Deps,
+  agent_id: string,
+  registration: string | undefined,
+): Promise<boolean> {
+  return await commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
     if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
+    if (registration !== undefined && registration !== before.record.registration) return false;
     const nowMs = store.nowMs();
     const value = completeAgent({ ...before.record, unregisteredMs: nowMs });
     const result = await store.commit({

@@ -5,7 +5,7 @@
 import { PULL_ENDPOINT } from '../domain/agent.ts';
 import { UNCLAIMED_MS } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';
-import type { Trigger } from '../domain/step.ts';
+import type { Trigger } from '../domain/triggers.ts';
 import type { Store } from '../ports/store.ts';
 import type { AgentIndex } from './agent-index.ts';
 import type { TaskCommits } from './commit-step.ts';

@@ -48,7 +48,7 @@ async function notePushContact(
   const touch = { by: 'push', taken: false, status, error: outcome.error } as const;
   // A busy agent responded: it is there.
   if (outcome.kind === 'untaken' && outcome.busy) {
-    await agents.noteContactIfRegistered(agent_id, touch);
+    await agents.noteContactIfRegistered(agent_id, { ...touch, busy: true });
     return;
   }
   await store.touch(agent_id, touch);
@@ -73,8 +73,10 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
     case 'untaken': {
       const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
-      // After "busy" or 410 the task is looked at again at once: another agent may be free.
-      const options = outcome.busy || outcome.leave ? { dueAt: nowMs } : {};
+      // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task too:
+      // it was not offered while the attempt was under way.
+      const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
+      const options = isDueNow ? { dueAt: nowMs } : {};
       const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs } as const;
       await commits.advanceTask(request_id, trigger, options);
       return;

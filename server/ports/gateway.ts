@@ -5,7 +5,7 @@
  */
 import type { AgentState } from '../domain/agent.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
-import type { Cursor } from './store.ts';
+import type { Cursor, Health } from './store.ts';
 
 /** What a client submits, with defaults filled in and without `auth`. */
 export type Submission = {
@@ -35,6 +35,8 @@ type RegisterResponse = {
   readonly ok: true;
   readonly agent_id: string;
   readonly state: AgentState;
+  /** Names this registration, for heartbeats and unregister. */
+  readonly registration: string;
   readonly heartbeat_interval: number;
   readonly offline_after: number;
   readonly cancelled_request_ids: readonly string[];
@@ -45,6 +47,8 @@ type Heartbeat = {
   readonly agent_id: string;
   readonly current_load?: number;
   readonly request_ids?: readonly string[];
+  /** The registration that it was sent under: load and draining count only while it is the present one. */
+  readonly registration?: string;
   readonly draining?: boolean;
 };
 
@@ -144,13 +148,17 @@ export type Gateway = {
   heartbeatAgent(beat: Heartbeat): Promise<HeartbeatResponse>;
   claimTask(claim: Claim, signal: AbortSignal): Promise<TaskInfo | null>;
   reportResult(report: Report): Promise<ReportResponse>;
-  unregisterAgent(agent_id: string): Promise<{ readonly ok: true; readonly agent_id: string }>;
+  /** With the token of another registration than the present one it changes nothing. */
+  unregisterAgent(
+    agent_id: string,
+    registration?: string,
+  ): Promise<{ readonly ok: true; readonly agent_id: string }>;
   listAgents(): Promise<{ readonly agents: readonly AgentListing[]; readonly total: number }>;
   listTasks(
     query: TaskQuery,
   ): Promise<{ readonly tasks: readonly TaskInfo[]; readonly next_cursor: string | null }>;
   /** Whether calls can succeed now, and if not why. */
-  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+  health(): Health;
 };
 
 /** The codes of the gateway's own refusals. Only http knows which status each becomes. */

@@ -169,6 +169,24 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect((await world.gateway.listAgents()).total).toBe(0);
       expect(await read(world, await submit(world))).toMatchObject({ error_info: '无可用 Agent' });
     });
+
+    test('the token of an earlier registration neither unregisters, drains nor fills its successor', async () => {
+      const world = await start();
+      const first = await world.gateway.registerAgent(buildRegistration('A'));
+      const second = await world.gateway.registerAgent(buildRegistration('A'));
+      expect(first.registration).not.toBe(second.registration);
+      const { registration } = first;
+      expect(await world.gateway.unregisterAgent('A', registration)).toEqual({ ok: true, agent_id: 'A' });
+      const stale = { agent_id: 'A', registration, draining: true, current_load: 1 };
+      expect(await world.gateway.heartbeatAgent(stale)).toMatchObject({ state: 'ready' });
+      expect(await agentOf(world, 'A')).toMatchObject({ eligible: true, full: false });
+      const present = { ...stale, registration: second.registration, current_load: 0 };
+      expect(await world.gateway.heartbeatAgent(present)).toMatchObject({ state: 'draining' });
+      await world.gateway.unregisterAgent('A', second.registration);
+      expect((await world.gateway.listAgents()).total).toBe(0);
+      const late = world.gateway.unregisterAgent('A', registration);
+      await expect(late).rejects.toMatchObject({ code: 'agent_not_found' });
+    });
   });
 
   describe('reports', () => {

@@ -40,6 +40,7 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
       ok: true,
       agent_id,
       state: 'ready',
+      registration: 'r1',
       heartbeat_interval: 15,
       offline_after: 90,
       cancelled_request_ids: [],

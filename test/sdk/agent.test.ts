@@ -70,7 +70,12 @@ describe('an agent that works', () => {
     await pass(clock, 45_000, 1_000);
     const heartbeats = gateway.bodies('heartbeat');
     expect(heartbeats).toHaveLength(3);
-    expect(heartbeats[0]).toEqual({ auth: 'a-good-secret', agent_id: '译者 1', request_ids: ['t1'] });
+    expect(heartbeats[0]).toEqual({
+      auth: 'a-good-secret',
+      agent_id: '译者 1',
+      registration: 'r1',
+      request_ids: ['t1'],
+    });
   });
 
   test('keeps sending heartbeats after failures', async () => {

@@ -36,7 +36,7 @@ export function createScriptedGateway(): ScriptedGateway {
     if (body.auth !== 'a-good-secret') return json(problem(401, 'unauthorized'), 401);
     if (operation === 'register') {
       gateway.registration = body;
-      return json({ ...receipt(body), heartbeat_interval: 15, offline_after: 90 });
+      return json({ ...receipt(body), registration: 'r1', heartbeat_interval: 15, offline_after: 90 });
     }
     if (!gateway.registration) return json(problem(404, 'agent_not_found'), 404);
     if (operation === 'heartbeat') return json(receipt(body));

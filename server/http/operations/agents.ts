@@ -27,6 +27,7 @@ export function createAgentHandlers(
         agent_id: body.agent_id,
         ...(isTrusted && body.current_load !== undefined && { current_load: body.current_load }),
         ...(isTrusted && body.request_ids !== undefined && { request_ids: body.request_ids }),
+        ...(isTrusted && body.registration !== undefined && { registration: body.registration }),
         ...(isTrusted && body.draining !== undefined && { draining: body.draining }),
       });
       return { status: 200, body: reply };
@@ -55,7 +56,7 @@ export function createAgentHandlers(
     },
 
     async unregisterAgent({ body }) {
-      return { status: 200, body: await gateway.unregisterAgent(body.agent_id) };
+      return { status: 200, body: await gateway.unregisterAgent(body.agent_id, body.registration) };
     },
   };
 }

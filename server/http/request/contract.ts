@@ -56,7 +56,7 @@ export type Contract = {
 };
 
 /** Schemas of names, which must be well-formed Unicode; OpenAPI has no format for that. */
-const NAME_SCHEMAS = ['Name', 'RequestId', 'SessionId'];
+const NAME_SCHEMAS = ['Name', 'RegistrationToken', 'RequestId', 'SessionId'];
 
 type Parameter = {
   readonly name: string;
