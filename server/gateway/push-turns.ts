@@ -9,7 +9,7 @@
  * One origin may take a quarter of either, one agent an eighth. So an agent that takes all it can leaves the
  * rest to others. Where pushes wait, origins come in rotation, and in each of them its agents.
  *
- *   waiting ── its agent, its origin and all together are below their share ──▶ sending ── written ──▶ released
+ *   waiting ── agent, origin and all are below their share ──▶ sending ── written ──▶ released
  *      ╰── the signal fires ──▶ released
  *
  * A share counts as free while it is not used up, so it is exceeded by at most one push: a body may be larger
@@ -26,7 +26,7 @@ export type PushTurns = {
   take(push: PushSize, signal: AbortSignal): Promise<(() => void) | null>;
 };
 
-export type PushSize = {
+type PushSize = {
   readonly agent_id: string;
   readonly origin: string;
   /** What this push takes of the whole. */

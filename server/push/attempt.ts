@@ -20,6 +20,7 @@ import { AttemptFailure, buildUnknown, buildUntaken, classifyResponse, describeF
 /** The error of an attempt that was abandoned while the agent could not have seen it. */
 export const ABANDONED_EARLY = 'abandoned before anything was written';
 const bodyTooLong = () => new AttemptFailure('the rest of the response is too long');
+const TOO_MANY_INTERIM = 'too many interim responses';
 /** Interim responses (1xx) that one attempt may send; with more it fails. */
 const INTERIM_MAX = 100;
 
@@ -36,17 +37,12 @@ type AttemptDeps = {
 };
 
 /** Creates the undici handler of one attempt. */
-export function createAttempt({
-  limits,
-  signal,
-  nowMs,
-  resolve,
-  onSent,
-}: AttemptDeps): Dispatcher.DispatchHandler {
+export function createAttempt(deps: AttemptDeps): Dispatcher.DispatchHandler {
+  const { limits, signal, nowMs, resolve, onSent } = deps;
   /** Null while the attempt is waiting: nothing has been written. */
   let controller: Dispatcher.DispatchController | null = null;
   let resolved = false;
-  let timer: NodeJS.Timeout | undefined;
+  const timeLimit = createTimeLimit((error) => controller?.abort(error));
   let interim = 0;
   let bodyBytes = 0;
   let startedMs = 0;
@@ -67,16 +63,10 @@ export function createAttempt({
     else finish(buildUntaken(ABANDONED_EARLY));
   }
 
-  function abortAfter(ms: number, reason: string): void {
-    clearTimeout(timer);
-    timer = setTimeout(() => controller?.abort(new AttemptFailure(reason)), ms);
-    timer.unref();
-  }
-
   /** The time to take the request grows with what was taken of it. */
   function limitSending(): void {
     const withinMs = sendWithinMs + (sentBytes / sendBytesPerSecond) * 1_000;
-    abortAfter(startedMs + withinMs - nowMs(), 'the agent does not read the request');
+    timeLimit.begin(startedMs + withinMs - nowMs(), 'the agent does not read the request');
   }
 
   signal.addEventListener('abort', abandon, { once: true });
@@ -95,17 +85,17 @@ export function createAttempt({
     onRequestSent() {
       onSent();
       if (resolved) return;
-      abortAfter(startedMs + responseWithinMs - nowMs(), `no response within ${responseWithinMs / 1_000} s`);
+      const restMs = startedMs + responseWithinMs - nowMs();
+      timeLimit.begin(restMs, `no response within ${responseWithinMs / 1_000} s`);
     },
     onResponseStart(started, status, headers) {
       if (status < 200) {
         interim += 1;
-        return interim > INTERIM_MAX
-          ? started.abort(new AttemptFailure('too many interim responses'))
-          : undefined;
+        if (interim > INTERIM_MAX) started.abort(new AttemptFailure(TOO_MANY_INTERIM));
+        return;
       }
       finish(classifyResponse(status, headers['retry-after'], nowMs()));
-      abortAfter(limits.bodyWithinMs, 'the rest of the response is late');
+      timeLimit.begin(limits.bodyWithinMs, 'the rest of the response is late');
       if (Number(headers['content-length'] ?? 0) > bodyBytesMax) started.abort(bodyTooLong());
     },
     onResponseData(started, chunk) {
@@ -113,12 +103,25 @@ export function createAttempt({
       if (bodyBytes > bodyBytesMax) started.abort(bodyTooLong());
     },
     onResponseEnd() {
-      clearTimeout(timer);
+      timeLimit.end();
     },
     onResponseError(_started, error) {
-      clearTimeout(timer);
+      timeLimit.end();
       const text = describeFailure(error, controller !== null);
       finish(controller ? buildUnknown(text) : buildUntaken(text));
     },
+  };
+}
+
+/** One time limit after the other: each takes the place of the one before. */
+function createTimeLimit(abort: (error: AttemptFailure) => void) {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    begin(ms: number, reason: string): void {
+      clearTimeout(timer);
+      timer = setTimeout(() => abort(new AttemptFailure(reason)), ms);
+      timer.unref();
+    },
+    end: () => clearTimeout(timer),
   };
 }

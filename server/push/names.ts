@@ -2,7 +2,7 @@
  * Resolves the host names of endpoints without the threads that Node shares with everything else: a name
  * whose server does not reply would hold one of the four for up to forty seconds.
  *
- *   /etc/hosts ── not there ─▶ DNS, by Node's own client ── no such name ─▶ the system's resolver, two at a time
+ *   /etc/hosts ── not there ─▶ DNS, by Node's client ── no such name ─▶ the system, two at a time
  *                                     ╰── no reply within 5 s ─▶ failed
  *
  * The system's resolver is asked last, for names that only it knows (multicast DNS, directory services); its
