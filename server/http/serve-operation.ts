@@ -57,9 +57,10 @@ const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
 export function serveOperation(deps: OperationDeps, operation: Operation, handler: AnyHandler): Middleware {
   return async (ctx) => {
     const query = parseQuery(ctx.querystring);
-    requireSecret(deps.secrets, operation, query, ctx);
+    const hasSecret = requireSecret(deps.secrets, operation, query, ctx);
     const body = operation.body ? await deps.readBody(ctx) : undefined;
-    const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body);
+    const isTrusted =
+      operation.body !== null && requireBodySecret(deps, operation.body.auth, body, hasSecret);
     if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
       throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
     }
@@ -78,45 +79,50 @@ export function serveOperation(deps: OperationDeps, operation: Operation, handle
 
 /**
  * A secret in the query counts for every gateway operation; the `Authorization` header only where it is
- * documented.
+ * documented. Returns whether a right one was sent.
  */
-function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): void {
+function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): boolean {
   if (secret === 'admin') {
     if (!secrets.isAdminSecret(readHeader(ctx, 'X-Admin-Auth'))) {
       throw unauthorized('Send the administrator’s secret in the header X-Admin-Auth.', 'X-Admin-Auth');
     }
-    return;
+    return true;
   }
   const inQuery = query.get('auth');
   const bearer = inQuery || secret === 'body' ? undefined : readBearer(ctx);
   if (inQuery) {
     // A repeated secret is not a right one.
-    if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return;
+    if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
     throw unauthorized('The query parameter `auth` is not the gateway secret.');
   }
-  if (bearer === undefined && secret !== 'required') return;
+  if (bearer === undefined && secret !== 'required') return false;
   if (bearer === undefined) {
     throw unauthorized('Send the gateway secret as query parameter `auth` or as Authorization: Bearer.');
   }
   if (!secrets.isGatewaySecret(bearer)) {
     throw unauthorized('The Authorization header does not carry the gateway secret.');
   }
+  return true;
 }
 
 /**
- * Returns whether the body carries the secret; throws a 401 when it carries a wrong one. That a required one
- * is missing is found by the schema.
+ * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws a
+ * 401 when it carries a wrong one. That a required one is missing is found by the schema.
  */
 function requireBodySecret(
   { secrets, isAgentAuthRequired }: OperationDeps,
   rule: 'required' | 'optional',
   body: unknown,
+  hasSecret: boolean,
 ): boolean {
   const auth = isObject(body) ? body.auth : undefined;
   if (secrets.isGatewaySecret(auth)) return true;
   if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
+  if (rule === 'optional' && hasSecret) return true;
   if (rule === 'optional' && isAgentAuthRequired) {
-    throw unauthorized('Send the gateway secret in the field `auth`: this gateway requires it of agents.');
+    throw unauthorized(
+      'Send the gateway secret in the field `auth` or as Authorization: Bearer: this gateway requires it of agents.',
+    );
   }
   return false;
 }

@@ -121,7 +121,7 @@ test('a call that is sent again has no more time than a call that is sent once',
     name: 'the connection',
     prefix: PREFIX,
     timeArgument: () => '',
-      guardTime: (call) => call,
+    guardTime: (call) => call,
     async open() {
       opened += 1;
       const isFirst = opened === 1;

@@ -87,10 +87,11 @@ describe('the gateway secret in query and header', () => {
   });
 
   test.each(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const)(
-    '%s ignores the Authorization header, and a secret in the query must be right',
+    '%s takes a secret in the query or the header only if it is right',
     async (operationId) => {
       const call = buildCall(operationId, secrets);
-      expect((await sendChecked(server.url, { ...call, headers: bearer('wrong') })).status).toBeLessThan(300);
+      expect((await sendChecked(server.url, { ...call, headers: bearer('wrong') })).status).toBe(401);
+      expect((await sendChecked(server.url, { ...call, headers: bearer(SECRET) })).status).toBeLessThan(300);
       expect(
         (await sendChecked(server.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status,
       ).toBeLessThan(300);
@@ -117,7 +118,8 @@ describe('the secret of an agent', () => {
     for (const auth of [undefined, null, 1, 'wrong', [SECRET]])
       expect(await status(strict, operationId, { auth })).toBe(401);
     const call = buildCall(operationId, secrets);
-    expect((await sendChecked(strict.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBe(401);
+    expect((await sendChecked(strict.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBe(200);
+    expect((await sendChecked(strict.url, { ...call, headers: bearer(SECRET) })).status).toBe(200);
   });
 
   test.each(['registerAgent', 'claimTask'] as const)('%s always needs one', async (operationId) => {
@@ -126,11 +128,15 @@ describe('the secret of an agent', () => {
     expect(await status(strict, operationId, { auth: undefined })).toBe(422);
   });
 
-  test('the optional fields of a heartbeat count only with a right one', async () => {
+  test('the optional fields of a heartbeat count only with a right one, wherever it stands', async () => {
     const more = { current_load: 3, request_ids: ['r'], draining: true };
     await status(server, 'heartbeatAgent', more);
     await status(server, 'heartbeatAgent', { ...more, auth: SECRET });
-    expect(gateway.calls.map(({ args }) => args[0])).toEqual([{ agent_id: 'a' }, { agent_id: 'a', ...more }]);
+    const call = buildCall('heartbeatAgent', secrets, more);
+    await sendChecked(server.url, { ...call, headers: bearer(SECRET) });
+    await sendChecked(server.url, { ...call, path: `${call.path}?auth=${AUTH}` });
+    const counted = { agent_id: 'a', ...more };
+    expect(gateway.calls.map(({ args }) => args[0])).toEqual([{ agent_id: 'a' }, counted, counted, counted]);
   });
 });
 

@@ -99,7 +99,10 @@ describe.runIf(canStepClocks('steps of the clock of Redis'))('the clock of the R
     for (const tookMs of times) expect(tookMs).toBeLessThan(DISPATCH_WITHIN_MS + MACHINE_SLACK_MS);
     for (const url of urls) {
       // Long enough for every loop of both gateways, sweeping and trimming among them.
-      await vi.waitFor(async () => expect((await readReadiness(url)).body.warning).toMatch(/clock of Redis/), WAIT);
+      await vi.waitFor(
+        async () => expect((await readReadiness(url)).body.warning).toMatch(/clock of Redis/),
+        WAIT,
+      );
       expect((await readReadiness(url)).status).toBe(200);
     }
     for (let rounds = 0; rounds < 10; rounds += 1) await measureTask(urls[rounds % 2] ?? '');
