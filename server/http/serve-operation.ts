@@ -172,7 +172,9 @@ function requireBodySecret(
   if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
   if (rule === 'optional' && hasSecret) return true;
   if (rule === 'optional' && isAgentAuthRequired) {
-    throw unauthorized('Send the gateway secret in the field `auth`: this gateway requires it of agents.');
+    throw unauthorized(
+      'Send the gateway secret in the field `auth` or as Authorization: Bearer: this gateway requires it of agents.',
+    );
   }
   return false;
 }

@@ -130,6 +130,9 @@ describe('the secret of an agent', () => {
     expect(await status(strict, operationId, { auth: SECRET })).toBe(200);
     for (const auth of [undefined, null, 1, 'wrong', [SECRET]])
       expect(await status(strict, operationId, { auth })).toBe(401);
+    const call = buildCall(operationId, secrets);
+    expect((await sendChecked(strict.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status).toBe(200);
+    expect((await sendChecked(strict.url, { ...call, headers: bearer(SECRET) })).status).toBe(200);
   });
 
   test.each(['registerAgent', 'claimTask'] as const)('%s always needs one', async (operationId) => {
@@ -138,14 +141,15 @@ describe('the secret of an agent', () => {
     expect(await status(strict, operationId, { auth: undefined })).toBe(422);
   });
 
-  test('the optional fields of a heartbeat count only with a right one', async () => {
+  test('the optional fields of a heartbeat count only with a right one, wherever it stands', async () => {
     const more = { current_load: 3, request_ids: ['r'], draining: true };
     await status(server, 'heartbeatAgent', more);
     await status(server, 'heartbeatAgent', { ...more, auth: SECRET });
     const call = buildCall('heartbeatAgent', secrets, more);
     await sendChecked(server.url, { ...call, headers: bearer(SECRET) });
-    const all = { agent_id: 'a', ...more };
-    expect(gateway.calls.map(({ args }) => args[0])).toEqual([{ agent_id: 'a' }, all, all]);
+    await sendChecked(server.url, { ...call, path: `${call.path}?auth=${AUTH}` });
+    const counted = { agent_id: 'a', ...more };
+    expect(gateway.calls.map(({ args }) => args[0])).toEqual([{ agent_id: 'a' }, counted, counted, counted]);
   });
 });
 
