@@ -64,7 +64,7 @@ export function wantsToMove(
  * when its last response was busy, else after three attempts and ten seconds. Null: not before another
  * attempt.
  */
-export function movableFromMs(delivery: Delivery, agent_id: string): number | null {
+function movableFromMs(delivery: Delivery, agent_id: string): number | null {
   if (delivery.acknowledged || mayBeTaken(delivery)) return null;
   // Each outcome replaces what its agent responded before: the entry is there while the last one was busy.
   if (delivery.busy.some((busy) => busy.agent_id === agent_id)) return delivery.assignedMs;

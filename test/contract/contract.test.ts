@@ -6,7 +6,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createDocumentCheck, type ReceivedResponse } from './document-check.ts';
 import { type Mock, openMock, openRealServer, type RealServer } from './peers.ts';
-import { type Row, rows } from './rows.ts';
+import type { Row } from './row.ts';
+import { rows } from './rows.ts';
 import { buildCall, type Call, send } from './usual-calls.ts';
 
 declare module 'vitest' {

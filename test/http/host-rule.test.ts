@@ -1,6 +1,6 @@
 /**
- * DNS rebinding: while the gateway's secret is the public default one, requests under names of other sites and
- * from their web pages are refused before anything else is looked at.
+ * DNS rebinding: while the gateway's secret is the public default one, requests under names of other sites
+ * and from their web pages are refused before anything else is looked at.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHostRule } from '../../server/http/host-rule.ts';

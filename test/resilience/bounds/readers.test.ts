@@ -18,8 +18,8 @@ const LARGE_CHARS = 4_000_000;
 const LARGE_TASKS = 20;
 const HEAD = `HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\n\r\n`;
 /**
- * The promise is 30 s from the moment at which a response is there to be read. They are rendered one after the
- * other, in no more than half of the time.
+ * The promise is 30 s from the moment at which a response is there to be read. They are rendered one after
+ * the other, in no more than half of the time.
  */
 const CUT_WITHIN_MS = 90_000;
 /** 256 MiB of unread bytes, and what a heap swings by while twenty such values are read and written. */
