@@ -5,7 +5,9 @@ const LARGE_CHARS = 65_536;
 /** About what a number, a literal or the quotes and commas of an item take. */
 const ITEM_CHARS = 3;
 
-/** Whether the value, or bytes that were rendered of it, takes more than about 64 KiB. Looks at no more of it. */
+/**
+ * Whether the value, or bytes that were rendered of it, takes more than about 64 KiB. Looks at no more of it.
+ */
 export function isLargeValue(value: unknown): boolean {
   const unvisited: unknown[] = [value];
   let chars = 0;

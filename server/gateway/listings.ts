@@ -1,7 +1,7 @@
 /**
- * The administrator's two listings: agents and tasks. A page of tasks is bounded in bytes as well as in number,
- * and the tasks are read one after the other, a few in each turn of the large work: all listings together take no
- * more than half of the process, and each holds no more than a page and one task beyond it.
+ * The administrator's two listings: agents and tasks. A page of tasks is bounded in bytes as well as in
+ * number, and the tasks are read one after the other, a few in each turn of the large work: all listings
+ * together take no more than half of the process, and each holds no more than a page and one task beyond it.
  */
 import type { LargeWork } from '../async/large-work.ts';
 import { yieldToEventLoop } from '../async/waiting.ts';

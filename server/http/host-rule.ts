@@ -1,9 +1,9 @@
 /**
  * Which names the gateway may be called by while its secret is the public default one. A web page can give a
- * name of its own the gateway's address (DNS rebinding): the browser then sends the page's calls here as calls
- * to its own site, and the public secret is no obstacle. Such calls carry the page's name in `Host` and its
- * origin in `Origin`, so both must belong to this machine or be configured. With a secret of one's own there is
- * nothing to refuse.
+ * name of its own the gateway's address (DNS rebinding): the browser then sends the page's calls here as
+ * calls to its own site, and the public secret is no obstacle. Such calls carry the page's name in `Host` and
+ * its origin in `Origin`, so both must belong to this machine or be configured. With a secret of one's own
+ * there is nothing to refuse.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';

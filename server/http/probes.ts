@@ -25,7 +25,8 @@ export function servePage(page: Page): Middleware {
 
 /**
  * `/livez` is 200 as long as the process responds; `/readyz` is 503, with the reason in general words, while
- * calls would fail. A warning leaves it 200: calls succeed, and a load balancer must not take the gateway out.
+ * calls would fail. A warning leaves it 200: calls succeed, and a load balancer must not take the gateway
+ * out.
  */
 export function createProbes(
   gateway: Pick<Gateway, 'health'>,

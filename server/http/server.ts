@@ -37,8 +37,8 @@ export type HttpServer = {
 };
 
 /**
- * Creates the server around a listener, which serves one request of a connection at a time; `headers` are those
- * of the responses that it sends by itself.
+ * Creates the server around a listener, which serves one request of a connection at a time; `headers` are
+ * those of the responses that it sends by itself.
  */
 export function createServer(
   listener: RequestListener,

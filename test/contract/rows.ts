@@ -51,6 +51,11 @@ function spoil(call: Call, { gateway, admin }: RealServer['secrets']): Call {
 
 const code = (name: string): More => ({ expect: { code: name } });
 
+const addOrigin = (call: Call): Call => ({
+  ...call,
+  headers: { ...call.headers, origin: 'https://rebound.example' },
+});
+
 /** A task that waits for an agent, and its id. */
 async function submitWaiting(server: RealServer): Promise<string> {
   const { text } = await server.arrange('submitTask', { queue_timeout: 60 });
@@ -93,36 +98,21 @@ const shared: readonly Row[] = [
       return spoil(server.build(one, inBody ? { auth: server.secrets.gateway } : {}), server.secrets);
     }),
   ),
-  ...OPERATIONS.map((one) =>
-    row(
-      one,
-      403,
-      'a web page of another origin calls',
-      (server) => {
-        const call = server.build(one);
-        return { ...call, headers: { ...call.headers, origin: 'https://rebound.example' } };
-      },
-      { server: 'local', ...code('origin_not_allowed') },
-    ),
-  ),
-  ...OPERATIONS.map((one) =>
+  ...OPERATIONS.flatMap((one) => [
+    row(one, 403, 'a web page of another origin calls', (server) => addOrigin(server.build(one)), {
+      server: 'local',
+      ...code('origin_not_allowed'),
+    }),
     row(one, 421, 'the gateway is called by a name that is not its own', usual(one), {
       server: 'misnamed',
       ...code('misdirected'),
     }),
-  ),
-  ...OPERATIONS.map((one) =>
-    row(one, 500, 'the store fails unexpectedly', usual(one), {
-      server: 'faulty',
-      ...code('internal'),
-    }),
-  ),
-  ...OPERATIONS.map((one) =>
+    row(one, 500, 'the store fails unexpectedly', usual(one), { server: 'faulty', ...code('internal') }),
     row(one, 503, 'the store does not reply', usual(one), {
       server: 'outOfOrder',
       ...code('store_unavailable'),
     }),
-  ),
+  ]),
   ...WITH_BODY.map((one) =>
     row(one, 400, 'the body is not JSON', (server) => ({ ...server.build(one), body: '{"auth":' }), {
       ...code('malformed_body'),

@@ -3,8 +3,8 @@
  * wait for their turn, so that no connection holds more than one response, and what a caller does not read is
  * not rendered for it a second time.
  *
- * Cost: one entry for each connection with a request, and what waits there: at most `WAITING_MAX` requests and
- * those of one read of the socket, which is paused until there are fewer.
+ * Cost: one entry for each connection with a request, and what waits there: at most `WAITING_MAX` requests
+ * and those of one read of the socket, which is paused until there are fewer.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

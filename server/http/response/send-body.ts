@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { createResponseWriter, SLICE_BYTES, type WriterDeps } from './response-writer.ts';
 
 /**
- * Renders a reply as JSON. What is too long for one slice becomes bytes, which are counted while they wait for
- * the reader; a short text is left to Koa.
+ * Renders a reply as JSON. What is too long for one slice becomes bytes, which are counted while they wait
+ * for the reader; a short text is left to Koa.
  */
 export function renderJson(reply: unknown): string | Buffer {
   const text = JSON.stringify(reply);
@@ -17,8 +17,8 @@ export function isLargeBody(body: unknown): body is Buffer {
 }
 
 /**
- * Writes the whole body; resolves when the reader has taken it or is gone. The caller has set the headers, and
- * ends the response.
+ * Writes the whole body; resolves when the reader has taken it or is gone. The caller has set the headers,
+ * and ends the response.
  */
 export async function sendBody(response: ServerResponse, body: Buffer, writers: WriterDeps): Promise<void> {
   await createResponseWriter(response, writers).write(body);

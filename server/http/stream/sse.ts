@@ -2,10 +2,10 @@
  * The open event streams: each is a cursor into its session's feed, never a queue. The feed is read only as
  * fast as the reader takes the bytes, so a slow reader costs one event.
  *
- * A stream ends when its reader disconnects, takes too little for thirty seconds or falls behind what is kept,
- * and when the server drains. The parts: `admission` holds the open streams within their limits, `ping-timer`
- * visits them, and this file follows the feed of each. As every response they are written by the writers of
- * `response/`, which also disconnect those who do not read.
+ * A stream ends when its reader disconnects, takes too little for thirty seconds or falls behind what is
+ * kept, and when the server drains. The parts: `admission` holds the open streams within their limits, `ping-
+ * timer` visits them, and this file follows the feed of each. As every response they are written by the
+ * writers of `response/`, which also disconnect those who do not read.
  */
 import type { ServerResponse } from 'node:http';
 import { yieldToEventLoop } from '../../async/waiting.ts';
