@@ -1,7 +1,7 @@
 /**
  * Turns for work on large values, such as reading and rendering one of 4 MiB: it holds the event loop for
  * tens of milliseconds. Only one piece of such work runs at a time, and after each everything else gets as
- * much time as it took, so that many large calls take no more than half of the process.
+ * much time as it took, so that any number of large calls takes no more than half of the process.
  *
  * Cost: one entry for each call that waits.
  */

@@ -53,6 +53,12 @@ export function spoil(call: Call, { gateway, admin }: RealServer['secrets']): Ca
 
 export const code = (name: string): More => ({ expect: { code: name } });
 
+/** The request as a web page of another origin sends it. */
+export const addOrigin = (call: Call): Call => ({
+  ...call,
+  headers: { ...call.headers, origin: 'https://rebound.example' },
+});
+
 /** A task that waits for an agent, and its id. */
 export async function submitWaiting(server: RealServer): Promise<string> {
   const { text } = await server.arrange('submitTask', { queue_timeout: 60 });

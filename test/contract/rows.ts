@@ -3,7 +3,7 @@
  * status from the real server. The mock gets the usual request and the status to respond with.
  */
 import { operationRows } from './operation-rows.ts';
-import { claimTask, code, type Row, row, spoil, usual } from './row.ts';
+import { addOrigin, code, type Row, row, spoil, usual } from './row.ts';
 import { OPERATIONS, type OperationId } from './usual-calls.ts';
 
 const WITH_BODY = OPERATIONS.filter((one) =>
@@ -26,36 +26,21 @@ const shared: readonly Row[] = [
       return spoil(server.build(one, inBody ? { auth: server.secrets.gateway } : {}), server.secrets);
     }),
   ),
-  ...OPERATIONS.map((one) =>
-    row(
-      one,
-      403,
-      'a web page of another origin calls',
-      (server) => {
-        const call = server.build(one);
-        return { ...call, headers: { ...call.headers, origin: 'https://rebound.example' } };
-      },
-      { server: 'local', ...code('origin_not_allowed') },
-    ),
-  ),
-  ...OPERATIONS.map((one) =>
+  ...OPERATIONS.flatMap((one) => [
+    row(one, 403, 'a web page of another origin calls', (server) => addOrigin(server.build(one)), {
+      server: 'local',
+      ...code('origin_not_allowed'),
+    }),
     row(one, 421, 'the gateway is called by a name that is not its own', usual(one), {
       server: 'misnamed',
       ...code('misdirected'),
     }),
-  ),
-  ...OPERATIONS.map((one) =>
-    row(one, 500, 'the store fails unexpectedly', usual(one), {
-      server: 'faulty',
-      ...code('internal'),
-    }),
-  ),
-  ...OPERATIONS.map((one) =>
+    row(one, 500, 'the store fails unexpectedly', usual(one), { server: 'faulty', ...code('internal') }),
     row(one, 503, 'the store does not reply', usual(one), {
       server: 'outOfOrder',
       ...code('store_unavailable'),
     }),
-  ),
+  ]),
   ...WITH_BODY.map((one) =>
     row(one, 400, 'the body is not JSON', (server) => ({ ...server.build(one), body: '{"auth":' }), {
       ...code('malformed_body'),

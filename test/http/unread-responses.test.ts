@@ -56,7 +56,7 @@ function readWhole({ socket }: RawConnection): Promise<boolean> {
   });
 }
 
-describe('a response that its caller does not read', () => {
+describe('a response that is not read', () => {
   test('is given up after 30 s, not before', async () => {
     const clock = createFakeClock();
     const { connect } = await start({ clock });
