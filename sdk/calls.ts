@@ -2,8 +2,7 @@
  * The operations of the contract, one function each under the operation's own name. Each adds the secret
  * where the contract expects it: in the body if the request has one, otherwise in a header; never in a URL.
  */
-import type { components, paths } from '@task-gateway/contract';
-import createFetchClient from 'openapi-fetch';
+import type { paths } from '@task-gateway/contract';
 import type {
   AgentDeparture,
   AgentHeartbeat,
@@ -23,16 +22,23 @@ import type {
 } from './contract.ts';
 import { BadRequestError, InvalidOptionError, NotFoundError } from './errors.ts';
 import { createId } from './ids.ts';
-import { createBearerHeaders, withSecret } from './secrets.ts';
+import { createRequestBuilder, encodeId, type RequestParts } from './requests.ts';
+import {
+  checkAgentListings,
+  checkCancelReceipt,
+  checkClaim,
+  checkDepartureReceipt,
+  checkHeartbeatReceipt,
+  checkRegistrationReceipt,
+  checkReportReceipt,
+  checkTask,
+  checkTaskPage,
+  type Guard,
+} from './responses.ts';
+import { withSecret } from './secrets.ts';
 import { CANCELLED_TEXT } from './settled.ts';
 import { createOpenSession, type OpenSession } from './stream/open.ts';
-import {
-  type CallOptions,
-  type CallSettings,
-  createNotGatewayError,
-  exchange,
-  type Network,
-} from './transport.ts';
+import { type CallOptions, type CallSettings, exchange, type Network } from './transport.ts';
 
 /** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
 export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters']['query']>;
@@ -89,95 +95,80 @@ export type CallsDeps = Network &
   };
 
 type Options = CallOptions | undefined;
-type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
-/** Builds a request that carries `secret` and sends it with `fetch`. */
-type SecretRequest<Data> = (
-  fetch: (request: Request) => Promise<Response>,
-  secret: string,
-) => ReturnType<Parameters<typeof exchange<Data>>[2]>;
+
+/** Where a call carries its secret: as a field of its body, or in a header. */
+type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
+
+/** One call, before the secret is added. */
+type Call<Data> = Omit<RequestParts, 'headers'> & {
+  readonly secretIn: SecretIn;
+  readonly header?: Readonly<Record<string, string>>;
+  /** Whether the response is one that the contract has for this call. */
+  readonly check: Guard<Data>;
+  /** How long the gateway may hold the call, in seconds; added to its timeout. */
+  readonly holdSeconds?: number | undefined;
+};
 
 /** Creates the calls, and the function that opens event streams with the same settings. */
 export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession } {
-  const { baseUrl, headers } = deps;
-  const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual' });
-  const send = createSend(deps, deps.auth);
+  const send = createSend(deps);
   return {
-    ...createTaskCalls(api, send),
-    ...createAgentCalls(api, send),
-    ...createAdminCalls(deps, api),
-    openSession: createOpenSession(deps, (request) =>
-      api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
-    ),
+    ...createTaskCalls(send),
+    ...createAgentCalls(send),
+    ...createAdminCalls(send),
+    openSession: createOpenSession(deps),
   };
 }
 
-/**
- * Creates a function that makes one call with its options, the client's where these are absent, and a secret.
- */
-function createSend(deps: CallsDeps, getSecret: () => Promise<string>) {
-  return <Data>(options: Options, request: SecretRequest<Data>, extraMs = 0): Promise<Data | undefined> => {
-    const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + extraMs;
+/** Creates the function that makes one call with its options, and the client's where these are absent. */
+function createSend(deps: CallsDeps) {
+  const { baseUrl, adminAuth = throwMissingAdminAuth } = deps;
+  return <Data>(options: Options, call: Call<Data>): Promise<Data> => {
+    const { secretIn, header, check, holdSeconds = 0, body, ...parts } = call;
+    const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + holdSeconds * 1_000;
     const maxRetries = options?.maxRetries ?? deps.maxRetries;
     const { signal, onResponse } = options ?? {};
-    return withSecret(getSecret, (secret) =>
-      exchange<Data>(deps, { signal, timeoutMs, maxRetries, onResponse }, (fetch) => request(fetch, secret)),
-    );
+    return withSecret(secretIn === 'x-admin-auth' ? adminAuth : deps.auth, (secret) => {
+      const own =
+        secretIn === 'body' ? {} : { [secretIn]: secretIn === 'authorization' ? `Bearer ${secret}` : secret };
+      const createRequest = createRequestBuilder(baseUrl, {
+        ...parts,
+        headers: [deps.headers, options?.headers, header, own],
+        body: secretIn === 'body' ? { ...(body as object), auth: secret } : body,
+      });
+      return exchange(deps, { signal, timeoutMs, maxRetries, onResponse }, createRequest, check);
+    });
   };
 }
 
-/** A successful response without the body it must have was not sent by a gateway. */
-function requireBody<Data>(data: Data | undefined): Data {
-  if (data === undefined || data === null) throw createNotGatewayError();
-  return data;
-}
-
-/** Returns the body as a task. `Task` expresses what the contract promises in prose and its schema can't. */
-function requireTask(data: components['schemas']['TaskInfo'] | undefined): Task {
-  return requireBody(data) as Task;
-}
-
-function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
+function createTaskCalls(send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
+  const pathOf = (request_id: RequestId): string => `/api/cli/tasks/${encodeId(request_id)}`;
   const calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> = {
-    async submitTask(submission, options) {
-      const header = { 'Idempotency-Key': options?.idempotencyKey ?? createId() };
-      const headers = options?.headers ?? {};
-      return requireTask(
-        await send(options, (fetch, auth) =>
-          api.POST('/api/cli/tasks', { params: { header }, body: { ...submission, auth }, headers, fetch }),
-        ),
-      );
-    },
+    submitTask: async (submission, options) =>
+      await send(options, {
+        path: '/api/cli/tasks',
+        body: submission,
+        header: { 'idempotency-key': options?.idempotencyKey ?? createId() },
+        secretIn: 'body',
+        check: checkTask,
+      }),
 
     async getTask(request_id, options) {
       const wait = options?.wait;
-      const params = { path: { request_id }, query: wait === undefined ? {} : { wait } };
-      return requireTask(
-        await send(
-          options,
-          (fetch, auth) =>
-            api.GET('/api/cli/tasks/{request_id}', {
-              params,
-              headers: createBearerHeaders(options, auth),
-              fetch,
-            }),
-          (wait ?? 0) * 1_000,
-        ),
-      );
+      const path = pathOf(request_id);
+      const query = { wait };
+      return await send(options, {
+        ...{ path, query, holdSeconds: wait, secretIn: 'authorization', check: checkTask },
+      });
     },
 
     async cancelTask(request_id, options) {
-      const params = { path: { request_id } };
+      const path = `${pathOf(request_id)}/cancel`;
       try {
-        return requireBody(
-          await send(options, (fetch, auth) =>
-            api.POST('/api/cli/tasks/{request_id}/cancel', {
-              params,
-              headers: createBearerHeaders(options, auth),
-              fetch,
-            }),
-          ),
-        );
+        return await send(options, {
+          ...{ path, method: 'POST', secretIn: 'authorization', check: checkCancelReceipt },
+        });
       } catch (error) {
         if (!mayHaveTakenEffect(error, 'task_terminal')) throw error;
         const task = await calls.getTask(request_id, options);
@@ -196,56 +187,25 @@ function mayHaveTakenEffect(error: unknown, code: string): boolean {
 }
 
 function createAgentCalls(
-  api: Api,
   send: Send,
 ): Pick<Calls, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
-  const headersOf = (options: Options) => options?.headers ?? {};
+  const post = <Data>(operation: string, body: object, options: Options, check: Guard<Data>, wait = 0) =>
+    send(options, { path: `/api/agent/${operation}`, body, secretIn: 'body', check, holdSeconds: wait });
   return {
-    async registerAgent(registration, options) {
-      const headers = headersOf(options);
-      return requireBody(
-        await send(options, (fetch, auth) =>
-          api.POST('/api/agent/register', { body: { ...registration, auth }, headers, fetch }),
-        ),
-      );
-    },
+    registerAgent: async (registration, options) =>
+      await post('register', registration, options, checkRegistrationReceipt),
 
-    async heartbeatAgent(heartbeat, options) {
-      const headers = headersOf(options);
-      return requireBody(
-        await send(options, (fetch, auth) =>
-          api.POST('/api/agent/heartbeat', { body: { ...heartbeat, auth }, headers, fetch }),
-        ),
-      );
-    },
+    heartbeatAgent: async (heartbeat, options) =>
+      await post('heartbeat', heartbeat, options, checkHeartbeatReceipt),
 
-    async claimTask(claim, options) {
-      const headers = headersOf(options);
-      const task = await send(
-        options,
-        (fetch, auth) => api.POST('/api/agent/claim', { body: { ...claim, auth }, headers, fetch }),
-        (claim.wait ?? 0) * 1_000,
-      );
-      return task ? requireTask(task) : null;
-    },
+    claimTask: async (claim, options) =>
+      (await post('claim', claim, options, checkClaim, claim.wait)) ?? null,
 
-    async reportResult(report, options) {
-      const headers = headersOf(options);
-      return requireBody(
-        await send(options, (fetch, auth) =>
-          api.POST('/api/agent/result', { body: { ...report, auth }, headers, fetch }),
-        ),
-      );
-    },
+    reportResult: async (report, options) => await post('result', report, options, checkReportReceipt),
 
     async unregisterAgent(departure, options) {
-      const headers = headersOf(options);
       try {
-        return requireBody(
-          await send(options, (fetch, auth) =>
-            api.POST('/api/agent/unregister', { body: { ...departure, auth }, headers, fetch }),
-          ),
-        );
+        return await post('unregister', departure, options, checkDepartureReceipt);
       } catch (error) {
         if (!mayHaveTakenEffect(error, 'agent_not_found')) throw error;
         return { ok: true, agent_id: departure.agent_id };
@@ -254,24 +214,17 @@ function createAgentCalls(
   };
 }
 
-function createAdminCalls(deps: CallsDeps, api: Api): Pick<Calls, 'listAgents' | 'listTasks'> {
-  const send = createSend(deps, deps.adminAuth ?? throwMissingAdminAuth);
-  const headersOf = (options: Options, secret: string) => ({ ...options?.headers, 'X-Admin-Auth': secret });
+function createAdminCalls(send: Send): Pick<Calls, 'listAgents' | 'listTasks'> {
   return {
-    async listAgents(options) {
-      return requireBody(
-        await send(options, (fetch, secret) =>
-          api.GET('/api/admin/agents', { headers: headersOf(options, secret), fetch }),
-        ),
-      );
-    },
+    listAgents: async (options) =>
+      await send(options, {
+        ...{ path: '/api/admin/agents', secretIn: 'x-admin-auth', check: checkAgentListings },
+      }),
 
-    async listTasks(query = {}, options) {
-      const page = await send(options, (fetch, secret) =>
-        api.GET('/api/admin/tasks', { params: { query }, headers: headersOf(options, secret), fetch }),
-      );
-      return requireBody(page) as TaskPage;
-    },
+    listTasks: async (query = {}, options) =>
+      await send(options, {
+        ...{ path: '/api/admin/tasks', query, secretIn: 'x-admin-auth', check: checkTaskPage },
+      }),
   };
 }
 

@@ -7,6 +7,11 @@
 export type Clock = {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;
+  /**
+   * Milliseconds since any fixed moment; never runs back, whatever happens to the time of day. Spans are
+   * measured with it. Without it they are measured with `nowMs`.
+   */
+  monotonicMs?(): number;
   /** Resolves after the time, or as soon as the signal fires. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Returns a random number in [0, 1), for jitter. */
@@ -19,6 +24,7 @@ const TIMER_MAX_MS = 2_147_483_647;
 /** The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
   chance: () => Math.random(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
@@ -28,13 +34,49 @@ export const systemClock: Clock = {
       }
       const end = (): void => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', end);
+        release?.();
         resolve();
       };
       const timer = setTimeout(end, Math.min(Math.max(ms, 0), TIMER_MAX_MS));
-      signal?.addEventListener('abort', end, { once: true });
+      const release = signal && onAbort(signal, end);
     }),
 };
+
+/** Returns a time from which spans are measured: it does not follow changes of the time of day. */
+export function readMonotonicMs(clock: Clock): number {
+  return clock.monotonicMs?.() ?? clock.nowMs();
+}
+
+/** The listeners of each signal that has any, and the one function that the signal itself calls. */
+const listenersOf = new WeakMap<
+  AbortSignal,
+  { readonly all: Set<() => void>; readonly callAll: () => void }
+>();
+
+/**
+ * Calls the listener when the signal fires. Returns how to take it back. However many listeners there are,
+ * the signal itself has one: Node 20 warns of a leak when one signal has more than ten.
+ */
+function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  const { all, callAll } = listenersOf.get(signal) ?? listenTo(signal);
+  all.add(listener);
+  return () => {
+    if (!all.delete(listener) || all.size > 0) return;
+    signal.removeEventListener('abort', callAll);
+    listenersOf.delete(signal);
+  };
+}
+
+function listenTo(signal: AbortSignal) {
+  const all = new Set<() => void>();
+  const callAll = (): void => {
+    for (const one of [...all]) one();
+  };
+  const listeners = { all, callAll };
+  listenersOf.set(signal, listeners);
+  signal.addEventListener('abort', callAll, { once: true });
+  return listeners;
+}
 
 /**
  * A signal that can be aborted by itself and also fires when one of its sources does. `release()` unlinks the
@@ -66,9 +108,7 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
       abort(source.reason);
       break;
     }
-    const onAbort = (): void => abort(source.reason);
-    source.addEventListener('abort', onAbort, { once: true });
-    releases.push(() => source.removeEventListener('abort', onAbort));
+    releases.push(onAbort(source, () => abort(source.reason)));
   }
   return { signal: controller.signal, abort, release };
 }

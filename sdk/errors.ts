@@ -29,8 +29,8 @@ export class InvalidOptionError extends TaskGatewayError {
 
 /**
  * No usable response from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause` is
- * the platform's error), `redirected`, `not_a_gateway` (another server is at this address),
- * `not_an_event_stream` or `event_too_large`.
+ * the platform's error), `redirected`, `not_a_gateway` (the response is not one of the contract's: another
+ * server is at this address), `not_an_event_stream`, `event_too_large` or `response_too_large`.
  */
 export class ConnectionError extends TaskGatewayError {
   override readonly name: string = 'ConnectionError';

@@ -6,7 +6,7 @@
  * case. Stream down: polls; the gateway holds each poll until the task is settled. During an outage of the
  * gateway it keeps polling until the task must have timed out.
  */
-import { type Clock, linkSignals } from './clock.ts';
+import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
 import type { FailedTask, RequestId, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
 import {
   AbortError,
@@ -18,7 +18,8 @@ import {
 } from './errors.ts';
 import { isSettled } from './settled.ts';
 import type { FeedListener, SharedFeeds } from './stream/shared.ts';
-import { type CallOptions, isTransient } from './transport.ts';
+import type { CallOptions } from './transport.ts';
+import { type Backoff, choosePauseMs, HELD_EVERY_MS, isTransient } from './waiting.ts';
 
 /** The options of a run. `timeoutMs` and `maxRetries` apply to each of its calls. */
 export type RunOptions = CallOptions & {
@@ -63,9 +64,12 @@ const OPEN_MAX_MS = 5_000;
 const PROGRESS_EVERY_MS = 1_000;
 const CHECK_EVERY_MS = 60_000;
 const POLL_SECONDS = 20;
-/** The least time between two polls, for a gateway that does not hold them. */
-const POLL_EVERY_MS = 1_000;
-const OUTAGE_PAUSE_MS = 2_000;
+const OUTAGE: Backoff = { firstMs: 2_000, maxMs: 10_000 };
+/**
+ * So many checks that the stream asks for are made at once. A stream that asks for more of one task is not a
+ * gateway's, and gets one each second.
+ */
+const QUICK_CHECKS = 5;
 /** The longest timeout of a task, in seconds, and the time added to it before an outage becomes an error. */
 const TASK_SECONDS_MAX = 604_800;
 const GRACE_MS = 60_000;
@@ -113,8 +117,9 @@ async function followTask(
   const { calls, clock } = deps;
   const { signal, onProgress, cancelOnAbort, timeoutMs, maxRetries, headers, onResponse } = options;
   const call: CallOptions = { signal, timeoutMs, maxRetries, headers, onResponse };
-  const giveUpMs = clock.nowMs() + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
+  const giveUpMs = readMonotonicMs(clock) + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
+  let failures = 0;
   onProgress?.(task);
   for (;;) {
     if (isSettled(task)) return requireSuccess(task);
@@ -127,11 +132,14 @@ async function followTask(
     try {
       const before = task;
       task = await calls.getTask(task.request_id, { ...call, wait });
+      failures = 0;
       if (task.status !== before.status || task.progress !== before.progress) onProgress?.(task);
     } catch (error) {
       if (error instanceof AbortError) continue;
-      if (!isOutage(error) || clock.nowMs() > giveUpMs) throw error;
-      await clock.sleep(OUTAGE_PAUSE_MS, signal);
+      if (!isOutage(error) || readMonotonicMs(clock) > giveUpMs) throw error;
+      const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+      await clock.sleep(choosePauseMs(clock, OUTAGE, failures, askedMs), signal);
+      failures += 1;
       watch.requestCheck();
     }
   }
@@ -186,6 +194,7 @@ function createStreamWatch(clock: Clock, signal: AbortSignal | undefined): Strea
   let state: 'new' | 'open' | 'down' = 'new';
   let isDue = false;
   let lastCheckMs = Number.NEGATIVE_INFINITY;
+  let quickChecks = QUICK_CHECKS;
   let wake: () => void = () => undefined;
 
   /** Waits until the condition, checked at each item of the feed, holds or `maxMs` has passed. */
@@ -232,10 +241,12 @@ function createStreamWatch(clock: Clock, signal: AbortSignal | undefined): Strea
     },
     async waitForCheck(maxMs) {
       await waitUntil(() => isDue || state === 'down', maxMs);
-      const restMs = lastCheckMs + POLL_EVERY_MS - clock.nowMs();
-      if (state === 'down' && restMs > 0) await waitUntil(() => isDue, restMs);
+      const restMs = lastCheckMs + HELD_EVERY_MS - readMonotonicMs(clock);
+      if (restMs > 0 && quickChecks === 0) await clock.sleep(restMs, signal);
+      else if (restMs > 0 && state === 'down') await waitUntil(() => isDue, restMs);
+      if (isDue && quickChecks > 0) quickChecks -= 1;
       isDue = false;
-      lastCheckMs = clock.nowMs();
+      lastCheckMs = readMonotonicMs(clock);
     },
   };
 }

@@ -11,29 +11,45 @@ export type Secret = string | (() => string | Promise<string>);
 export type Redactor = {
   addSecret(secret: string): void;
   redact(text: string): string;
+  /** Returns a copy of a JSON value with every text in it redacted; the names of its fields stay. */
+  redactValue(value: unknown): unknown;
 };
 
-/** A shorter secret can't be distinguished from ordinary text. */
-const SECRET_CHARS_MIN = 8;
+/** A shorter secret also occurs in words by coincidence: it is not replaced inside of a `code`. */
+const LONG_SECRET_CHARS = 8;
 /** How many secrets are remembered when they change. */
 const SECRETS_MAX = 20;
 
 /** Creates a redactor without secrets. */
 export function createRedactor(): Redactor {
+  /** The newest last. */
   const secrets = new Set<string>();
+
+  /** Replaces the longest secret first: a shorter one may be a part of it. */
+  function redact(text: string, charsMin = 1): string {
+    let redacted = text;
+    for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+      if (secret.length < charsMin) continue;
+      redacted = redacted.replaceAll(secret, '***').replaceAll(JSON.stringify(secret).slice(1, -1), '***');
+    }
+    return redacted;
+  }
+
+  function redactValue(value: unknown, name?: string): unknown {
+    if (typeof value === 'string') return redact(value, name === 'code' ? LONG_SECRET_CHARS : 1);
+    if (Array.isArray(value)) return value.map((one) => redactValue(one));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, redactValue(one, key)]));
+  }
+
   return {
     addSecret(secret) {
-      if (secret.length < SECRET_CHARS_MIN || secrets.has(secret)) return;
+      if (secrets.has(secret)) return;
       secrets.add(secret);
       if (secrets.size > SECRETS_MAX) secrets.delete(secrets.keys().next().value ?? secret);
     },
-    redact(text) {
-      let redacted = text;
-      for (const secret of secrets) {
-        redacted = redacted.replaceAll(secret, '***').replaceAll(JSON.stringify(secret).slice(1, -1), '***');
-      }
-      return redacted;
-    },
+    redact: (text) => redact(text),
+    redactValue: (value) => redactValue(value),
   };
 }
 
@@ -70,14 +86,6 @@ export async function withSecret<T>(
     if (renewed === secret) throw error;
     return await attempt(renewed);
   }
-}
-
-/** Returns the headers of a call that carries its secret in the `Authorization` header. */
-export function createBearerHeaders(
-  options: { readonly headers?: Readonly<Record<string, string>> | undefined } | undefined,
-  auth: string,
-): Record<string, string> {
-  return { ...options?.headers, authorization: `Bearer ${auth}` };
 }
 
 async function fetchSecret(name: string, fetch: () => string | Promise<string>): Promise<string> {

@@ -3,11 +3,13 @@
  * response, and after 408, 429 and 5xx. So only idempotent calls may go through here. All of the client's
  * calls are: a submission carries an idempotency key, and the others set a state instead of adding to it.
  */
-import { type Clock, linkSignals } from './clock.ts';
-import type { Problem } from './contract.ts';
+import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
 import { AbortError, ConnectionError, createApiError, TaskGatewayError, TimeoutError } from './errors.ts';
-import type { Log } from './log.ts';
+import { type Log, runCallback } from './log.ts';
+import { readBytes, readJson } from './requests.ts';
+import { type Guard, readProblem } from './responses.ts';
 import type { Redactor } from './secrets.ts';
+import { ASKED_MAX_MS, choosePauseMs, isTransient, readRetryAfter } from './waiting.ts';
 
 /** The options of one call. The client's options are the defaults. */
 export type CallOptions = {
@@ -21,6 +23,7 @@ export type CallOptions = {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Called with a copy of each response, including those that are followed by a retry. The body may be read.
+   * What it throws is printed and changes nothing.
    */
   readonly onResponse?: ((response: Response) => void) | undefined;
 };
@@ -39,88 +42,80 @@ export type Network = {
   readonly log: Log;
 };
 
-/** What a request function of openapi-fetch resolves to. */
-export type FetchResult<Data> = {
-  readonly data?: Data;
-  readonly error?: unknown;
-  readonly response: Response;
-};
+/** A response with its whole body. */
+type Received = Pick<Response, 'status' | 'ok' | 'headers'> & { readonly bytes: Uint8Array };
 
-const BACKOFF_FIRST_MS = 500;
-const BACKOFF_MAX_MS = 8_000;
-/** When `Retry-After` asks for more than this, the call fails at once; its error says how long to wait. */
-const RETRY_AFTER_MAX_MS = 60_000;
+const BACKOFF = { firstMs: 500, maxMs: 8_000 };
 
 /**
- * Makes one call: `request` builds the request and sends it with the `fetch` it is given. Returns the
- * response's body, or undefined if it has none. Throws `ApiError`, `ConnectionError`, `TimeoutError` or
- * `AbortError`.
+ * Makes one call with the request that `createRequest` builds for each attempt. Returns the JSON value of the
+ * response, undefined for a 204, once `check` has accepted it. Throws `ApiError`, `ConnectionError`,
+ * `TimeoutError` or `AbortError`.
  */
 export async function exchange<Data>(
   network: Network,
   options: CallOptions & CallSettings,
-  request: (fetch: (request: Request) => Promise<Response>) => Promise<FetchResult<Data>>,
-): Promise<Data | undefined> {
+  createRequest: () => Request,
+  check: Guard<Data>,
+): Promise<Data> {
   if (options.signal?.aborted) throw new AbortError(options.signal.reason);
   const sent = { attempts: 0 };
-  const result = await requireJson(() => request((one) => sendWithRetries(network, options, one, sent)));
-  if (result.response.ok) return result.data;
-  throw createResponseError(network, result, sent.attempts);
-}
-
-/** A successful response that isn't JSON was not sent by a gateway. */
-async function requireJson<Data>(request: () => Promise<FetchResult<Data>>): Promise<FetchResult<Data>> {
-  try {
-    return await request();
-  } catch (error) {
-    if (error instanceof SyntaxError) throw createNotGatewayError();
-    throw error;
-  }
-}
-
-/** Creates the error for a response that a gateway would not send. */
-export function createNotGatewayError(): ConnectionError {
-  return new ConnectionError(
+  const received = await sendWithRetries(network, options, createRequest, sent);
+  if (!received.ok) throw createResponseError(network, received, sent.attempts);
+  const value = received.status === 204 ? undefined : readValue(received.bytes);
+  if (check(value)) return value;
+  throw new ConnectionError(
     'not_a_gateway',
     'The server at this address is not a Task Gateway: its response is not valid. Check baseUrl.',
   );
 }
 
+/** Returns the JSON value in a body; null if there is no such value. */
+function readValue(bytes: Uint8Array): unknown {
+  try {
+    return readJson(bytes);
+  } catch {
+    return null;
+  }
+}
+
 /** Creates the error for an error response. */
 export function createResponseError(
   { clock, redactor }: Network,
-  { response, error }: FetchResult<unknown>,
+  { status, headers, bytes }: Omit<Received, 'ok'>,
   attempts: number,
 ): TaskGatewayError {
   return createApiError({
-    status: response.status,
-    problem: readProblem(error, redactor),
-    retryAfterMs: readRetryAfter(response, clock.nowMs()),
+    status,
+    problem: readProblem(redactor.redactValue(readValue(bytes))),
+    retryAfterMs: readRetryAfter(headers, clock.nowMs()),
     attempts,
-    headers: response.headers,
+    headers,
   });
 }
 
 async function sendWithRetries(
   network: Network,
   options: CallOptions & CallSettings,
-  request: Request,
+  createRequest: () => Request,
   sent: { attempts: number },
-): Promise<Response> {
+): Promise<Received> {
   const { clock, log } = network;
   const { signal } = options;
-  const call = `${request.method} ${new URL(request.url).pathname}`;
   for (;;) {
-    const startMs = clock.nowMs();
-    const outcome = await sendOnce(network, options, request.clone());
+    const startMs = readMonotonicMs(clock);
+    const request = createRequest();
+    const call = `${request.method} ${new URL(request.url).pathname}`;
+    const outcome = await sendOnce(network, options, request);
     sent.attempts += 1;
-    const status = outcome instanceof Response ? String(outcome.status) : outcome.code;
-    log('debug', `${call}: ${status}`, { attempt: sent.attempts, afterMs: clock.nowMs() - startMs });
+    const status = 'ok' in outcome ? String(outcome.status) : outcome.code;
+    const afterMs = readMonotonicMs(clock) - startMs;
+    log('debug', `${call}: ${status}`, { attempt: sent.attempts, afterMs });
     const waitMs = chooseRetryDelay(outcome, sent.attempts, options.maxRetries, clock);
     if (waitMs === undefined) {
-      if (outcome instanceof Response && outcome.ok) return outcome;
+      if ('ok' in outcome && outcome.ok) return outcome;
       log(signal?.aborted ? 'debug' : 'warn', `${call} failed: ${status}`, { attempts: sent.attempts });
-      if (outcome instanceof Response) return outcome;
+      if ('ok' in outcome) return outcome;
       throw outcome;
     }
     log('info', `${call}: ${status}, retrying in ${Math.round(waitMs)} ms`, { attempt: sent.attempts });
@@ -137,8 +132,7 @@ async function sendOnce(
   { fetch, clock }: Network,
   { signal, timeoutMs, onResponse }: CallOptions & CallSettings,
   request: Request,
-): Promise<Response | TaskGatewayError> {
-  let received: Response;
+): Promise<Received | TaskGatewayError> {
   const linked = linkSignals(signal);
   const timeout = new TimeoutError(timeoutMs);
   void clock.sleep(timeoutMs, linked.signal).then(() => linked.abort(timeout));
@@ -146,29 +140,32 @@ async function sendOnce(
     const response = await fetch(request, { signal: linked.signal });
     const redirected = validateNoRedirect(response);
     if (redirected) return redirected;
-    const body = await response.arrayBuffer();
-    const { status, statusText, headers } = response;
-    received = new Response(body.byteLength > 0 ? body : null, { status, statusText, headers });
+    const bytes = await readBytes(response);
+    const { status, statusText, ok, headers } = response;
+    runCallback('onResponse', () =>
+      onResponse?.(new Response(bytes.length > 0 ? bytes.slice() : null, { status, statusText, headers })),
+    );
+    return { status, ok, headers, bytes };
   } catch (cause) {
     if (signal?.aborted) return new AbortError(signal.reason);
     if (linked.signal.reason === timeout) return timeout;
-    return createConnectionError(request, cause);
+    return cause instanceof TaskGatewayError ? cause : createConnectionError(request, cause);
   } finally {
     linked.abort();
   }
-  onResponse?.(received.clone());
-  return received;
 }
 
 /**
  * Opens a stream with one attempt. The response's head must arrive within `timeoutMs`; the body then streams
- * until the signal fires. The signal must belong to this connection alone and fire at its end.
+ * until the signal fires. The signal must belong to this connection alone and fire at its end. Throws the
+ * error of a response that is not a success.
  */
 export async function openOnce(
-  { fetch, clock }: Network,
+  network: Network,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
   request: Request,
 ): Promise<Response> {
+  const { fetch, clock } = network;
   const linked = linkSignals(signal);
   const headTimer = linkSignals(signal);
   const timeout = new TimeoutError(timeoutMs);
@@ -177,7 +174,9 @@ export async function openOnce(
     const response = await fetch(request, { signal: linked.signal });
     const redirected = validateNoRedirect(response);
     if (redirected) throw redirected;
-    return response.ok ? response : new Response(await response.arrayBuffer(), response);
+    if (response.ok) return response;
+    const { status, headers } = response;
+    throw createResponseError(network, { status, headers, bytes: await readBytes(response) }, 1);
   } catch (cause) {
     if (signal.aborted) throw new AbortError(signal.reason);
     if (linked.signal.reason === timeout) throw timeout;
@@ -221,54 +220,20 @@ function findCode(cause: unknown): string | undefined {
 
 /** Returns the milliseconds to wait before the next attempt, or undefined if there should be none. */
 function chooseRetryDelay(
-  outcome: Response | TaskGatewayError,
+  outcome: Received | TaskGatewayError,
   attempts: number,
   maxRetries: number,
   clock: Clock,
 ): number | undefined {
   if (attempts > maxRetries) return undefined;
-  if (outcome instanceof Response) {
+  let askedMs: number | undefined;
+  if ('ok' in outcome) {
     if (!isTransient(outcome.status)) return undefined;
-    const askedMs = readRetryAfter(outcome, clock.nowMs());
-    if (askedMs === undefined) return backoffMs(attempts, clock);
-    return askedMs > RETRY_AFTER_MAX_MS ? undefined : addJitter(askedMs, clock);
+    askedMs = readRetryAfter(outcome.headers, clock.nowMs());
+    // The call fails at once; its error says how long to wait.
+    if (askedMs !== undefined && askedMs > ASKED_MAX_MS) return undefined;
+  } else if (outcome.code !== 'connection_failed' && outcome.code !== 'timeout') {
+    return undefined;
   }
-  const transient = outcome.code === 'connection_failed' || outcome.code === 'timeout';
-  return transient ? backoffMs(attempts, clock) : undefined;
-}
-
-/** Whether the same request may succeed a little later. */
-export function isTransient(status: number): boolean {
-  return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
-}
-
-/** 0.5 s, doubling up to 8 s; half of it is random, so that many clients do not retry at the same time. */
-function backoffMs(attempts: number, clock: Clock): number {
-  const fullMs = Math.min(BACKOFF_FIRST_MS * 2 ** (attempts - 1), BACKOFF_MAX_MS);
-  return fullMs / 2 + (fullMs / 2) * clock.chance();
-}
-
-/** Adds up to a quarter to a delay that was asked for, and never shortens it. */
-export function addJitter(askedMs: number, clock: Clock): number {
-  return askedMs * (1 + clock.chance() / 4);
-}
-
-/** Returns the milliseconds that `Retry-After` asks for, given there as seconds or as a date. */
-function readRetryAfter(response: Response, nowMs: number): number | undefined {
-  const text = response.headers.get('retry-after')?.trim();
-  if (!text) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
-}
-
-/** Returns the problem details of an error body. A secret that the server echoed is redacted. */
-function readProblem(error: unknown, redactor: Redactor): Problem | undefined {
-  return isProblem(error) ? JSON.parse(redactor.redact(JSON.stringify(error))) : undefined;
-}
-
-function isProblem(error: unknown): error is Problem {
-  if (typeof error !== 'object' || error === null) return false;
-  const { code, title, detail } = error as Record<string, unknown>;
-  return typeof code === 'string' && typeof title === 'string' && typeof detail === 'string';
+  return choosePauseMs(clock, BACKOFF, attempts - 1, askedMs);
 }

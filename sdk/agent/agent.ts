@@ -5,14 +5,17 @@
  *   created ──start()──▶ working ──stop()──▶ draining ──all work ended──▶ stopped
  *      └───────────stop(), or start() throws────────────────────────────────▲
  *
- * Working: it takes tasks. Draining: it takes no more, finishes those it has, and still sends heartbeats.
- * Stopped: it has nothing open any more. It never returns to an earlier state.
+ * Working: it takes tasks, from the moment it registers. Draining: it takes no more, finishes those it has,
+ * and still sends heartbeats. Stopped: it has nothing open any more. It never returns to an earlier state.
+ *
+ * `stop` may come at any moment of `start`. It lets the step under way end, because a port, a thread or a
+ * file that is being opened can only be closed afterwards, and the start takes no further step.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createClient } from '../client.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, readMonotonicMs, systemClock } from '../clock.ts';
 import type { AgentId } from '../contract.ts';
-import { InvalidOptionError, TaskGatewayError } from '../errors.ts';
+import { InvalidOptionError } from '../errors.ts';
 import { readSettings } from '../settings.ts';
 import { createHeartbeatThread } from './heartbeat.ts';
 import { createInbox } from './inbox.ts';
@@ -33,6 +36,7 @@ export type Agent = {
   readonly state: 'created' | 'working' | 'draining' | 'stopped';
   /**
    * Starts the agent. Resolves once it is registered; while the gateway can't be reached, it keeps trying.
+   * When it is stopped meanwhile, it resolves once it has stopped.
    * Throws what a retry can't solve: a wrong secret (`AuthenticationError`), wrong fields
    * (`ValidationError`), a port that is in use, an outbox that can't be opened.
    */
@@ -71,6 +75,7 @@ export function createAgent(options: AgentOptions): Agent {
   const taking = new AbortController();
   const loops: Promise<void>[] = [];
   let state: Agent['state'] = 'created';
+  let starting: Promise<void> = Promise.resolve();
   let stopping: Promise<void> | undefined;
   const drainLimit = createTimeLimit(clock);
   const graceLimit = createTimeLimit(clock);
@@ -79,42 +84,54 @@ export function createAgent(options: AgentOptions): Agent {
     if (state !== 'created')
       throw new InvalidOptionError('An agent can be started once. Create another one.');
     state = 'working';
+    starting = open(taking.signal);
     try {
-      work.restore(await outbox.open());
-      await heartbeatThread?.start();
-      parts.setAddress(await server?.open());
-      await registration.register(taking.signal);
+      await starting;
     } catch (error) {
-      state = 'stopped';
-      work.close();
-      await close();
+      await stopWithin({});
       throw error;
     }
+    await stopping;
+  }
+
+  function stopWithin({ drainMs = DRAIN_MS, graceMs = GRACE_MS }: StopOptions): Promise<void> {
+    drainLimit.shorten(drainMs);
+    graceLimit.shorten(graceMs);
+    stopping ??= stop();
+    return stopping;
+  }
+
+  /** Opens one part after the other, and registers. Between two steps it ends when the signal has fired. */
+  async function open(signal: AbortSignal): Promise<void> {
+    work.restore(await outbox.open());
+    if (signal.aborted) return;
+    await heartbeatThread?.start();
+    if (signal.aborted) return;
+    parts.setAddress(await server?.open());
+    if (signal.aborted) return;
+    work.open();
+    await registration.register(signal);
+    if (registration.registered() !== 'yes') return;
     work.deliverRestored();
-    if (taking.signal.aborted) return;
     loops.push(registration.keepSendingHeartbeats(lifetime.signal));
-    if (settings.endpoint === 'pull') loops.push(pullTasks(parts, taking.signal));
+    if (settings.endpoint === 'pull' && !signal.aborted) loops.push(pullTasks(parts, signal));
   }
 
   async function stop(): Promise<void> {
-    const before = state;
-    if (before === 'stopped') return;
-    state = 'draining';
+    const hasStarted = state === 'working';
+    state = hasStarted ? 'draining' : 'stopped';
     work.close();
     registration.drain();
     parts.updateHeartbeatThread();
     taking.abort();
-    if (before === 'working') await finish(parts, drainLimit, graceLimit);
-    lifetime.abort();
-    await Promise.all(loops);
-    await close();
-    state = 'stopped';
-  }
-
-  async function close(): Promise<void> {
-    await server?.close();
-    await heartbeatThread?.stop();
-    await outbox.close();
+    await starting.catch(() => undefined);
+    try {
+      await finish(parts, drainLimit, graceLimit);
+    } finally {
+      lifetime.abort();
+      await Promise.allSettled([...loops, server?.close(), heartbeatThread?.stop(), outbox.close()]);
+      state = 'stopped';
+    }
   }
 
   return {
@@ -123,12 +140,7 @@ export function createAgent(options: AgentOptions): Agent {
       return state;
     },
     start,
-    stop({ drainMs = DRAIN_MS, graceMs = GRACE_MS } = {}) {
-      drainLimit.shorten(drainMs);
-      graceLimit.shorten(graceMs);
-      stopping ??= stop();
-      return stopping;
-    },
+    stop: (limits = {}) => stopWithin(limits),
     fetch: parts.inbox.fetch,
     listener: parts.inbox.listener,
   };
@@ -198,7 +210,6 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
       try {
         await calls.unregisterAgent({ agent_id, ...registration.tokenField() }, { signal, maxRetries: 1 });
       } catch (error) {
-        if (!(error instanceof TaskGatewayError)) throw error;
         logFailure('unregister')(error);
       }
     },
@@ -207,17 +218,20 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
 
 /**
  * Ends an agent's work. The order matters: announce it, finish, deliver the outcomes, and only then
- * unregister.
+ * unregister. Nothing may register the agent after that: it would stay behind as one that no process has.
  */
 async function finish(parts: AgentParts, drainLimit: TimeLimit, graceLimit: TimeLimit): Promise<void> {
   const { clock, registration, work } = parts;
-  await runWithin(clock, LAST_CALL_MS, (signal) => registration.sendHeartbeat(signal));
+  if (registration.registered() === 'yes') {
+    await runWithin(clock, LAST_CALL_MS, (signal) => registration.sendHeartbeat(signal));
+  }
   await drainLimit.run((signal) => work.waitUntilDone(signal));
   work.interrupt();
   await graceLimit.run((signal) => work.waitUntilDone(signal));
   await runWithin(clock, LAST_CALL_MS, (signal) => work.abandon(signal));
-  // A heartbeat of the thread after the unregistration would register the agent again.
+  await registration.close();
   await parts.heartbeatThread?.stop();
+  if (registration.registered() === 'no') return;
   await runWithin(clock, LAST_CALL_MS, (signal) => parts.unregister(signal));
 }
 
@@ -245,10 +259,10 @@ function createTimeLimit(clock: Clock) {
     },
     async run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
       const expired = new AbortController();
-      const startMs = clock.nowMs();
+      const startMs = readMonotonicMs(clock);
       const timer = new AbortController();
       restartTimer = () => {
-        const leftMs = startMs + limitMs - clock.nowMs();
+        const leftMs = startMs + limitMs - readMonotonicMs(clock);
         void clock.sleep(leftMs, timer.signal).then(() => expired.abort());
       };
       restartTimer();

@@ -4,6 +4,7 @@
 import type { Clock } from '../clock.ts';
 import type { RequestId, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
+import { describeThrown } from '../log.ts';
 import type { KeptReport } from './outbox.ts';
 import { createProgressSender, type ProgressUpdate } from './progress.ts';
 
@@ -17,13 +18,17 @@ export type HandlerContext = {
   readonly signal: AbortSignal;
   /**
    * Reports the progress, 0 to 100. It never falls; of values in quick succession only the last one is sent.
+   * What is no number, such as 0 of 0, is ignored: progress never fails a task.
    */
   progress(percent: number): void;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */
   reply(text: string): void;
 };
 
-/** What a handler may return: the result, a text that becomes its `output`, or nothing. */
+/**
+ * What a handler may return: the result, a text that becomes its `output`, or nothing. What is sent is what
+ * `JSON.stringify` makes of it, at the moment it is returned.
+ */
 export type HandlerAnswer = TaskResult | string | undefined | null;
 
 /** Does the work on a task. What it throws becomes the task's `error_info`. */
@@ -42,6 +47,7 @@ export type HandlerDeps = {
 };
 
 const ERROR_CHARS_MAX = 4_000;
+const NO_RESULT = 'A handler must return an object, a text, or nothing';
 
 /** Runs the handler on a task. Never rejects: what the handler throws is an outcome. */
 export async function runHandler(
@@ -62,21 +68,35 @@ export async function runHandler(
   }
 }
 
-/** Returns the result that a handler's return value stands for. Throws for a value that can't be a result. */
+/**
+ * Returns the result that a handler's return value stands for: a copy, which later changes of the value do
+ * not reach. Throws for a value that can't be a result, or of which nothing would be left.
+ */
 export function readResult(returned: HandlerAnswer, firstReply: string | undefined): TaskResult {
   const first = firstReply === undefined ? {} : { reply: firstReply };
   if (returned === undefined || returned === null) return first;
-  if (typeof returned === 'string') return { ...first, output: returned };
-  if (typeof returned !== 'object' || Array.isArray(returned)) {
-    throw new InvalidOptionError('A handler must return an object, a text, or nothing.');
+  if (returned instanceof Error || returned instanceof Map || returned instanceof Set) {
+    throw new InvalidOptionError(`${NO_RESULT}: JSON has no form for an Error, a Map or a Set.`);
   }
-  JSON.stringify(returned);
-  return { ...first, ...returned };
+  const text = JSON.stringify(returned);
+  const value: unknown = text === undefined ? undefined : JSON.parse(text);
+  if (typeof value === 'string') return { ...first, output: value };
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...first, ...value };
+  throw new InvalidOptionError(`${NO_RESULT}.`);
 }
 
 /** Returns the outcome of a task that failed, whatever the handler threw. */
 export function describeFailure(request_id: RequestId, reason: unknown): Outcome {
-  const isPlain = reason instanceof WorkStoppedError || (reason instanceof Error && reason.name === 'Error');
-  const text = isPlain ? reason.message : String(reason);
-  return { request_id, status: 'failed', error_info: text.slice(0, ERROR_CHARS_MAX) };
+  const text = describeStop(reason) ?? describeThrown(reason);
+  // A cut may leave half of a character.
+  const error_info = text.slice(0, ERROR_CHARS_MAX).replace(/[\ud800-\udbff]$/, '');
+  return { request_id, status: 'failed', error_info };
+}
+
+function describeStop(reason: unknown): string | undefined {
+  try {
+    return reason instanceof WorkStoppedError ? `${reason.message}` : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,6 +3,8 @@
  * thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { readBytes, readJson } from '../requests.ts';
+import { checkHeartbeatReceipt, checkRegistrationReceipt } from '../responses.ts';
 import type { HeartbeatMessage, HeartbeatState, HeartbeatTarget } from './heartbeat.ts';
 
 const { baseUrl, headers }: HeartbeatTarget = workerData;
@@ -11,12 +13,14 @@ const { baseUrl, headers }: HeartbeatTarget = workerData;
  */
 const OVERDUE_INTERVALS = 1.4;
 const HEARTBEAT_TIMEOUT_MS = 10_000;
-/** Between two failed attempts. */
+/** The least time between two attempts, whatever the gateway responds. */
 const PAUSE_MS = 1_000;
 
 let state: HeartbeatState | undefined;
-/** When the gateway last responded to this thread: Unix epoch milliseconds. */
-let contactMs = 0;
+/** When the gateway last responded to this thread or to the agent; monotonic milliseconds. */
+let contactMs = Number.NEGATIVE_INFINITY;
+/** When this thread last began to send; monotonic milliseconds. */
+let sentMs = Number.NEGATIVE_INFINITY;
 let timer: NodeJS.Timeout | undefined;
 
 function post(message: HeartbeatMessage): void {
@@ -29,8 +33,8 @@ function post(message: HeartbeatMessage): void {
 function schedule(delayMs?: number): void {
   clearTimeout(timer);
   if (!state) return;
-  const dueMs = Math.max(contactMs, state.contactMs) + state.intervalMs * OVERDUE_INTERVALS;
-  timer = setTimeout(() => void sendHeartbeat(), delayMs ?? Math.max(0, dueMs - Date.now()));
+  const dueMs = Math.max(contactMs + state.intervalMs * OVERDUE_INTERVALS, sentMs + PAUSE_MS);
+  timer = setTimeout(sendHeartbeat, delayMs ?? Math.max(0, dueMs - performance.now()));
 }
 
 /** Sends a heartbeat, and registers the agent if the gateway does not know it. */
@@ -40,12 +44,17 @@ async function sendHeartbeat(): Promise<void> {
   const body = { agent_id: registration.agent_id, auth, ...(request_ids && { request_ids }) };
   try {
     const named = { ...body, ...(token !== undefined && { registration: token }) };
+    sentMs = performance.now();
     let response = await send('heartbeat', { ...named, ...(draining && { draining }) });
-    if (response.status === 404 && !draining) response = await send('register', { ...registration, ...body });
-    const receipt = await response.json();
+    const isUnknown = response.status === 404 && !draining;
+    if (isUnknown) response = await send('register', { ...registration, ...body });
     if (!response.ok) throw new Error(`${response.status}`);
-    if (typeof receipt.registration === 'string') post({ kind: 'registered', token: receipt.registration });
-    contactMs = Date.now();
+    const receipt: unknown = readJson(await readBytes(response));
+    if (isUnknown && checkRegistrationReceipt(receipt) && receipt.registration !== undefined) {
+      post({ kind: 'registered', token: receipt.registration });
+    }
+    if (!checkHeartbeatReceipt(receipt)) throw new Error('not a gateway');
+    contactMs = performance.now();
     post({ kind: 'sent', cancelled_request_ids: receipt.cancelled_request_ids ?? [] });
     schedule();
   } catch {
@@ -56,9 +65,11 @@ async function sendHeartbeat(): Promise<void> {
 }
 
 function send(operation: string, body: unknown): Promise<Response> {
+  const own = new Headers(headers);
+  own.set('content-type', 'application/json');
   return fetch(`${baseUrl}/api/agent/${operation}`, {
     method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
+    headers: own,
     body: JSON.stringify(body),
     redirect: 'manual',
     signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
@@ -67,6 +78,7 @@ function send(operation: string, body: unknown): Promise<Response> {
 
 parentPort?.on('message', (update: HeartbeatState) => {
   state = update;
+  contactMs = Math.max(contactMs, performance.now() - update.sinceContactMs);
   schedule();
 });
 post({ kind: 'ready' });

@@ -16,8 +16,8 @@ export type HeartbeatState = {
   readonly request_ids: readonly string[] | undefined;
   readonly draining: boolean;
   readonly intervalMs: number;
-  /** When the gateway last responded to the agent: Unix epoch milliseconds. */
-  readonly contactMs: number;
+  /** How long ago the gateway last responded to the agent. The two threads share no clock that stays put. */
+  readonly sinceContactMs: number;
 };
 
 /** Where the thread sends its heartbeats. */
@@ -113,7 +113,7 @@ export function createHeartbeatThread({
         () => {
           worker = started;
         },
-        () => void started.terminate(),
+        async () => void (await started.terminate()),
       );
       started.on('message', (message: HeartbeatMessage) => {
         if (message.kind === 'sent') onCancelled(message.cancelled_request_ids);

@@ -6,8 +6,9 @@
  *   202  taken                              405  not a POST
  *   401  signature wrong, or too old        409  the agent has or had this task
  *   404  another agent's task               413  body too large
- *   422  not a task                         503  no free slot, or draining
- *                                           500  the body could not be read, or the agent is at fault
+ *   422  not a task                         429  too many large bodies at once
+ *   503  no free slot, draining, or         500  the body could not be read, or the agent is at fault
+ *        not started
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
@@ -40,16 +41,22 @@ type Push = {
   readonly body: AsyncIterable<Uint8Array>;
 };
 
-/** Twice the limit of a submission: a task is little larger than its submission. */
-const BODY_BYTES_MAX = 8_388_608;
+/**
+ * More than the largest task: a payload and a result of 4 MiB each as they are written, and what else it has.
+ */
+const BODY_BYTES_MAX = 10_485_760;
+/** The bytes of bodies that are being read at once, of all senders. */
+const READING_BYTES_MAX = 67_108_864;
 const BUSY_SECONDS = 1;
 
 /** Creates the inbox of one agent. */
 export function createInbox(deps: InboxDeps): Inbox {
+  const reading = { bytes: 0 };
+
   /** Returns the status of the response. It is 500 when reading the push fails or the agent is at fault. */
   async function receive(push: Push): Promise<number> {
     try {
-      return await receivePush(deps, push);
+      return await receivePush(deps, push, reading);
     } catch (error) {
       deps.onError(error);
       return 500;
@@ -70,10 +77,12 @@ export function createInbox(deps: InboxDeps): Inbox {
       const { method = '', headers } = request;
       const header = (name: string) => [headers[name] ?? []].flat()[0];
       const body = request.iterator({ destroyOnReturn: false });
-      void receive({ method, header, body }).then((status) => {
-        if (response.headersSent) return;
-        response.writeHead(status, { ...createHeaders(status), 'Content-Length': 0 }).end();
-      });
+      receive({ method, header, body })
+        .then((status) => {
+          if (response.headersSent) return;
+          response.writeHead(status, { ...createHeaders(status), 'Content-Length': 0 }).end();
+        })
+        .catch(deps.onError);
     },
   };
 }
@@ -82,6 +91,8 @@ function createHeaders(status: number): Record<string, string> {
   switch (status) {
     case 503:
       return { 'Retry-After': String(BUSY_SECONDS) };
+    case 429:
+      return { 'Retry-After': String(BUSY_SECONDS), Connection: 'close' };
     case 405:
       return { Allow: 'POST' };
     case 413:
@@ -93,11 +104,11 @@ function createHeaders(status: number): Record<string, string> {
 }
 
 /** Checks a push and takes its task. Returns the status of the response. */
-async function receivePush(deps: InboxDeps, push: Push): Promise<number> {
+async function receivePush(deps: InboxDeps, push: Push, reading: { bytes: number }): Promise<number> {
   const { agent_id, pushSecrets, work, clock } = deps;
   if (push.method !== 'POST') return 405;
-  const body = await readBody(push.body);
-  if (!body) return 413;
+  const body = await readBody(push.body, reading);
+  if (typeof body === 'number') return body;
   const signed = {
     id: push.header('webhook-id'),
     timestamp: push.header('webhook-timestamp'),
@@ -108,7 +119,8 @@ async function receivePush(deps: InboxDeps, push: Push): Promise<number> {
   const task = readTask(body);
   if (!task) return 422;
   if (task.agent_id !== agent_id) return 404;
-  switch (work.take(task, readTimeLeft(task, push.header('task-remaining')))) {
+  const arrival = { kind: 'push' as const, ...readSentSeconds(signed.timestamp) };
+  switch (work.take(task, readTimeLeft(task, push.header('task-remaining')), arrival)) {
     case 'taken':
       return 202;
     case 'duplicate':
@@ -119,16 +131,32 @@ async function receivePush(deps: InboxDeps, push: Push): Promise<number> {
   }
 }
 
-/** Returns the whole body, or undefined if it is too large. */
-async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
+function readSentSeconds(timestamp: string | undefined): { sentSeconds?: number } {
+  return timestamp && /^\d{1,12}$/.test(timestamp) ? { sentSeconds: Number(timestamp) } : {};
+}
+
+/**
+ * Returns the whole body, or the status of the response if it is too large (413) or too much is being read at
+ * once (429). `reading` counts the bytes of all bodies that are not complete yet.
+ */
+async function readBody(
+  chunks: AsyncIterable<Uint8Array>,
+  reading: { bytes: number },
+): Promise<Uint8Array | 413 | 429> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) return undefined;
-    parts.push(chunk);
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      reading.bytes += chunk.length;
+      if (bytes > BODY_BYTES_MAX) return 413;
+      if (reading.bytes > READING_BYTES_MAX) return 429;
+      parts.push(chunk);
+    }
+    return Buffer.concat(parts);
+  } finally {
+    reading.bytes -= bytes;
   }
-  return Buffer.concat(parts);
 }
 
 /** Yields the chunks of a web stream, and cancels the stream when the reader leaves its loop. */
@@ -141,7 +169,8 @@ async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       yield value;
     }
   } finally {
-    await reader.cancel();
+    // What it resolves to matters to no one, and it may never come.
+    reader.cancel().catch(() => undefined);
   }
 }
 

@@ -1,5 +1,6 @@
 /** The log events of an agent: for logs and for people watching it. Nothing depends on them. */
 import type { Task } from '../contract.ts';
+import { runCallback } from '../log.ts';
 
 /** One event in the life cycle of an agent. */
 export type AgentNotice =
@@ -26,15 +27,7 @@ export type AgentDuty = 'register' | 'heartbeat' | 'claim' | 'report' | 'push' |
 
 export type LogEvent = (event: AgentNotice) => void;
 
-/** Creates the log. When its reader throws, the agent continues and the error surfaces as an uncaught one. */
+/** Creates the log. When its reader throws or rejects, that is printed and the agent continues. */
 export function createEventLog(onNotice: LogEvent | undefined): LogEvent {
-  return (event) => {
-    try {
-      onNotice?.(event);
-    } catch (error) {
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
-  };
+  return (event) => runCallback('onNotice', () => onNotice?.(event));
 }

@@ -6,6 +6,7 @@ import { type ClientOptions, readVariable } from '../settings.ts';
 import type { Handler } from './handler.ts';
 import type { AgentNotice } from './log-events.ts';
 import type { ListenOptions } from './server.ts';
+import { isSigningSecret } from './signature.ts';
 
 /** What an agent is and how it gets its tasks. How it reaches the gateway is configured as for a client. */
 export type AgentOptions = Omit<ClientOptions, 'adminAuth'> & {
@@ -29,7 +30,8 @@ export type AgentOptions = Omit<ClientOptions, 'adminAuth'> & {
   /** Opens a server for pushes at this address. */
   readonly listen?: ListenOptions | undefined;
   /**
-   * The gateway's push secret, or several: a push must be signed with one of them. `TASK_GATEWAY_PUSH_SECRET`
+   * The gateway's push secret, or several: a push must be signed with one of them. It has the gateway's own
+   * form: `whsec_` and base64, or any other text that is not empty. `TASK_GATEWAY_PUSH_SECRET`
    */
   readonly pushSecret?: string | readonly string[] | undefined;
   /**
@@ -59,6 +61,8 @@ export type AgentSettings = {
 };
 
 const LOST_AFTER_SECONDS = 120;
+/** The gateway's rule for secrets. */
+const PRINTABLE = /^[\x21-\x7e]{1,512}$/;
 const WILDCARD_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Returns the settings. Throws `InvalidOptionError` for options that can't work. */
@@ -73,10 +77,33 @@ export function readAgentSettings(options: AgentOptions): AgentSettings {
     maxConcurrent,
     lostAfterSeconds,
     agent_id: options.agentId ?? readVariable('AGENT_ID') ?? `agent-${createId()}`,
-    pushSecrets: [options.pushSecret ?? readVariable('PUSH_SECRET') ?? []].flat(),
+    pushSecrets: readPushSecrets(options),
     endpoint: options.endpoint ?? (options.listen ? undefined : 'pull'),
     hasHeartbeatThread: (options.heartbeatThread ?? true) && !isSubstituted,
   };
+}
+
+/**
+ * Returns the push secrets. Throws for one that can't sign: with it, a push that anyone has forged would be
+ * taken. The error does not quote it.
+ */
+function readPushSecrets({ pushSecret }: AgentOptions): readonly string[] {
+  // An empty variable counts: the gateway refuses it too, and without a secret nothing is verified.
+  const given = pushSecret ?? process.env.TASK_GATEWAY_PUSH_SECRET;
+  const secrets = given === undefined ? [] : [given].flat();
+  if (given !== undefined && secrets.length === 0) {
+    throw new InvalidOptionError(
+      'pushSecret is an empty list: give the gateway’s PUSH_SECRET, or leave it out.',
+    );
+  }
+  for (const secret of secrets) {
+    if (PRINTABLE.test(secret) && isSigningSecret(secret)) continue;
+    throw new InvalidOptionError(
+      'pushSecret can’t sign: it is empty, not printable ASCII without spaces, or not base64 behind whsec_. ' +
+        'Give the gateway’s PUSH_SECRET as it is, or leave it out.',
+    );
+  }
+  return secrets;
 }
 
 /** Throws if `listen` and `endpoint` do not fit together. */

@@ -1,25 +1,35 @@
 /**
- * The outcomes an agent has not delivered yet, kept in a file so that they survive a crash of the agent.
+ * The outcomes an agent has not delivered yet, kept in a file so that they survive a crash of the agent and a
+ * power cut.
  *
  * The file has lines of JSON: `{"keep": report}` before an outcome is first reported, `{"told": request_id}`
  * once the gateway has it or does not want it. The file is emptied when no outcome is left in it. When most
- * of it is obsolete, it is rewritten under another name and renamed. A last line that a crash left incomplete
- * is ignored. Only one process at a time may use a file.
+ * of it is obsolete, or a write has failed and may have left half a line, it is rewritten whole: under
+ * another name, on disk before it is renamed, and the name on disk before anything is appended. A last line
+ * that a crash left incomplete is ignored. Its owner alone can read it. One process at a time uses a file; a
+ * lock beside it sees to that.
  */
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { RequestId, TaskReport } from '../contract.ts';
+import { TaskGatewayError } from '../errors.ts';
+import { type FileLock, lockFile } from './file-lock.ts';
 
 /** An outcome as it is reported, with the agent that produced it. */
 export type KeptReport = TaskReport & { readonly status: 'success' | 'failed' };
 
 export type Outbox = {
-  /** Opens the file and returns the outcomes in it. Throws the errors of the file system. */
+  /**
+   * Opens the file and returns the outcomes in it. Throws the errors of the file system, and
+   * `InvalidOptionError` when another process uses the file.
+   */
   open(): Promise<readonly KeptReport[]>;
   /** Keeps an outcome; it is on disk when this resolves. Errors are passed to `onError`, not thrown. */
   keep(report: KeptReport): Promise<void>;
   /** Removes an outcome. Errors are passed to `onError`, not thrown. */
   remove(request_id: RequestId): Promise<void>;
-  /** Closes the file. Idempotent. */
+  /** Closes the file. Idempotent; errors are passed to `onError`. */
   close(): Promise<void>;
 };
 
@@ -33,44 +43,57 @@ const LINES_MAX = 1_000;
 export function createOutbox(file: string | undefined, onError: (error: unknown) => void): Outbox {
   const kept = new Map<string, KeptReport>();
   let handle: FileHandle | undefined;
+  let lock: FileLock | undefined;
   let lines = 0;
+  /** Whether the file may lack an outcome or end within a line. */
+  let isDamaged = false;
   let last: Promise<void> = Promise.resolve();
 
-  /** Runs the writes one after the other. */
-  function enqueue(write: (handle: FileHandle) => Promise<void>): Promise<void> {
-    last = last.then(async () => {
-      try {
-        if (handle) await write(handle);
-      } catch (error) {
-        onError(error);
-      }
+  /** Runs one step after the other. */
+  function enqueue(step: () => Promise<void>): Promise<void> {
+    last = last.then(step).catch((error: unknown) => {
+      isDamaged = true;
+      onError(error);
     });
     return last;
   }
 
   /** Rewrites the file. If the process crashes meanwhile, either the old or the new file is complete. */
   async function rewrite(name: string): Promise<void> {
-    const next = await open(`${name}.new`, 'w', 0o600);
-    for (const report of kept.values()) await append(next, { keep: report });
-    await next.datasync();
-    await next.close();
+    await writeFile(
+      `${name}.new`,
+      [...kept.values()].map((report) => ({ keep: report })),
+    );
     await rename(`${name}.new`, name);
+    await syncFolder(dirname(name));
+    const next = await open(name, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW);
     await handle?.close();
-    handle = await open(name, 'a', 0o600);
+    handle = next;
     lines = kept.size;
+    isDamaged = false;
   }
 
-  async function add(own: FileHandle, line: Line): Promise<void> {
-    await append(own, line);
-    lines += 1;
-    if (file !== undefined && lines > LINES_MAX && lines > 4 * kept.size) await rewrite(file);
+  /** Appends a line, or writes all that is kept anew. */
+  async function write(name: string, line: Line): Promise<void> {
+    if (isDamaged || (lines >= LINES_MAX && lines > 4 * kept.size)) await rewrite(name);
+    else {
+      await handle?.appendFile(formatLine(line));
+      lines += 1;
+    }
+  }
+
+  async function close(): Promise<void> {
+    await handle?.close();
+    handle = undefined;
+    await lock?.release();
+    lock = undefined;
   }
 
   return {
     async open() {
       if (file === undefined) return [];
-      const text = await readFileIfPresent(file);
-      for (const { keep, told: removed } of readLines(text, onError)) {
+      lock = await lockFile(file);
+      for (const { keep, told: removed } of readLines(await readFileIfPresent(file), onError)) {
         if (keep) kept.set(keep.request_id, keep);
         if (removed !== undefined) kept.delete(removed);
       }
@@ -78,27 +101,51 @@ export function createOutbox(file: string | undefined, onError: (error: unknown)
       return [...kept.values()];
     },
     keep: (report) =>
-      enqueue(async (own) => {
+      enqueue(async () => {
+        if (file === undefined || !handle) return;
         kept.set(report.request_id, report);
-        await add(own, { keep: report });
-        await handle?.datasync();
+        await write(file, { keep: report });
+        await handle.datasync();
       }),
     remove: (request_id) =>
-      enqueue(async (own) => {
-        if (!kept.delete(request_id)) return;
-        if (kept.size > 0) {
-          await add(own, { told: request_id });
+      enqueue(async () => {
+        if (file === undefined || !handle || !kept.delete(request_id)) return;
+        if (kept.size > 0 || isDamaged) {
+          await write(file, { told: request_id });
           return;
         }
-        await own.truncate(0);
+        await handle.truncate(0);
         lines = 0;
       }),
-    async close() {
-      await last;
-      await handle?.close();
-      handle = undefined;
-    },
+    close: () => enqueue(close),
   };
+}
+
+/**
+ * Writes a new file that its owner alone can read, and waits until it is on disk. What is there by this name
+ * is removed: it is left from a crash, or a link that must not be followed.
+ */
+async function writeFile(file: string, lines: readonly Line[]): Promise<void> {
+  await rm(file, { force: true });
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+  const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    for (const line of lines) await handle.appendFile(formatLine(line));
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Waits until the names in a folder are on disk. Windows has no such call for folders. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 async function readFileIfPresent(file: string): Promise<string> {
@@ -110,22 +157,36 @@ async function readFileIfPresent(file: string): Promise<string> {
   }
 }
 
-async function append(handle: FileHandle, line: Line): Promise<void> {
-  await handle.appendFile(`${JSON.stringify(line)}\n`);
+function formatLine(line: Line): string {
+  return `${JSON.stringify(line)}\n`;
 }
 
 /**
- * Returns the complete lines. A last line without its end is ignored; any other that can't be read is an
- * error.
+ * Returns the complete lines. A last line without its end is ignored; any other that is not one of an outbox
+ * is an error and is skipped, except for a good line that follows a torn one in it. Within a text of JSON
+ * the quotation marks that a line begins with would be escaped.
  */
 function readLines(text: string, onError: (error: unknown) => void): readonly Line[] {
   const lines = text.split('\n').slice(0, -1);
-  return lines.flatMap((line) => {
-    try {
-      return [JSON.parse(line) as Line];
-    } catch (error) {
-      onError(error);
-      return [];
-    }
+  return lines.flatMap((line, index) => {
+    const parsed = readLine(line);
+    if (parsed) return [parsed];
+    const rest = readLine(line.slice(Math.max(line.lastIndexOf('{"keep":'), line.lastIndexOf('{"told":'))));
+    onError(new TaskGatewayError('outbox_damaged', `Line ${index + 1} of the outbox can’t be read.`));
+    return rest ? [rest] : [];
   });
+}
+
+function readLine(text: string): Line | undefined {
+  try {
+    const { keep, told } = JSON.parse(text);
+    if (typeof told === 'string') return { told };
+    const isReport =
+      typeof keep?.request_id === 'string' &&
+      typeof keep.agent_id === 'string' &&
+      (keep.status === 'success' || keep.status === 'failed');
+    return isReport ? { keep } : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,6 @@
  * values.
  */
 import type { Clock } from '../clock.ts';
-import { InvalidOptionError } from '../errors.ts';
 
 /** What is reported of a running task. */
 export type ProgressUpdate = { readonly progress?: number; readonly result?: { readonly reply: string } };
@@ -55,18 +54,18 @@ export function createProgressSender(deps: ProgressSenderDeps): ProgressSender {
 
   return {
     progress(percent) {
-      if (!Number.isFinite(percent)) throw new InvalidOptionError('Progress must be a number from 0 to 100.');
+      if (!Number.isFinite(percent)) return;
       const whole = Math.min(100, Math.max(0, Math.round(percent)));
       if (highest !== undefined && whole <= highest) return;
       highest = whole;
       next = { ...next, progress: whole };
-      void sendAll();
+      sendAll().catch(() => undefined);
     },
     reply(text) {
-      if (first !== undefined) return;
-      first = text;
-      next = { ...next, result: { reply: text } };
-      void sendAll();
+      if (first !== undefined || text === undefined || text === null) return;
+      first = String(text);
+      next = { ...next, result: { reply: first } };
+      sendAll().catch(() => undefined);
     },
     firstReply: () => first,
     close: () => closing.abort(),

@@ -1,7 +1,8 @@
 /** How an agent without an inbound port gets its tasks: it claims one whenever it has a free slot. */
 import type { Calls } from '../calls.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, readMonotonicMs } from '../clock.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
+import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
 import type { LogEvent } from './log-events.ts';
 import type { Registration } from './registration.ts';
 import { readTimeLeft } from './task-run.ts';
@@ -18,8 +19,7 @@ export type PullDeps = {
 
 /** How long the gateway holds a claim for which it has no task. */
 const CLAIM_SECONDS = 20;
-const PAUSE_FIRST_MS = 500;
-const PAUSE_MAX_MS = 10_000;
+const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 const REQUEST_IDS_MAX = 1_000;
 
 /** Claims and takes tasks until the signal fires. Failed claims are logged and retried. */
@@ -29,9 +29,12 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<vo
   while (!signal.aborted) {
     await work.waitForSlot(signal);
     if (signal.aborted) return;
+    const startMs = readMonotonicMs(clock);
     try {
-      await claimOne(deps, signal);
+      const isTaken = await claimOne(deps, signal);
       failures = 0;
+      // A gateway that has nothing new holds the claim. One that does not is asked no more often than this.
+      if (!isTaken) await clock.sleep(startMs + HELD_EVERY_MS - readMonotonicMs(clock), signal);
       // Each claim names the tasks the agent has. Once it is full there is none, so a heartbeat names the
       // last task.
       if (work.isFull()) await registration.sendHeartbeat(signal);
@@ -39,19 +42,20 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<vo
       if (error instanceof AbortError) return;
       logEvent({ kind: 'failure', during: 'claim', error });
       if (error instanceof NotFoundError) await registration.registerAgain(signal);
-      const pauseMs = Math.min(PAUSE_FIRST_MS * 2 ** failures, PAUSE_MAX_MS);
       const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-      await clock.sleep(askedMs ?? pauseMs, signal);
+      await clock.sleep(choosePauseMs(clock, BACKOFF, failures, askedMs), signal);
       failures += 1;
     }
   }
 }
 
-async function claimOne({ calls, agent_id, work }: PullDeps, signal: AbortSignal): Promise<void> {
+/** Makes one claim. Resolves to whether it brought a task that the agent has taken. */
+async function claimOne({ calls, agent_id, work }: PullDeps, signal: AbortSignal): Promise<boolean> {
   const request_ids = [...work.request_ids()].slice(-REQUEST_IDS_MAX);
   const task = await calls.claimTask(
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0 },
   );
-  if (task?.status === 'running') work.take(task, readTimeLeft(task));
+  if (task?.status !== 'running' || task.agent_id !== agent_id) return false;
+  return work.take(task, readTimeLeft(task), { kind: 'claim' }) === 'taken';
 }

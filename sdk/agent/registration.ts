@@ -4,10 +4,10 @@
  * longer knows the agent, it registers again.
  */
 import type { Calls } from '../calls.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { AgentRegistration } from '../contract.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
-import { isTransient } from '../transport.ts';
+import { choosePauseMs, isTransient } from '../waiting.ts';
 import type { HeartbeatState } from './heartbeat.ts';
 import type { LogEvent } from './log-events.ts';
 import type { Work } from './work.ts';
@@ -15,8 +15,8 @@ import type { Work } from './work.ts';
 export type Registration = {
   /**
    * Registers, with as many attempts as it takes; simultaneous calls share one registration. Throws what a
-   * retry can't solve (a wrong secret, wrong fields). When the signal fires, it resolves without having
-   * registered.
+   * retry can't solve (a wrong secret, wrong fields). When the signal fires, it makes no further attempt: the
+   * one under way still has five seconds, because a gateway that receives it would have the agent.
    */
   register(signal: AbortSignal): Promise<void>;
   /** As `register`, but logs errors instead of throwing them. */
@@ -27,6 +27,12 @@ export type Registration = {
   keepSendingHeartbeats(signal: AbortSignal): Promise<void>;
   /** From the next heartbeat on, the gateway is asked to assign no more tasks. */
   drain(): void;
+  /** From now on the agent does not register. Resolves when no registration is under way any more. */
+  close(): Promise<void>;
+  /**
+   * What the gateway knows of the agent. `maybe`: it was sent a registration and no response to it came.
+   */
+  registered(): 'yes' | 'maybe' | 'no';
   /**
    * Returns what the heartbeat thread needs; undefined before the gateway has first responded to the agent.
    */
@@ -53,13 +59,20 @@ type RegistrationState = {
   intervalMs: number;
   draining: boolean;
   contactMs: number | undefined;
+  /** Whether a registration was sent that may have reached the gateway. */
+  isSent: boolean;
+  isClosed: boolean;
   /** Names the present registration; undefined before it, and with a gateway that gives no token. */
   token: string | undefined;
 };
 
 /** The interval until the gateway has named one. */
 const INTERVAL_FIRST_SECONDS = 15;
-const PAUSE_MS = 2_000;
+/** Whatever a gateway names, heartbeats are this far apart: no loop, and not silence either. */
+const INTERVAL_SECONDS = { least: 1, most: 3_600 };
+const BACKOFF = { firstMs: 1_000, maxMs: 10_000 };
+/** How long the registration under way has left when the agent stops. */
+const LAST_ATTEMPT_MS = 5_000;
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 /**
  * One request can name no more tasks than these. With more it names none, and the gateway relies on its own
@@ -70,8 +83,10 @@ const REQUEST_IDS_MAX = 1_000;
 /** Creates the registration of one agent. */
 export function createRegistration(deps: RegistrationDeps): Registration {
   const { calls, clock, logEvent } = deps;
-  const intervalMs = INTERVAL_FIRST_SECONDS * 1_000;
-  const state: RegistrationState = { intervalMs, draining: false, contactMs: undefined, token: undefined };
+  const state: RegistrationState = {
+    ...{ intervalMs: INTERVAL_FIRST_SECONDS * 1_000, draining: false, contactMs: undefined },
+    ...{ isSent: false, isClosed: false, token: undefined },
+  };
   let registering: Promise<void> | undefined;
 
   function register(signal: AbortSignal): Promise<void> {
@@ -119,11 +134,23 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     drain() {
       state.draining = true;
     },
+    async close() {
+      state.isClosed = true;
+      await registering?.catch(() => undefined);
+    },
+    registered() {
+      if (state.contactMs !== undefined) return 'yes';
+      return state.isSent ? 'maybe' : 'no';
+    },
     describe() {
-      const { contactMs, ...known } = state;
+      const { contactMs, intervalMs, draining, token } = state;
       if (contactMs === undefined) return undefined;
       const { request_ids } = nameTasks(deps);
-      return { registration: deps.describeAgent(), request_ids, ...known, contactMs };
+      const sinceContactMs = readMonotonicMs(clock) - contactMs;
+      return {
+        ...{ registration: deps.describeAgent(), request_ids },
+        ...{ intervalMs, draining, token, sinceContactMs },
+      };
     },
     async keepSendingHeartbeats(signal) {
       while (!signal.aborted) {
@@ -142,22 +169,52 @@ async function registerUntilAccepted(
 ): Promise<void> {
   const { calls, clock, logEvent } = deps;
   const { agent_id, endpoint, ...rest } = deps.describeAgent();
-  while (!signal.aborted) {
+  for (let failures = 0; !signal.aborted && !state.isClosed; failures += 1) {
+    const last = delayAbort(clock, signal, LAST_ATTEMPT_MS);
     try {
       const body = { agent_id, endpoint, ...rest, ...nameTasks(deps) };
-      const receipt = await calls.registerAgent(body, { signal });
+      state.isSent = true;
+      const receipt = await calls.registerAgent(body, { signal: last.signal, maxRetries: 0 });
       state.token = receipt.registration;
-      state.intervalMs = Math.max(1, receipt.heartbeat_interval || INTERVAL_FIRST_SECONDS) * 1_000;
+      state.intervalMs = readInterval(receipt.heartbeat_interval) * 1_000;
       logEvent({ kind: 'registered', agent_id, endpoint });
       recordContact(deps, state, receipt.cancelled_request_ids);
       return;
     } catch (error) {
       if (error instanceof AbortError) return;
-      if (error instanceof ApiError && !isTransient(error.status)) throw error;
+      if (error instanceof ApiError && !isTransient(error.status)) {
+        state.isSent = false;
+        throw error;
+      }
       logEvent({ kind: 'failure', during: 'register', error });
-      await clock.sleep(PAUSE_MS, signal);
+      const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+      await clock.sleep(choosePauseMs(clock, BACKOFF, failures, askedMs), signal);
+    } finally {
+      last.release();
     }
   }
+}
+
+function readInterval(seconds: number | undefined): number {
+  const { least, most } = INTERVAL_SECONDS;
+  return Math.min(Math.max(seconds || INTERVAL_FIRST_SECONDS, least), most);
+}
+
+/** Creates a signal that fires so long after another one, unless it is released before. */
+function delayAbort(clock: Clock, signal: AbortSignal, delayMs: number) {
+  const early = linkSignals(signal);
+  const released = linkSignals();
+  const late = linkSignals();
+  early.signal.addEventListener('abort', () => {
+    void clock.sleep(delayMs, released.signal).then(() => released.signal.aborted || late.abort());
+  });
+  return {
+    signal: late.signal,
+    release(): void {
+      early.release();
+      released.abort();
+    },
+  };
 }
 
 /** Returns the field that names the tasks the agent works on, unless there are too many. */
@@ -176,7 +233,7 @@ function recordContact(
   state: RegistrationState,
   cancelled: readonly string[] | undefined,
 ): void {
-  state.contactMs = clock.nowMs();
+  state.contactMs = readMonotonicMs(clock);
   work().drop(cancelled ?? []);
   onContact();
 }

@@ -3,9 +3,10 @@
  * harmless, a lost outcome is not. Progress is sent once, and a failure to send it is ignored.
  */
 import type { Calls } from '../calls.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, linkSignals } from '../clock.ts';
 import type { RequestId } from '../contract.ts';
-import { AbortError, ApiError, TaskGatewayError } from '../errors.ts';
+import { AbortError, ApiError } from '../errors.ts';
+import { choosePauseMs } from '../waiting.ts';
 import { describeFailure } from './handler.ts';
 import type { LogEvent } from './log-events.ts';
 import type { KeptReport } from './outbox.ts';
@@ -15,8 +16,11 @@ import type { ProgressUpdate } from './progress.ts';
 type DeliveryResult = 'delivered' | 'unwanted' | 'unfinished';
 
 export type Reports = {
-  /** Reports an outcome until the gateway has responded or the signal fires. */
-  deliver(report: KeptReport, signal: AbortSignal): Promise<DeliveryResult>;
+  /**
+   * Reports an outcome until the gateway has responded or the signal fires. When `hurry` fires, the next
+   * attempt is made at once, and what the gateway asks for no longer counts: little time is left.
+   */
+  deliver(report: KeptReport, signal: AbortSignal, hurry: AbortSignal): Promise<DeliveryResult>;
   /** Reports progress. Resolves to false when the task is no longer this agent's to work on. */
   sendProgress(
     update: ProgressUpdate & { readonly request_id: RequestId },
@@ -33,8 +37,8 @@ export type ReportsDeps = {
   readonly logEvent: LogEvent;
 };
 
-const PAUSE_FIRST_MS = 1_000;
-const PAUSE_MAX_MS = 30_000;
+const BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
+/** The report itself is at fault: the same one would be rejected again. */
 const REJECTED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 /** Creates the reports of one agent. */
@@ -42,32 +46,33 @@ export function createReports(deps: ReportsDeps): Reports {
   const { calls, clock, agent_id, logEvent } = deps;
 
   /**
-   * Makes one attempt. `rejected`: the same report would be rejected again. `failed`: another attempt may
-   * succeed.
+   * Makes one attempt. `rejected`: the same report would be rejected again. A number: another attempt may
+   * succeed; the gateway asks for a pause of so many milliseconds before it.
    */
   async function deliverOnce(
     report: KeptReport,
     signal: AbortSignal,
-  ): Promise<'delivered' | 'unwanted' | 'rejected' | 'failed'> {
+  ): Promise<'delivered' | 'unwanted' | 'rejected' | number> {
     const { request_id, status } = report;
     try {
       const { accepted } = await calls.reportResult(report, { signal });
       logEvent({ kind: 'reported', request_id, status, accepted });
       return 'delivered';
     } catch (error) {
-      if (error instanceof AbortError) return 'failed';
+      if (error instanceof AbortError) return 0;
       if (isUnwanted(error)) {
         logEvent({ kind: 'dropped', request_id, reason: error.message });
         return 'unwanted';
       }
       logEvent({ kind: 'failure', during: 'report', error });
       if (error instanceof ApiError && error.code === 'agent_not_found') await deps.registerAgain(signal);
-      return isRejected(error) ? 'rejected' : 'failed';
+      if (!(error instanceof ApiError)) return 0;
+      return REJECTED_STATUSES.has(error.status) ? 'rejected' : (error.retryAfterMs ?? 0);
     }
   }
 
   return {
-    async deliver(outcome, signal) {
+    async deliver(outcome, signal, hurry) {
       let report = outcome;
       for (let attempts = 0; !signal.aborted; attempts += 1) {
         const result = await deliverOnce(report, signal);
@@ -79,7 +84,11 @@ export function createReports(deps: ReportsDeps): Reports {
           const reason = 'the gateway refused the result: see the log of the agent';
           report = { ...describeFailure(report.request_id, reason), agent_id: report.agent_id };
         } else {
-          await clock.sleep(Math.min(PAUSE_FIRST_MS * 2 ** attempts, PAUSE_MAX_MS), signal);
+          const isHurried = hurry.aborted;
+          const pause = isHurried ? linkSignals(signal) : linkSignals(signal, hurry);
+          const ms = choosePauseMs(clock, BACKOFF, isHurried ? 0 : attempts, isHurried ? 0 : result);
+          await clock.sleep(ms, pause.signal);
+          pause.release();
         }
       }
       return 'unfinished';
@@ -102,10 +111,4 @@ export function createReports(deps: ReportsDeps): Reports {
 /** Whether the task is unknown or another agent's. */
 function isUnwanted(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 'task_not_found' || error.code === 'agent_mismatch');
-}
-
-/** Whether the report itself is at fault: its body is not valid, or could not be written as JSON. */
-function isRejected(error: unknown): boolean {
-  if (error instanceof ApiError) return REJECTED_STATUSES.has(error.status);
-  return !(error instanceof TaskGatewayError);
 }

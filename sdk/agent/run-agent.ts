@@ -27,6 +27,8 @@ export async function runAgent(options: AgentOptions, ending: RunAgentOptions = 
       limits = { drainMs: 0, graceMs: 0 };
     };
   });
+  // Awaited only once the agent has started.
+  stopped.catch(() => undefined);
   for (const signal of signals) process.on(signal, stop);
   try {
     await agent.start();

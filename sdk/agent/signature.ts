@@ -16,11 +16,22 @@ export type SignedPush = {
 /** A push whose timestamp differs more than this from the current time is rejected: it may be a replay. */
 const TOLERANCE_MS = 300_000;
 const SECRET_PREFIX = 'whsec_';
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+/**
+ * Whether a secret can sign, by the gateway's own rule: behind `whsec_` there must be base64 that is not
+ * empty; any other text will do but the empty one. Anything else would be read as the empty key, which
+ * everyone has.
+ */
+export function isSigningSecret(secret: string): boolean {
+  if (typeof secret !== 'string' || secret === '') return false;
+  return !secret.startsWith(SECRET_PREFIX) || BASE64.test(secret.slice(SECRET_PREFIX.length));
+}
 
 /**
  * Whether one of the signatures was made with one of the secrets, and the timestamp is at most five minutes
  * from `nowMs` (Unix epoch milliseconds). A secret that begins with `whsec_` is base64 behind that prefix;
- * any other is used as UTF-8 text.
+ * any other is used as UTF-8 text. A secret that can't sign, such as an empty one, verifies nothing.
  */
 export function isAuthentic(push: SignedPush, secrets: readonly string[], nowMs: number): boolean {
   const { id, timestamp, signature, body } = push;
@@ -30,7 +41,7 @@ export function isAuthentic(push: SignedPush, secrets: readonly string[], nowMs:
     .split(' ')
     .filter((one) => one.startsWith('v1,'))
     .map((one) => Buffer.from(one.slice(3), 'base64'));
-  return secrets.some((secret) => {
+  return secrets.filter(isSigningSecret).some((secret) => {
     const expected = createHmac('sha256', readKey(secret))
       .update(`${id}.${timestamp}.`)
       .update(body)

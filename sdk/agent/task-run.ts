@@ -10,6 +10,7 @@
  * its outcome is not reported. Abandoned: the agent stops and reports the task as failed without waiting for
  * its handler any longer. In both cases the slot stays occupied until the handler itself has ended.
  */
+import { setMaxListeners } from 'node:events';
 import { type Clock, linkSignals } from '../clock.ts';
 import type { RequestId, RunningTask, Task } from '../contract.ts';
 import { WorkStoppedError } from '../errors.ts';
@@ -34,12 +35,16 @@ export type TaskRun = TaskRunKey & {
   /** Runs the handler, for `timeLeftMs` at most, and keeps its outcome in the outbox. */
   work(task: RunningTask, timeLeftMs: number): Promise<void>;
   /**
-   * Reports the outcome until the gateway has it or does not want it. Resolves to whether the gateway has it.
+   * Reports the outcome until the gateway has it or does not want it. `dropped`: the gateway does not want
+   * it, or the task was dropped. `unfinished`: the agent stopped before the gateway had it.
    */
-  deliver(): Promise<boolean>;
+  deliver(): Promise<'delivered' | 'dropped' | 'unfinished'>;
   /** Stops the work on a task that the gateway no longer wants done. */
   drop(): void;
-  /** Fires the handler's signal if it still runs. Its outcome is reported all the same. */
+  /**
+   * Fires the handler's signal if it still runs; its outcome is reported all the same. One that waits for its
+   * next attempt is reported at once.
+   */
   interrupt(): void;
   /** Reports the task as failed, until the signal fires. */
   abandon(signal: AbortSignal): Promise<void>;
@@ -70,6 +75,9 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
   const { request_id, agent_id } = key;
   const working = new AbortController();
   const delivering = new AbortController();
+  const hurrying = new AbortController();
+  // A handler may start as many things with its signal as it likes; Node 20 warns of more than ten.
+  setMaxListeners(0, working.signal);
   let outcome = restored;
   let isDropped = false;
   let isAbandoned = false;
@@ -99,6 +107,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     drop: dropUnwanted,
     interrupt() {
       if (!outcome) working.abort(new WorkStoppedError('agent_stopped', STOPPED));
+      hurrying.abort();
     },
     stopDelivering: () => delivering.abort(),
 
@@ -114,19 +123,20 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     },
 
     async deliver() {
-      if (isAbandoned) return false;
+      if (isAbandoned) return 'unfinished';
       const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
-      const result = report && (await reports.deliver(report, delivering.signal));
+      const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal));
       // What could not be delivered before the agent stopped stays in the outbox for its next start.
       if (result !== 'unfinished' || isDropped) await outbox.remove(request_id);
-      return result === 'delivered';
+      if (result === 'delivered') return 'delivered';
+      return result === 'unwanted' || isDropped ? 'dropped' : 'unfinished';
     },
 
     async abandon(signal) {
       const failure = { ...describeFailure(request_id, STOPPED), agent_id };
       isAbandoned = true;
       await outbox.keep(failure);
-      if ((await reports.deliver(failure, signal)) !== 'unfinished') await outbox.remove(request_id);
+      if ((await reports.deliver(failure, signal, signal)) !== 'unfinished') await outbox.remove(request_id);
     },
   };
 }

@@ -2,22 +2,25 @@
  * The tasks an agent works on: which it takes, which it has done, and how it stops.
  *
  * A task occupies a slot from `take` until its outcome is delivered or no longer wanted and its handler has
- * ended. Delivered tasks are remembered, so that a repeated push does not start the work again.
+ * ended. Tasks that are over are remembered, so that a repeated push does not start the work again.
  */
 import type { RequestId, RunningTask } from '../contract.ts';
 import type { KeptReport } from './outbox.ts';
+import { type Arrival, createRecentTasks, type RecentTasks } from './recent-tasks.ts';
 import { createSlots } from './slots.ts';
 import { createTaskRun, type TaskRun, type TaskRunDeps } from './task-run.ts';
 
 /**
- * `duplicate`: the agent has or had the task. `full`: no slot is free. `closed`: the agent takes no more
- * tasks.
+ * `duplicate`: the agent has or had the task. `full`: no slot is free. `closed`: the agent takes no tasks
+ * yet, or no more.
  */
 type TakeResult = 'taken' | 'duplicate' | 'full' | 'closed';
 
 export type Work = {
   /** Begins to work on a task, which is dropped after `timeLeftMs`. */
-  take(task: RunningTask, timeLeftMs: number): TakeResult;
+  take(task: RunningTask, timeLeftMs: number, arrival: Arrival): TakeResult;
+  /** From now on tasks are taken, unless `close` was called. */
+  open(): void;
   /** Occupies slots with outcomes of an earlier process; `deliverRestored` delivers them. */
   restore(reports: readonly KeptReport[]): void;
   deliverRestored(): void;
@@ -28,7 +31,10 @@ export type Work = {
   isFull(): boolean;
   /** Resolves when a slot is free or the signal fires. */
   waitForSlot(signal: AbortSignal): Promise<void>;
-  /** From now on no task is taken. */
+  /**
+   * From now on no task is taken, also after another `open`. Restored outcomes that are not being delivered
+   * stay in the outbox.
+   */
   close(): void;
   /** Resolves when all slots are free or the signal fires. */
   waitUntilDone(signal: AbortSignal): Promise<void>;
@@ -48,38 +54,38 @@ export type WorkDeps = TaskRunDeps & {
   readonly onChange: () => void;
 };
 
-/** The number of tasks among which repeated pushes are recognised. */
-const DELIVERED_MAX = 10_000;
-
 /** Creates the work of one agent. */
 export function createWork(deps: WorkDeps): Work {
   const { agent_id, maxConcurrent, logEvent, onChange } = deps;
   const slots = createSlots<TaskRun>(maxConcurrent, onChange);
-  const delivered = new Set<string>();
+  const recent = createRecentTasks();
   let restored: readonly TaskRun[] = [];
-  let isClosed = false;
+  let state: 'new' | 'open' | 'closed' = 'new';
 
-  async function deliver(run: TaskRun): Promise<void> {
-    const { request_id } = run;
-    if (await run.deliver()) {
-      delivered.add(request_id);
-      if (delivered.size > DELIVERED_MAX) delivered.delete(delivered.keys().next().value ?? request_id);
+  /** Runs one task to its end. Whatever fails, the slot becomes free and nothing is left without an end. */
+  async function finish(run: TaskRun, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+      const end = await run.deliver();
+      if (end !== 'unfinished') recent.add(run.request_id, end);
+    } catch (error) {
+      logEvent({ kind: 'failure', during: 'report', error });
+    } finally {
+      slots.free(run);
     }
-    slots.free(run);
   }
 
   return {
-    take(task, timeLeftMs) {
+    take(task, timeLeftMs, arrival) {
       const { request_id } = task;
-      const earlier = slots.get(request_id);
-      if (delivered.has(request_id) || (earlier && !earlier.isDropped())) return 'duplicate';
-      if (isClosed) return 'closed';
+      if (isDuplicate(slots.get(request_id), recent, request_id, arrival)) return 'duplicate';
+      if (state !== 'open') return 'closed';
       // A dropped task that is assigned again has to wait until its first handler has ended.
-      if (earlier || slots.isFull()) return 'full';
+      if (slots.get(request_id) || slots.isFull()) return 'full';
       const run = createTaskRun(deps, { request_id, agent_id });
       slots.occupy(run);
       logEvent({ kind: 'taken', task });
-      void run.work(task, timeLeftMs).then(() => deliver(run));
+      void finish(run, run.work(task, timeLeftMs));
       return 'taken';
     },
     restore(reports) {
@@ -89,7 +95,7 @@ export function createWork(deps: WorkDeps): Work {
       for (const run of restored) slots.occupy(run);
     },
     deliverRestored() {
-      for (const run of restored) void deliver(run);
+      for (const run of restored) void finish(run, Promise.resolve());
       restored = [];
     },
     request_ids: () =>
@@ -102,8 +108,13 @@ export function createWork(deps: WorkDeps): Work {
     },
     isFull: slots.isFull,
     waitForSlot: (signal) => slots.waitUntil(() => !slots.isFull(), signal),
+    open() {
+      if (state === 'new') state = 'open';
+    },
     close() {
-      isClosed = true;
+      state = 'closed';
+      for (const run of restored) slots.free(run);
+      restored = [];
     },
     waitUntilDone: (signal) => slots.waitUntil(() => slots.list().length === 0, signal),
     interrupt() {
@@ -121,4 +132,17 @@ export function createWork(deps: WorkDeps): Work {
       signal.removeEventListener('abort', stop);
     },
   };
+}
+
+/** Whether a task that arrives is one that the agent has (`earlier`) or had. */
+function isDuplicate(
+  earlier: TaskRun | undefined,
+  recent: RecentTasks,
+  request_id: RequestId,
+  arrival: Arrival,
+): boolean {
+  if (earlier?.isDropped()) recent.add(request_id, 'dropped');
+  const isOver = recent.isOver(request_id, arrival);
+  if (arrival.kind === 'push') recent.see(request_id, arrival.sentSeconds);
+  return isOver || (earlier !== undefined && !earlier.isDropped());
 }

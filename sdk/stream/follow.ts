@@ -8,11 +8,12 @@
  * Failures that a retry can't solve (any other 4xx, a response that is not an event stream) end the feed with
  * a typed error. When the reader leaves its loop or the signal fires, the connection is closed.
  */
-import { type Clock, linkSignals } from '../clock.ts';
+import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { TaskDone } from '../contract.ts';
 import { ApiError, ConnectionError, TaskGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { addJitter, isTransient } from '../transport.ts';
+import { checkTaskDone } from '../responses.ts';
+import { choosePauseMs, isTransient } from '../waiting.ts';
 import { createFrameReader, type Frame } from './frames.ts';
 
 /** What a feed yields: an event, or a change of the connection. */
@@ -58,8 +59,10 @@ export type FeedDeps = {
 export const IDLE_MS = 60_000;
 /** The first delay, until the server sends another one (`retry:`). */
 const RETRY_FIRST_MS = 2_000;
-const RETRY_MIN_MS = 100;
+const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
+/** A connection that lasted so long, or brought an event, was no failure. */
+const LASTING_MS = 5_000;
 
 /** Follows the feed until the signal fires (it then ends without an error) or a final error is thrown. */
 export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void, undefined> {
@@ -68,11 +71,15 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
   let failures = 0;
   while (!signal.aborted) {
     let error: TaskGatewayError = new ConnectionError('connection_failed', 'The server closed the stream.');
+    let openedMs = Number.POSITIVE_INFINITY;
     try {
       for await (const frame of readConnection(deps)) {
-        failures = 0;
-        if (frame.kind === 'retry') baseMs = Math.max(frame.retryMs, RETRY_MIN_MS);
-        if (frame.kind === 'open') log('debug', 'the event stream is open');
+        if (frame.kind === 'event') failures = 0;
+        if (frame.kind === 'retry') baseMs = Math.min(Math.max(frame.retryMs, RETRY_MIN_MS), RETRY_MAX_MS);
+        if (frame.kind === 'open') {
+          openedMs = readMonotonicMs(clock);
+          log('debug', 'the event stream is open');
+        }
         const item = readItem(frame, cursor);
         if (item) yield item;
       }
@@ -85,7 +92,13 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
       error = cause;
     }
     if (signal.aborted) return;
-    const retryInMs = chooseDelay(error, baseMs, failures, clock);
+    if (readMonotonicMs(clock) - openedMs >= LASTING_MS) failures = 0;
+    const retryInMs = choosePauseMs(
+      clock,
+      { firstMs: baseMs, maxMs: RETRY_MAX_MS },
+      failures,
+      (error instanceof ApiError ? error.retryAfterMs : undefined) ?? baseMs,
+    );
     failures += 1;
     log('warn', `the event stream is down: ${error.message}`, { retryInMs: Math.round(retryInMs) });
     yield { kind: 'down', error, retryInMs };
@@ -116,8 +129,8 @@ function readItem(frame: Frame | { kind: 'open' }, cursor: Cursor): FeedItem | u
 /** Returns the event, or undefined for kinds that a later version of the gateway may send. */
 function readEvent(data: string): TaskDone | undefined {
   try {
-    const value = JSON.parse(data);
-    return value?.event === 'task_done' && typeof value.request_id === 'string' ? value : undefined;
+    const value: unknown = JSON.parse(data);
+    return checkTaskDone(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -131,15 +144,15 @@ async function* readConnection(deps: FeedDeps): AsyncGenerator<Frame | { kind: '
   try {
     const reader = (await deps.openStream(deps.cursor.lastEventId, signal)).getReader();
     const readFrames = createFrameReader();
-    const lastChunk = { atMs: clock.nowMs() };
+    const lastChunk = { atMs: readMonotonicMs(clock) };
     void waitForSilence(clock, idleMs, lastChunk, signal).then(() => linked.abort());
     yield { kind: 'open' };
     for (;;) {
       const chunk = await reader.read().catch((cause: unknown) => {
-        throw createBreakError(cause, clock.nowMs() - lastChunk.atMs >= idleMs ? idleMs : undefined);
+        throw createBreakError(cause, readMonotonicMs(clock) - lastChunk.atMs >= idleMs ? idleMs : undefined);
       });
       if (chunk.done) return;
-      lastChunk.atMs = clock.nowMs();
+      lastChunk.atMs = readMonotonicMs(clock);
       yield* readFrames(chunk.value);
     }
   } finally {
@@ -155,7 +168,7 @@ async function waitForSilence(
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const leftMs = lastChunk.atMs + idleMs - clock.nowMs();
+    const leftMs = lastChunk.atMs + idleMs - readMonotonicMs(clock);
     if (leftMs <= 0 || signal.aborted) return;
     await clock.sleep(leftMs, signal);
   }
@@ -176,15 +189,4 @@ function isRetryable(error: unknown): error is TaskGatewayError {
   return (
     error instanceof TaskGatewayError && (error.code === 'connection_failed' || error.code === 'timeout')
   );
-}
-
-/**
- * The delay before the next attempt: `Retry-After` if the response has it. Otherwise the server's `retry:`,
- * doubled with each failed attempt up to 30 s, and at random up to a quarter shorter or longer.
- */
-function chooseDelay(error: TaskGatewayError, baseMs: number, failures: number, clock: Clock): number {
-  const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-  if (askedMs !== undefined) return addJitter(askedMs, clock);
-  const fullMs = Math.min(baseMs * 2 ** failures, Math.max(baseMs, RETRY_MAX_MS));
-  return fullMs * (0.75 + clock.chance() / 2);
 }

@@ -11,23 +11,26 @@ import { yieldToEventLoop } from './waiting.ts';
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
 
+/**
+ * What comes before what, else first come, first served: `first` is work that ends a call which holds a value
+ * already, `next` is work that may turn out small, `last` is work that is known to be large.
+ */
+type Order = 'first' | 'next' | 'last';
+
 export type LargeWork = {
-  /**
-   * Does the work when its turn has come, and settles as it does. Work that is `first` (it ends a call that
-   * holds a value already) comes before all that is `last`; else first come, first served.
-   */
-  run<T>(order: 'first' | 'last', work: () => T | Promise<T>): Promise<T>;
+  /** Does the work when its turn has come, and settles as it does. Work must not wait for other work here. */
+  run<T>(order: Order, work: () => T | Promise<T>): Promise<T>;
 };
 
 /** Creates the turns, with nothing waiting. */
 export function createLargeWork(clock: Clock): LargeWork {
-  const queues = { first: [] as (() => Promise<void>)[], last: [] as (() => Promise<void>)[] };
+  const queues: Readonly<Record<Order, (() => Promise<void>)[]>> = { first: [], next: [], last: [] };
   let isRunning = false;
 
   async function runAll(): Promise<void> {
     isRunning = true;
     for (;;) {
-      const next = queues.first.shift() ?? queues.last.shift();
+      const next = queues.first.shift() ?? queues.next.shift() ?? queues.last.shift();
       if (!next) break;
       const startedMs = clock.monotonicMs();
       await next();

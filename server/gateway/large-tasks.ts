@@ -39,11 +39,19 @@ export function createLargeTasks(work: LargeWork): LargeTasks {
     });
   }
 
+  async function readInTurn<T>(request_id: string, read: () => Promise<T>): Promise<T> {
+    if (!largeIds.has(request_id)) {
+      // While it waited, another read of the same task may have found that it is large.
+      const early = await work.run('next', async () =>
+        largeIds.has(request_id) ? null : { value: await readAndNote(request_id, read) },
+      );
+      if (early) return early.value;
+    }
+    return await work.run('last', () => readAndNote(request_id, read));
+  }
+
   return {
-    async read(request_id, read) {
-      const reading = () => readAndNote(request_id, read);
-      if (largeIds.has(request_id)) return await work.run('last', reading);
-      return isTurnUsed ? await work.run('first', reading) : await reading();
-    },
+    read: (request_id, read) =>
+      isTurnUsed || largeIds.has(request_id) ? readInTurn(request_id, read) : readAndNote(request_id, read),
   };
 }

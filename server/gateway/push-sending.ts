@@ -1,7 +1,7 @@
 /**
- * One push from its start to its outcome: it waits for a turn to send, reads the task only then, and gives the
- * turn back as soon as the request is written. While the agent works on its response nothing is held but the
- * connection.
+ * One push from its start to its outcome: it waits for a turn to send, reads the task only then, and gives
+ * the turn back as soon as the request is written. While the agent works on its response nothing is held but
+ * the connection.
  *
  *   started ─▶ waits for its turn ─▶ reads, encodes and writes the task ─▶ waits for the response ─▶ outcome
  *                    ╰── longer than 30 s: not taken
@@ -55,7 +55,9 @@ type Deps = {
 
 /** A push that waits longer than this for its turn was not taken: another agent may be free. */
 const TURN_WITHIN_MS = 30_000;
-/** After a longer wait for its turn, a push looks whether its task still is what the attempt was begun for. */
+/**
+ * After a longer wait for its turn, a push looks whether its task still is what the attempt was begun for.
+ */
 const LONG_WAIT_MS = 200;
 /** What counts for a task that was stored before its payload was measured. */
 const UNMEASURED_BYTES = 4 * 2 ** 20;
@@ -121,8 +123,8 @@ async function takeTurn(
 }
 
 /**
- * Reads the task and starts to send it. Resolves with the promise of the outcome in an object, so that a reader
- * of large tasks goes on without waiting for the response. Nothing here refers to the task afterwards.
+ * Reads the task and starts to send it. Resolves with the promise of the outcome in an object, so that a
+ * reader of large tasks goes on without waiting for the response. Nothing here refers to the task afterwards.
  */
 async function startSending(
   { store, pusher }: Deps,

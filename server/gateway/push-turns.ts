@@ -6,7 +6,7 @@
  *   small   payload up to 64 KiB    counted: 512 at once, so at most 32 MiB
  *   large   longer                  by bytes: 48 MiB at once, read and encoded one at a time
  *
- * One origin may take a quarter of either, one agent an eighth. Whoever takes all it can therefore leaves the
+ * One origin may take a quarter of either, one agent an eighth. So an agent that takes all it can leaves the
  * rest to others. Where pushes wait, origins come in rotation, and in each of them its agents.
  *
  *   waiting ── its agent, its origin and all together are below their share ──▶ sending ── written ──▶ released

@@ -10,9 +10,10 @@
  *      │ no response in time, or its agent is gone
  *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
  *
- * How many may be under way is bounded by what a connection costs, and one origin may have half of them. A task
- * beyond that is looked at again later; all that are turned away come back at a steady pace, so that a crowd of
- * them costs the same as a few. Cost of a push under way: see `push-load.test.ts`, which measures it.
+ * How many may be under way is bounded by what a connection costs, and one origin may have half of them. A
+ * task beyond that is looked at again later; all that are turned away come back at a steady pace, so that
+ * thousands of them cost the same as a few. A push that waits for its response costs about 25 KiB, nearly all
+ * of it for the connection.
  */
 import { yieldToEventLoop } from '../async/waiting.ts';
 import type { Clock, Random } from '../ports/clock.ts';
@@ -32,9 +33,13 @@ export type Pushes = {
    * starts.
    */
   adopt(request_id: string, agent_id: string, lease: Lease): boolean;
-  /** Gives back the leases of all pushes to an agent that is gone: their tasks are due at once and may move. */
+  /**
+   * Gives back the leases of all pushes to an agent that is gone: their tasks are due at once and may move.
+   */
   release(agent_id: string): Promise<void>;
-  /** Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be. */
+  /**
+   * Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be.
+   */
   isFree(endpoint: string): boolean;
   /** When a task that may not be pushed now is looked at again. Each call returns a later time. */
   nextRetryMs(): number;
@@ -59,7 +64,7 @@ type Deps = {
   readonly pushesMax: number;
 };
 
-/** Leases renewed in one call of the store, which serves nobody else meanwhile. */
+/** Leases renewed in one call of the store, which serves no other call meanwhile. */
 const RENEW_AT_ONCE = 500;
 /** A task that was turned away is looked at again after this at the earliest … */
 const RETRY_AFTER_MS = 250;
@@ -75,9 +80,9 @@ export function createPushes(deps: Deps): Pushes {
   /** All of them; one that gave its lease back may have a successor for the same task. */
   const running = new Set<RunningPush>();
   const latest = new Map<string, RunningPush>();
-  const countsByOrigin = new Map<string, number>();
+  const origins = createCounts();
+  const nextRetryMs = createRetryPace();
   let idle = Promise.withResolvers<void>();
-  let retryMs = 0;
 
   async function run(push: RunningPush): Promise<void> {
     const outcome = await sending.send(push);
@@ -90,9 +95,7 @@ export function createPushes(deps: Deps): Pushes {
     const { request_id } = push.attempt;
     running.delete(push);
     if (latest.get(request_id) === push) latest.delete(request_id);
-    const left = (countsByOrigin.get(push.origin) ?? 0) - 1;
-    if (left > 0) countsByOrigin.set(push.origin, left);
-    else countsByOrigin.delete(push.origin);
+    origins.add(push.origin, -1);
     if (running.size === 0) idle.resolve();
   }
 
@@ -103,7 +106,7 @@ export function createPushes(deps: Deps): Pushes {
       if (running.size === 0) idle = Promise.withResolvers<void>();
       running.add(push);
       latest.set(attempt.request_id, push);
-      countsByOrigin.set(origin, (countsByOrigin.get(origin) ?? 0) + 1);
+      origins.add(origin, 1);
       run(push)
         .catch((error: unknown) => logFailure(deps.log, attempt, error))
         .finally(() => finish(push));
@@ -123,15 +126,10 @@ export function createPushes(deps: Deps): Pushes {
 
     isFree(endpoint) {
       if (running.size >= deps.pushesMax) return false;
-      return (countsByOrigin.get(originOf(endpoint)) ?? 0) < deps.pushesMax / 2;
+      return origins.read(originOf(endpoint)) < deps.pushesMax / 2;
     },
 
-    nextRetryMs() {
-      const nowMs = store.nowMs();
-      const earliestMs = Math.max(nowMs + RETRY_AFTER_MS, retryMs + RETRY_EVERY_MS);
-      retryMs = Math.min(nowMs + RETRY_WITHIN_MS, earliestMs);
-      return retryMs;
-    },
+    nextRetryMs: () => nextRetryMs(store.nowMs()),
 
     async renewLeases() {
       let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
@@ -156,7 +154,33 @@ export function createPushes(deps: Deps): Pushes {
   };
 }
 
-/** The scheme, host and port of an endpoint; the endpoint itself where it has none and cannot be pushed to. */
+/** Counts by name; one that is at zero takes no memory. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const read = (name: string): number => counts.get(name) ?? 0;
+  return {
+    read,
+    add(name: string, change: 1 | -1): void {
+      const count = read(name) + change;
+      if (count > 0) counts.set(name, count);
+      else counts.delete(name);
+    },
+  };
+}
+
+/** Spreads what is looked at again over time. */
+function createRetryPace(): (nowMs: number) => number {
+  let lastMs = 0;
+  return (nowMs) => {
+    const earliestMs = Math.max(nowMs + RETRY_AFTER_MS, lastMs + RETRY_EVERY_MS);
+    lastMs = Math.min(nowMs + RETRY_WITHIN_MS, earliestMs);
+    return lastMs;
+  };
+}
+
+/**
+ * The scheme, host and port of an endpoint; the endpoint itself where it has none and cannot be pushed to.
+ */
 function originOf(endpoint: string): string {
   return URL.parse(endpoint)?.origin ?? endpoint;
 }

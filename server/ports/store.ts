@@ -15,7 +15,8 @@
  *    has the registration that was matched and holds fewer slots than its limit.
  * 6. Due entries are taken with a lease. A commit that names a lease fails if the entry was re-timed since.
  * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
- * 8. `nowMs()` is the only wall clock.
+ * 8. `nowMs()` is the only wall clock. While a gateway runs it advances as monotonic clocks do, whatever wall
+ *    clocks do.
  * 9. Retention follows that clock, in bounded turns, and never scans everything.
  *
  * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.

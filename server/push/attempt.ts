@@ -19,7 +19,7 @@ import { AttemptFailure, buildUnknown, buildUntaken, classifyResponse, describeF
 
 /** The error of an attempt that was abandoned while the agent could not have seen it. */
 export const ABANDONED_EARLY = 'abandoned before anything was written';
-const BODY_TOO_LONG = 'the rest of the response is too long';
+const bodyTooLong = () => new AttemptFailure('the rest of the response is too long');
 /** Interim responses (1xx) that one attempt may send; with more it fails. */
 const INTERIM_MAX = 100;
 
@@ -51,6 +51,7 @@ export function createAttempt({
   let bodyBytes = 0;
   let startedMs = 0;
   let sentBytes = 0;
+  const { sendWithinMs, sendBytesPerSecond, responseWithinMs, bodyBytesMax } = limits;
 
   function finish(outcome: PushOutcome): void {
     if (resolved) return;
@@ -74,7 +75,7 @@ export function createAttempt({
 
   /** The time to take the request grows with what was taken of it. */
   function limitSending(): void {
-    const withinMs = limits.sendWithinMs + (sentBytes / limits.sendBytesPerSecond) * 1_000;
+    const withinMs = sendWithinMs + (sentBytes / sendBytesPerSecond) * 1_000;
     abortAfter(startedMs + withinMs - nowMs(), 'the agent does not read the request');
   }
 
@@ -93,24 +94,23 @@ export function createAttempt({
     },
     onRequestSent() {
       onSent();
-      const restMs = startedMs + limits.responseWithinMs - nowMs();
-      if (!resolved) abortAfter(restMs, `no response within ${limits.responseWithinMs / 1_000} s`);
+      if (resolved) return;
+      abortAfter(startedMs + responseWithinMs - nowMs(), `no response within ${responseWithinMs / 1_000} s`);
     },
     onResponseStart(started, status, headers) {
       if (status < 200) {
         interim += 1;
-        if (interim > INTERIM_MAX) started.abort(new AttemptFailure('too many interim responses'));
-        return;
+        return interim > INTERIM_MAX
+          ? started.abort(new AttemptFailure('too many interim responses'))
+          : undefined;
       }
       finish(classifyResponse(status, headers['retry-after'], nowMs()));
       abortAfter(limits.bodyWithinMs, 'the rest of the response is late');
-      if (Number(headers['content-length'] ?? 0) > limits.bodyBytesMax) {
-        started.abort(new AttemptFailure(BODY_TOO_LONG));
-      }
+      if (Number(headers['content-length'] ?? 0) > bodyBytesMax) started.abort(bodyTooLong());
     },
     onResponseData(started, chunk) {
       bodyBytes += chunk.length;
-      if (bodyBytes > limits.bodyBytesMax) started.abort(new AttemptFailure(BODY_TOO_LONG));
+      if (bodyBytes > bodyBytesMax) started.abort(bodyTooLong());
     },
     onResponseEnd() {
       clearTimeout(timer);

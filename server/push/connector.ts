@@ -37,8 +37,9 @@ type Deps = {
  */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /**
- * A write to the socket is over when the operating system has taken it, so that "sent" means that this process
- * holds nothing more of a request. A TLS socket knows one size for reading and writing: up to this may be left.
+ * A write to the socket is over when the operating system has taken it, so that "sent" means that this
+ * process holds nothing more of a request. A TLS socket knows one size for reading and writing: up to this
+ * may be left.
  */
 const SEND_WITHOUT_BUFFER = { writableHighWaterMark: 1 };
 const TLS_BUFFER_BYTES = 16_384;

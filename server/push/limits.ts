@@ -3,7 +3,9 @@
 export type PushLimits = {
   /** For lookup, connection and TLS handshake together. */
   readonly connectWithinMs: number;
-  /** An agent must take the whole request within this time and a second more for so many bytes that it took. */
+  /**
+   * An agent must take the whole request within this time and a second more for so many bytes that it took.
+   */
   readonly sendWithinMs: number;
   readonly sendBytesPerSecond: number;
   /** From the request's first byte to the status line: an agent may respond when its work is finished. */

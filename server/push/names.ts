@@ -1,13 +1,13 @@
 /**
- * Resolves the host names of endpoints without the threads that Node shares with everything else: a name whose
- * server does not reply would hold one of the four for up to forty seconds.
+ * Resolves the host names of endpoints without the threads that Node shares with everything else: a name
+ * whose server does not reply would hold one of the four for up to forty seconds.
  *
  *   /etc/hosts ── not there ─▶ DNS, by Node's own client ── no such name ─▶ the system's resolver, two at a time
  *                                     ╰── no reply within 5 s ─▶ failed
  *
  * The system's resolver is asked last, for names that only it knows (multicast DNS, directory services); its
- * two threads are all that names can take. One lookup runs for a name, however many wait for it. Addresses are
- * used for 5 s, and a failure is repeated for 5 s without a lookup.
+ * two threads are all that names can take. One lookup runs for a name, however many wait for it. Addresses
+ * are used for 5 s, and a failure is repeated for 5 s without a lookup.
  *
  * Cost: one entry of about 200 bytes for each name, at most 10,000.
  */
@@ -26,6 +26,8 @@ export type NameDeps = {
   readonly clock: { monotonicMs(): number };
   readonly hostsFile?: string;
   readonly resolverFile?: string;
+  /** A name that has no addresses by then has failed; 5 s by default. */
+  readonly withinMs?: number;
   /** DNS servers in place of the system's. */
   readonly servers?: readonly string[];
   /** Looks a name up by the system's resolver. */
@@ -35,7 +37,6 @@ export type NameDeps = {
 /** Each query is sent twice, to each server, within this. */
 const QUERY_TRIES = 2;
 const QUERY_TIMEOUT_MS = 1_500;
-/** A name that has no addresses by then has failed. */
 const LOOKUP_WITHIN_MS = 5_000;
 /** When the addresses of one family are there, those of the other are awaited no longer than this. */
 const OTHER_FAMILY_WITHIN_MS = 100;
@@ -46,7 +47,7 @@ const SYSTEM_AT_ONCE = 2;
 const SYSTEM_WAITING_MAX = 100;
 
 /** What DNS says of a name that does not exist, or has no addresses; also where no server is configured. */
-const ABSENT = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
+const ABSENT: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
 
 type Found = { readonly error: Error | null; readonly addresses: readonly LookupAddress[] };
 type Entry = { readonly found: Promise<Found>; freshUntilMs: number };
@@ -62,7 +63,7 @@ export function createNameResolver(deps: NameDeps): NameResolver {
   async function lookUp(hostname: string): Promise<Found> {
     const local = (await hosts.read()).get(hostname);
     if (local) return { error: null, addresses: local.map(describeAddress) };
-    const found = await within(LOOKUP_WITHIN_MS, dns.lookUp(hostname), failed('EAI_AGAIN'));
+    const found = await within(deps.withinMs ?? LOOKUP_WITHIN_MS, dns.lookUp(hostname), failed('EAI_AGAIN'));
     if (!found.error || readCode(found.error) !== 'ENOTFOUND') return found;
     return await askSystem(hostname);
   }
@@ -125,12 +126,11 @@ async function queryBoth(resolver: Resolver, name: string): Promise<Found> {
   const four = query((done) => resolver.resolve4(name, done));
   const six = query((done) => resolver.resolve6(name, done));
   const first = await Promise.race([four, six]);
-  const late = failed('EAI_AGAIN');
   const both = Promise.all([four, six]);
   const found = first.error ? await both : await within(OTHER_FAMILY_WITHIN_MS, both, [first]);
   const addresses = found.flatMap((one) => one.addresses);
   if (addresses.length > 0) return { error: null, addresses };
-  return found.find(({ error }) => readCode(error) !== 'ENOTFOUND') ?? found[0] ?? late;
+  return found.find(({ error }) => readCode(error) !== 'ENOTFOUND') ?? first;
 }
 
 type Done = (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void;

@@ -1,8 +1,8 @@
 /**
  * A real Redis whose wall clock a test sets while it runs, as a person or NTP sets that of its host; its
- * monotonic clock stays as it is. libfaketime reads the shift from a file at each look at the clock. It cannot
- * begin below jemalloc, which asks for the time while it begins, so the server gets the allocator of the C
- * library.
+ * monotonic clock stays as it is. libfaketime reads the shift from a file at each look at the clock. It
+ * cannot begin below jemalloc, which asks for the time while it begins, so the server gets the allocator of
+ * the C library.
  */
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ export function canStepClocks(suite: string): boolean {
   return false;
 }
 
-/** Starts one; `settings` as for every Redis. */
+/** Starts one; `settings` as for every Redis. Without the libraries its clock stays the real one. */
 export async function startSteppedRedis(
   shiftMs = 0,
   settings: readonly string[] = [],
@@ -37,13 +37,14 @@ export async function startSteppedRedis(
     renameSync(`${file}.new`, file);
   }
   setClock(shiftMs);
-  const redis = await startRedis(settings, undefined, {
+  const faked = {
     LD_PRELOAD: LIBRARIES.join(' '),
     FAKETIME_TIMESTAMP_FILE: file,
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
     DONT_FAKE_MONOTONIC: '1',
-  });
+  };
+  const redis = await startRedis(settings, undefined, LIBRARIES.includes(null) ? {} : faked);
   return {
     ...redis,
     setClock,

@@ -187,7 +187,7 @@ const METAPHORS: readonly WordRule[] = [
     word: 'chance',
     instead: 'random',
     words: /\bchances?\b/,
-    frozenIn: /^sdk\/(clock|transport|stream\/follow|agent\/registration)\.ts$|^test\/sdk\/sdk-clock\.ts$/,
+    frozenIn: /^sdk\/(clock|waiting|agent\/registration)\.ts$|^test\/sdk\/sdk-clock\.ts$/,
     bites: 'const chance = Math.random;',
   },
   {

@@ -11,6 +11,7 @@ describe('each operation is sent as the contract says', () => {
     readonly request: string;
     readonly body?: unknown;
     readonly secretIn: 'body' | 'authorization' | 'x-admin-auth';
+    readonly received: Record<string, unknown>;
   }[] = [
     {
       name: 'submitTask',
@@ -18,24 +19,28 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/cli/tasks',
       body: { ...submission, auth: AUTH },
       secretIn: 'body',
+      received: someTask(),
     },
     {
       name: 'getTask',
       call: (c) => c.getTask('a/b?c'),
       request: 'GET /api/cli/tasks/a%2Fb%3Fc',
       secretIn: 'authorization',
+      received: someTask(),
     },
     {
       name: 'getTask with wait',
       call: (c) => c.getTask('t', { wait: 2.5 }),
       request: 'GET /api/cli/tasks/t?wait=2.5',
       secretIn: 'authorization',
+      received: someTask(),
     },
     {
       name: 'cancelTask',
       call: (c) => c.cancelTask('t'),
       request: 'POST /api/cli/tasks/t/cancel',
       secretIn: 'authorization',
+      received: { ok: true, request_id: 't' },
     },
     {
       name: 'registerAgent',
@@ -43,6 +48,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/register',
       body: { agent_id: 'a', endpoint: 'pull', agent_tags: [], auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, agent_id: 'a', state: 'ready', heartbeat_interval: 15 },
     },
     {
       name: 'heartbeatAgent',
@@ -50,6 +56,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/heartbeat',
       body: { agent_id: 'a', auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, agent_id: 'a' },
     },
     {
       name: 'claimTask',
@@ -57,6 +64,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/claim',
       body: { agent_id: 'a', wait: 1, auth: AUTH },
       secretIn: 'body',
+      received: someTask(),
     },
     {
       name: 'reportResult',
@@ -65,6 +73,7 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/result',
       body: { request_id: 't', agent_id: 'a', status: 'success', result: { output: '好' }, auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, request_id: 't', status: 'success', accepted: true },
     },
     {
       name: 'unregisterAgent',
@@ -72,23 +81,25 @@ describe('each operation is sent as the contract says', () => {
       request: 'POST /api/agent/unregister',
       body: { agent_id: 'a', auth: AUTH },
       secretIn: 'body',
+      received: { ok: true, agent_id: 'a' },
     },
     {
       name: 'listAgents',
       call: (c) => c.listAgents(),
       request: 'GET /api/admin/agents',
       secretIn: 'x-admin-auth',
+      received: { agents: [], total: 0 },
     },
     {
       name: 'listTasks',
       call: (c) => c.listTasks({ status: 'failed', session: '会' }),
       request: `GET /api/admin/tasks?status=failed&session=${encodeURIComponent('会')}`,
       secretIn: 'x-admin-auth',
+      received: { tasks: [someTask()], next_cursor: null },
     },
   ];
 
-  test.each(rows)('$name', async ({ call, request, body, secretIn }) => {
-    const received = { ok: true };
+  test.each(rows)('$name', async ({ call, request, body, secretIn, received }) => {
     const { client, sent } = connect([json(received)]);
     expect(await call(client)).toEqual(received);
     const [one] = sent;
@@ -110,6 +121,43 @@ describe('each operation is sent as the contract says', () => {
     expect(sent[0]?.headers.get('x-tenant')).toBe('a');
     expect(sent[0]?.headers.get('x-trace')).toBe('2');
     expect(sent[0]?.headers.get('authorization')).toBe(`Bearer ${AUTH}`);
+  });
+
+  test('a header of the caller’s in another spelling does not replace or join the secret', async () => {
+    const { client, sent } = connect([json(someTask())], { headers: { Authorization: 'Basic x' } });
+    await client.getTask('t', { headers: { AUTHORIZATION: 'Basic y' } });
+    expect(sent[0]?.headers.get('authorization')).toBe(`Bearer ${AUTH}`);
+  });
+
+  test.each(['.', '..', '', '\ud800', 5 as unknown as string])(
+    'an id that no path can carry is rejected before anything is sent: %j',
+    async (request_id) => {
+      const { client, sent } = connect([json(someTask())]);
+      await expect(client.getTask(request_id)).rejects.toMatchObject({ code: 'invalid_option' });
+      await expect(client.cancelTask(request_id)).rejects.toMatchObject({ code: 'invalid_option' });
+      expect(sent).toHaveLength(0);
+    },
+  );
+
+  test('a body that is no JSON and a header that is none are rejected by an error of the SDK', async () => {
+    const { client, sent } = connect([json(someTask())]);
+    const payload: Record<string, unknown> = {};
+    payload.itself = payload;
+    await expect(client.submitTask({ ...submission, payload })).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+    const headers = { 'x-name': 'canary\n' };
+    const error = await client.getTask('t', { headers: { ...headers, 'x y': 'canary' } }).catch(String);
+    expect(error).toMatch(/^InvalidOptionError/);
+    expect(error).not.toContain('canary');
+    expect(sent).toHaveLength(0);
+  });
+
+  test('the largest task is read: a payload and a result of 4 MiB each', async () => {
+    const text = 'x'.repeat(4_194_304 - 11);
+    const task = someTask({ status: 'success', agent_id: 'a', payload: { text }, result: { output: text } });
+    const { client } = connect([json(task)]);
+    expect(await client.getTask('t')).toEqual(task);
   });
 
   test('a path in the address is kept in front of the operation’s path', async () => {

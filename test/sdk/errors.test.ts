@@ -125,6 +125,22 @@ describe('a failed task becomes an error of the class for its reason', () => {
   });
 });
 
+test('No error contains a short secret, nor the end of one that begins as another does.', async () => {
+  const body = problem(400, 'malformed_body', 'You sent tiny1 and long-secret-and-more.');
+  for (const auth of ['tiny1', 'long-secret']) {
+    const adminAuth = 'long-secret-and-more';
+    const client = sdk.createClient({
+      ...{ baseUrl: 'http://gateway.test', auth, adminAuth },
+      fetch: createScriptedFetch(json(body, 400)),
+    });
+    const error = await client.getTask('t').catch((cause: unknown) => cause as sdk.ApiError);
+    expect(error).toMatchObject({ code: 'malformed_body' });
+    const text = inspect(error, { depth: 10 });
+    expect(text).not.toContain(auth);
+    expect(text).not.toContain('and-more');
+  }
+});
+
 test('No error contains the secret, even if the response echoes it.', async () => {
   const echo: Step = (sent) =>
     json(

@@ -69,17 +69,69 @@ describe('an agent that listens', () => {
     expect(await push(assigned('t1'))).toBe(409);
   });
 
-  test('takes a dropped task again once its first handler has ended', async () => {
+  test('takes a dropped task again that is moved back to it, once its first handler has ended', async () => {
     const { handler, get } = createManualHandler();
     const { push } = await listen({ handler, maxConcurrent: 2 });
-    await push(assigned('t1'));
+    const pushAt = (timestamp: number) =>
+      push(assigned('t1'), sign(JSON.stringify(assigned('t1')), timestamp));
+    await pushAt(0);
     gateway.cancelled.push('t1');
     await pass(clock, 17_000, 1_000);
-    expect(await push(assigned('t1'))).toBe(503);
+    expect(await pushAt(20)).toBe(503);
     get('t1').end('too late');
     await clock.advance(0);
-    expect(await push(assigned('t1'))).toBe(202);
+    expect(await pushAt(21)).toBe(202);
     expect(gateway.outcomes.size).toBe(0);
+  });
+
+  test.each([
+    ['with', SECRET],
+    ['without', undefined],
+  ])(
+    'responds with 409 to a recorded push of a cancelled task, %s a secret, and does not work again',
+    async (_title, pushSecret) => {
+      const { handler, get, started } = createManualHandler();
+      const { push } = await listen({ handler, maxConcurrent: 2, pushSecret });
+      const body = JSON.stringify(assigned('t1'));
+      const replay = () => push(body, sign(body, 5));
+      expect(await replay()).toBe(202);
+      expect(await push(body, sign(body, 7))).toBe(409);
+      gateway.cancelled.push('t1');
+      await pass(clock, 17_000, 1_000);
+      expect(get('t1').signal.aborted).toBe(true);
+      expect(await replay()).toBe(409);
+      get('t1').end('too late');
+      await clock.advance(0);
+      for (let seconds = 0; seconds < 280; seconds += 70) {
+        expect(await replay()).toBe(409);
+        expect(await push(body, sign(body, 7))).toBe(409);
+        await pass(clock, 70_000, 10_000);
+      }
+      expect(started()).toEqual(['t1']);
+      expect(gateway.outcomes.size).toBe(0);
+    },
+  );
+
+  test('takes no push before it starts', async () => {
+    const { handler, started } = createManualHandler();
+    const created = create({ endpoint: 'http://agent.test/', handler });
+    const push = () =>
+      new Request('http://agent.test/', { method: 'POST', body: JSON.stringify(assigned('t1')) });
+    expect((await created.fetch(push())).status).toBe(503);
+    await pass(clock, 1_000);
+    expect(started()).toEqual([]);
+    await created.start();
+    expect((await created.fetch(push())).status).toBe(202);
+  });
+
+  test('takes the largest task there is: a payload of 4 MiB as it is written, with all its tags', async () => {
+    const { push } = await listen();
+    const task_tags = Array.from({ length: 64 }, () => '\u0001'.repeat(256));
+    const payload = { text: 'x'.repeat(4_194_304 - 11) };
+    expect(JSON.stringify(payload)).toHaveLength(4_194_304);
+    // A gateway may also push what an earlier attempt left as the task's result.
+    const largest = { ...assigned('t1'), task_tags, payload, kept: { output: 'x'.repeat(4_194_304) } };
+    expect(await push(largest)).toBe(202);
   });
 
   test('stops a task after the time left that the gateway states', async () => {
@@ -106,11 +158,11 @@ describe('an agent that listens', () => {
 
   test('rejects a body that is too large', async () => {
     const { push } = await listen();
-    expect(await push('x'.repeat(8_388_609))).toBe(413);
+    expect(await push('x'.repeat(10_485_761))).toBe(413);
   });
 
   test('takes only pushes with a current signature of the gateway', async () => {
-    const { push } = await listen({ pushSecret: ['another secret', SECRET] });
+    const { push } = await listen({ pushSecret: ['another-secret', SECRET] });
     const body = JSON.stringify(assigned('t1'));
     expect(await push(body)).toBe(401);
     expect(await push(body, sign(body, 0, Buffer.from('wrong')))).toBe(401);
@@ -208,7 +260,7 @@ describe('an agent whose pushes come to a server of the caller’s', () => {
     ['a body that is not a task', 422, () => push('{"task":"t1"}')],
     ['no body', 422, () => push('')],
     ['another agent’s task', 404, () => push(JSON.stringify(assigned('t1', { agent_id: 'another' })))],
-    ['too large a body', 413, () => push('x'.repeat(8_388_609))],
+    ['too large a body', 413, () => push('x'.repeat(10_485_761))],
   ])('passes nothing else to the handler: %s', async (_title, status, request) => {
     const { created, started } = await mount();
     const response = await created.fetch(request());

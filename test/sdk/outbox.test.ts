@@ -1,8 +1,22 @@
 /** The outbox: the file that keeps an agent’s undelivered outcomes for its next start. */
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { createOutbox, type KeptReport } from '../../sdk/agent/outbox.ts';
 import { agent, clock, create, events, gateway, offer, startPulling } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
@@ -30,12 +44,14 @@ describe('an outbox', () => {
     expect(await first.open()).toEqual([]);
     await Promise.all(['t1', 't2', 't3'].map((id) => first.keep(report(id))));
     await first.remove('t2');
-    // Not closed: the process was killed.
-    const second = createOutbox(file, (error) => errors.push(error));
+    // Not closed: the process was killed. What it left is what is in the file now.
+    const left = nextFile();
+    copyFileSync(file, left);
+    const second = createOutbox(left, (error) => errors.push(error));
     expect(await second.open()).toEqual([report('t1'), report('t3')]);
     await second.remove('t1');
     await second.remove('t3');
-    expect(readFileSync(file, 'utf8')).toBe('');
+    expect(readFileSync(left, 'utf8')).toBe('');
     await second.close();
     await second.close();
     await first.close();
@@ -85,6 +101,83 @@ describe('an outbox', () => {
     expect(await again.open()).toEqual([report('stays')]);
     await again.close();
     expect(errors).toEqual([]);
+  });
+
+  test('skips a line that is no outcome, and loses nothing that follows a torn one', async () => {
+    const file = nextFile();
+    const good = JSON.stringify({ keep: report('t2') });
+    const torn = JSON.stringify({ keep: report('t1') }).slice(0, 40);
+    const wrong = ['null', '5', '{}', '{"keep":null}', '{"keep":{"request_id":5}}', '[]'];
+    writeFileSync(file, `${[...wrong, torn + good].join('\n')}\n`);
+    const errors: unknown[] = [];
+    const outbox = createOutbox(file, (error) => errors.push(error));
+    expect(await outbox.open()).toEqual([report('t2')]);
+    expect(errors).toHaveLength(wrong.length + 1);
+    await outbox.close();
+  });
+
+  test('is used by one agent at a time; the lock of one that was killed does not stay', async () => {
+    const file = nextFile();
+    const first = createOutbox(file, () => undefined);
+    await first.open();
+    await first.keep(report('t1'));
+    const second = createOutbox(file, () => undefined);
+    await expect(second.open()).rejects.toMatchObject({ code: 'invalid_option' });
+    await second.close();
+    await first.close();
+    expect(await second.open()).toEqual([report('t1')]);
+    await second.close();
+    const script = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 9))`;
+    spawnSync(process.execPath, ['-e', script, `${file}.lock`]);
+    expect(existsSync(`${file}.lock`)).toBe(true);
+    const third = createOutbox(file, () => undefined);
+    expect(await third.open()).toEqual([report('t1')]);
+    await third.close();
+  });
+
+  test('follows no link that waits where it writes, and is its owner’s alone', async () => {
+    const file = nextFile();
+    const victim = nextFile();
+    writeFileSync(victim, 'precious');
+    symlinkSync(victim, `${file}.new`);
+    writeFileSync(file, '', { mode: 0o666 });
+    chmodSync(file, 0o666);
+    const outbox = createOutbox(file, () => undefined);
+    await outbox.open();
+    await outbox.keep(report('t1'));
+    await outbox.close();
+    expect(readFileSync(victim, 'utf8')).toBe('precious');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(lstatSync(file).isFile()).toBe(true);
+  });
+
+  test('writes everything anew after a write that failed', async () => {
+    const file = nextFile();
+    const errors: unknown[] = [];
+    const outbox = createOutbox(file, (error) => errors.push(error));
+    await outbox.open();
+    await outbox.keep(report('t1'));
+    const { prototype } = (await open(file, 'r').then(async (handle) => {
+      await handle.close();
+      return handle.constructor;
+    })) as { prototype: FileHandle };
+    const append = vi.spyOn(prototype, 'appendFile').mockImplementationOnce(async function (
+      this: FileHandle,
+    ) {
+      await this.write('{"keep":{"request_id":"t2"');
+      throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    });
+    await outbox.keep(report('t2'));
+    append.mockRestore();
+    expect(errors).toHaveLength(1);
+    await outbox.keep(report('t3'));
+    const left = nextFile();
+    copyFileSync(file, left);
+    await outbox.close();
+    const again = createOutbox(left, (error) => errors.push(error));
+    expect(await again.open()).toEqual([report('t1'), report('t2'), report('t3')]);
+    await again.close();
+    expect(errors).toHaveLength(1);
   });
 
   test('without a file keeps nothing and does not fail', async () => {

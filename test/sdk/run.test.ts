@@ -77,9 +77,9 @@ describe('runTask', () => {
     const onProgress = ({ status, progress }: Task) => seen.push(`${status} ${progress}`);
     const run = gateway.client.runTask(submission, { onProgress });
     await gateway.clock.advance(0);
-    gateway.state.task = someTask({ status: 'running', progress: 40 });
+    gateway.state.task = someTask({ status: 'running', agent_id: 'a', progress: 40 });
     await pass(gateway.clock, 3_000);
-    gateway.state.task = someTask({ status: 'running', progress: 80 });
+    gateway.state.task = someTask({ status: 'running', agent_id: 'a', progress: 80 });
     await pass(gateway.clock, 1_000);
     gateway.succeed();
     await elapse(gateway.clock, run);

@@ -76,7 +76,7 @@ describe('a client and an agent', () => {
   });
 
   test('with different push secrets: the push is rejected', async () => {
-    await startAgent('wrong-secret', { listen: {}, pushSecret: 'another secret', handler: () => 'never' });
+    await startAgent('wrong-secret', { listen: {}, pushSecret: 'another-secret', handler: () => 'never' });
     const task = await client.submitTask(submissionFor('wrong-secret'));
     await until(async () => {
       const { agents: all } = await client.listAgents();

@@ -68,7 +68,7 @@ function numberOrNull(reply: Reply | undefined): number | null {
   return reply === null || reply === undefined ? null : Number(reply);
 }
 
-/** How far a reader has read: changes, and removals, which a reader of all agents needs only from its start. */
+/** How far a reader has read: changes, and removals, which a reader of all needs only from its start. */
 type Position = { readonly changes: number; readonly removals: number };
 
 /** Before all changes, and after all removals. */

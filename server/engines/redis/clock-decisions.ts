@@ -3,8 +3,8 @@
  * when no gateway ran, and who is wrong when it and a running gateway disagree. Pure.
  */
 
-/** What the scripts return about the clock; `time.lua` writes it. */
-export type ClockFacts = {
+/** What the scripts return about the clock (`time.lua`). */
+export type ClockReading = {
   /** TIME of Redis. */
   readonly redisMs: number;
   /** What is added to it: the store's time is their sum. */
@@ -13,22 +13,22 @@ export type ClockFacts = {
   readonly offsetNumber: number;
   /** Whether time was left out at the start, because two clocks did not agree about it. */
   readonly isTimeLeftOut: boolean;
-  /** Store time of the last sweep by a process whose clock agreed with the store's time; 0 before the first. */
+  /** Store time of the last sweep by a process whose clock agreed; 0 before the first. */
   readonly agreedMs: number;
   /** The latest store time that is known to have been reached; 0 in a store without any. */
   readonly lastMs: number;
 };
 
 /** Reads what a script returned. */
-export function parseClockFacts(text: string): ClockFacts {
+export function parseClockReading(text: string): ClockReading {
   const [redisMs = 0, offsetMs = 0, offsetNumber = 0, leftOut = 0, agreedMs = 0, lastMs = 0] = text
     .split(' ')
     .map(Number);
   return { redisMs, offsetMs, offsetNumber, isTimeLeftOut: leftOut === 1, agreedMs, lastMs };
 }
 
-/** The store's time that the facts say. */
-export function storeMsOf({ redisMs, offsetMs }: ClockFacts): number {
+/** The store's time of a reading. */
+export function storeMsOf({ redisMs, offsetMs }: ClockReading): number {
   return redisMs + offsetMs;
 }
 
@@ -41,14 +41,14 @@ export const SWEEP_NOTED_WITHIN_MS = 2_500;
 const HOSTS_AGREE_WITHIN_MS = 60_000;
 
 /** Whether the clock of Redis and the wall clock of this host agree. */
-export function checkHostsAgree({ redisMs }: ClockFacts, wallMs: number): boolean {
+export function checkHostsAgree({ redisMs }: ClockReading, wallMs: number): boolean {
   return Math.abs(redisMs - wallMs) <= HOSTS_AGREE_WITHIN_MS;
 }
 
 /** Whether the store's time went on from where it was: the store is new, or a gateway swept just now. */
-export function checkTimeGoesOn(facts: ClockFacts): boolean {
-  const passedMs = storeMsOf(facts) - facts.lastMs;
-  return facts.lastMs === 0 || (passedMs >= 0 && passedMs <= SWEEP_NOTED_WITHIN_MS);
+export function checkTimeGoesOn(reading: ClockReading): boolean {
+  const passedMs = storeMsOf(reading) - reading.lastMs;
+  return reading.lastMs === 0 || (passedMs >= 0 && passedMs <= SWEEP_NOTED_WITHIN_MS);
 }
 
 /** An offset to set, and whether time is left out with it. */
@@ -56,22 +56,23 @@ export type ClockSetting = { readonly offsetMs: number; readonly isTimeLeftOut: 
 
 /**
  * Decides the offset with which a store starts that no gateway ran on. The time that passed counts where the
- * clock of Redis and this host's agree about it (`areTrusted`: whatever they say). Otherwise the store goes on
- * from its last time, as if none had passed. Its time never runs back.
+ * clock of Redis and this host's agree about it (`areTrusted`: whatever they say). Otherwise the store goes
+ * on from its last time, as if none had passed. Its time never runs back: the first of these counts at which
+ * it does not.
  *
- *   the first of these at which the store's time does not run back     offset            left out
- *   the two clocks agree                                               0                 no
- *   the store's time (with the offset it has) and this host's agree    the one it has    no
- *   else                                                               to the last time  unless the clocks agree
+ *   Case                                                       Offset             Time is left out
+ *   Redis' clock and this host's agree                         0                  no
+ *   store time (by the offset it has) and this host's agree    the one it has     no
+ *   else                                                       to the last time   unless the clocks agree
  */
-export function decideStart(facts: ClockFacts, wallMs: number, areTrusted: boolean): ClockSetting {
-  const { redisMs, lastMs } = facts;
-  for (const offsetMs of [0, facts.offsetMs]) {
+export function decideStart(reading: ClockReading, wallMs: number, areTrusted: boolean): ClockSetting {
+  const { redisMs, lastMs } = reading;
+  for (const offsetMs of [0, reading.offsetMs]) {
     const storeMs = redisMs + offsetMs;
     const isConfirmed = areTrusted || Math.abs(storeMs - wallMs) <= HOSTS_AGREE_WITHIN_MS;
     if (isConfirmed && storeMs >= lastMs) return { offsetMs, isTimeLeftOut: false };
   }
-  const isTimeLeftOut = !areTrusted && !checkHostsAgree(facts, wallMs);
+  const isTimeLeftOut = !areTrusted && !checkHostsAgree(reading, wallMs);
   return { offsetMs: lastMs + SWEEP_NOTED_WITHIN_MS - redisMs, isTimeLeftOut };
 }
 
@@ -83,11 +84,11 @@ export type Disagreement = 'redis_stepped' | 'set_by_another' | 'own_clock_stood
  * that of the offset it agreed with last.
  */
 export function classifyDisagreement(
-  facts: ClockFacts,
+  reading: ClockReading,
   own: { readonly latestMs: number; readonly offsetNumber: number },
 ): Disagreement {
-  if (facts.offsetNumber > own.offsetNumber) return 'set_by_another';
-  // A process that swept at a time which this one thinks is still to come, and is not: time passed without it.
-  const isWitnessed = facts.agreedMs > own.latestMs && facts.agreedMs <= storeMsOf(facts);
+  if (reading.offsetNumber > own.offsetNumber) return 'set_by_another';
+  // Another swept at a time that this process thinks is still to come: time passed without this one.
+  const isWitnessed = reading.agreedMs > own.latestMs && reading.agreedMs <= storeMsOf(reading);
   return isWitnessed ? 'own_clock_stood_still' : 'redis_stepped';
 }

@@ -117,9 +117,8 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
 
   async function goUp(): Promise<void> {
     const { opened, gone } = await openInTime(deps, epoch, closing.signal);
-    if (gone.aborted || isClosing) destroyAll(opened);
     gone.throwIfAborted();
-    if (isClosing) return;
+    if (isClosing) return destroyAll(opened);
     gone.addEventListener('abort', () => {
       if (state.mode === 'up' && state.opened === opened) goDown(gone.reason);
     });
@@ -205,6 +204,7 @@ async function openInTime(
   void clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
   try {
     const opened = await open(epoch, { onGone, signal: AbortSignal.any([late.signal, closing]) });
+    if (gone.signal.aborted) destroyAll(opened);
     return { opened, gone: gone.signal };
   } finally {
     ready.abort();

@@ -21,6 +21,7 @@ import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { type Barrier, NO_BARRIER } from './barrier.ts';
 import type { Reply } from './client.ts';
+import type { SetClock } from './clock-agreement.ts';
 import {
   type ConnectionState,
   type ConnectionStateDeps,
@@ -29,7 +30,6 @@ import {
 } from './connection-state.ts';
 import { explainCallFailure, ReplyLost, replyLost } from './failures.ts';
 import { runScript, type Script, scripts } from './scripts.ts';
-import type { SetClock } from './store-clock.ts';
 
 export type Connection = {
   /** Runs a script; `args` follow the epoch and the time. */

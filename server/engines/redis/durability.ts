@@ -101,9 +101,9 @@ function warnOfMemory(peer: string, config: ReadonlyMap<string, string>): readon
 
 /**
  * Throws `UnusableServer` while a replica of version 1.0 uses the same database beyond the first: it listens
- * to a channel that all databases shared, and neither would hear of the other's changes. It had one connection
- * for everything, so it is a subscriber under the name of the calls. Where Redis does not list its clients,
- * nothing is known.
+ * to a channel that all databases shared, and neither would hear of the other's changes. It had one
+ * connection for everything, so it is a subscriber under the name of the calls. Where Redis does not list its
+ * clients, nothing is known.
  */
 export async function requireNoOlderReplica(client: RedisClient, database: number): Promise<void> {
   if (database === 0) return;

@@ -14,11 +14,11 @@ export class ReplyLost extends StoreUnavailable {}
 /** The call had no effect, because the clocks of Redis and of this process disagree. */
 export class ClockDisagreement extends Error {
   /** What the script knows of the clock. */
-  readonly facts: string;
+  readonly reading: string;
 
-  constructor(facts: string) {
+  constructor(reading: string) {
     super('The clocks of Redis and of this process disagree.');
-    this.facts = facts;
+    this.reading = reading;
   }
 }
 

@@ -170,8 +170,8 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
     await loadScripts(client);
     const sentMs = clock.monotonicMs();
     const args = ['1', prefix, epoch, time.argument(), createUniqueName()];
-    const [facts, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
-    await time.begin(facts, sentMs, (setting) =>
+    const [reading, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
+    await time.begin(reading, sentMs, (setting) =>
       runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
     );
     return String(openedEpoch);

@@ -8,9 +8,9 @@
  *   epoch               which store this is: a random name, written when the store is created
  *   meta                hash: open (how many tasks are open), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap);
- *                       of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber (how
- *                       often it was set), leftOut (1 while time is left out), agreed (last sweep by a
+ *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a
+ *                       gap); of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber
+ *                       (how often it was set), leftOut (1 while time is left out), agreed (last sweep by a
  *                       process whose clock agreed)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
  *                       c (created), n (session), a (assignees), e (cursor of its event),
@@ -35,8 +35,8 @@
  *   fade                sorted set, the expiry index: k:<key>, s:<session> and
  *                       u:<length of agent>:<agent><position>, by when they expire
  *   barrier             counter, written to find out whether replicas have all writes before it
- *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels belong
- *                       to no database
+ *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels
+ *                       belong to no database
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -13,8 +13,8 @@
  *   positions, and cursors of `readAgentChanges` are refused.
  * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. Large
  *   values have a connection of their own (`values.ts`).
- * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents are
- *   refused before that (`inspection.ts`).
+ * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents
+ *   are refused before that (`inspection.ts`).
  */
 import type { Clock } from '../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
@@ -159,8 +159,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
         noteNext(nextDue.ms());
         throw error;
       });
-      const [facts, nextMs, taken] = reply as readonly Reply[];
-      time.learn(facts, sentMs, (setting) => connection.call(scripts.setClock, setting));
+      const [reading, nextMs, taken] = reply as readonly Reply[];
+      time.learn(reading, sentMs, (setting) => connection.call(scripts.setClock, setting));
       noteNext(nextMs === '' ? undefined : Number(nextMs));
       dueTimer.update();
       await inspected;

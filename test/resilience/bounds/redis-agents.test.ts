@@ -1,19 +1,19 @@
 /**
- * Party A registers agents with as many and as long tags as are allowed, over a real Redis: the tasks of party
- * B are matched beside them, also by a gateway that starts later. An agent whose record is damaged is in
- * nobody's way.
+ * Party A registers agents with as many and as long tags as are allowed, over a real Redis: the tasks of
+ * party B are matched beside them, also by a gateway that starts later. An agent or a task whose record is
+ * damaged is in no other's way.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { getAdmin, post, submit } from '../../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
-import { SCALE } from '../soak.ts';
+import { SCALE } from './beside.ts';
 
 demandRedis('many agents with long tags on Redis');
 
 const AGENTS = Math.min(20_000, Math.round(600 * SCALE));
-const AT_ONCE = 20;
-const LONG_TAGS = Array.from({ length: 64 }, (_, index) => `${index}`.padEnd(256, '任'));
+const AT_ONCE = 5;
+const LONG_TAGS = Array.from({ length: 64 }, (_, index) => `${index}`.padEnd(256, '\u0001'));
 
 describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway on Redis', () => {
   let redis: RedisProcess;
@@ -60,7 +60,6 @@ describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway on Redis', () => {
     await expectMatched(second, 'b');
     await register(second, 'late', ['of late']);
     await expectMatched(first, 'late');
-    expect((await getAdmin(second, '/api/admin/agents')).body.total).toBe(AGENTS + 2);
     for (const gateway of gateways) expect(gateway.output()).not.toMatch(/to Redis was lost/);
   });
 
@@ -84,6 +83,8 @@ describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway on Redis', () => {
     await register(url, 'b', ['of b']);
     const damaged = await submit(url, { task_tags: ['none'], queue_timeout: 100 });
     const expiring = await submit(url, { task_tags: ['none'], queue_timeout: 100, timeout: 1 });
+    // A commit under way would replace the damage.
+    await expect.poll(() => redis.send(`HEXISTS {task-gateway}:task:${damaged} w`)).toBe(':1\r\n');
     await redis.send(`HSET {task-gateway}:task:${damaged} s {damaged`);
     await redis.send(`ZADD {task-gateway}:due 1 task:${damaged}`);
     await expect

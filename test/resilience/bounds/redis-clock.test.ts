@@ -98,7 +98,6 @@ describe.runIf(canStepClocks('steps of the clock of Redis'))('the clock of the R
     printFigure(`redis-clock.${name.replaceAll(' ', '-')}`, Math.round(Math.max(...times)), 'ms');
     for (const tookMs of times) expect(tookMs).toBeLessThan(DISPATCH_WITHIN_MS + MACHINE_SLACK_MS);
     for (const url of urls) {
-      // Long enough for every loop of both gateways, sweeping and trimming among them.
       await vi.waitFor(
         async () => expect((await readReadiness(url)).body.warning).toMatch(/clock of Redis/),
         WAIT,
@@ -113,5 +112,86 @@ describe.runIf(canStepClocks('steps of the clock of Redis'))('the clock of the R
     await vi.waitFor(() => expect(stream.events).toHaveLength(13), WAIT);
     expectRising(stream);
     for (const gateway of [one, two]) expect(countClockEntries(gateway)).toBe(1);
+  });
+
+  test.each([
+    ['25 h ahead', 25 * HOUR],
+    ['1 h back', -HOUR],
+  ])('is another after a failover, %s', { timeout: 180_000 }, async (_name, stepMs) => {
+    await launch();
+    const gateway = await start();
+    const url = gateway.baseUrl;
+    await startAgent(url);
+    const stream = await listen(url);
+    await measureTask(url);
+    const open = await submit(url, { task_tags: ['none'], queue_timeout: 500, timeout: 600 });
+    // The same data on a host with another clock.
+    await redis.kill();
+    redis.setClock(stepMs);
+    await redis.restart();
+    await vi.waitFor(async () => expect((await readReadiness(url)).status).toBe(200), WAIT);
+    expect(await measureTask(url)).toBeLessThan(DISPATCH_WITHIN_MS + MACHINE_SLACK_MS);
+    expect(await readStatus(url, open)).toBe('pending');
+    expect((await readReadiness(url)).body.warning).toMatch(/clock of Redis/);
+    await vi.waitFor(() => expect(stream.events).toHaveLength(2), WAIT);
+    expectRising(stream);
+  });
+
+  test('steps while one gateway stands still, and another starts: all go on by the same time', {
+    timeout: 180_000,
+  }, async () => {
+    await launch();
+    const [stopped, running] = [await start(), await start()];
+    await startAgent(running.baseUrl);
+    await measureTask(stopped.baseUrl);
+    const open = await submit(running.baseUrl, { task_tags: ['none'], queue_timeout: 500, timeout: 600 });
+    process.kill(stopped.pid, 'SIGSTOP');
+    try {
+      redis.setClock(25 * HOUR);
+      // Longer than the pause after which sweeping counts as resumed.
+      const endMs = performance.now() + 8 * SECOND;
+      while (performance.now() < endMs) await measureTask(running.baseUrl);
+      await start();
+    } finally {
+      process.kill(stopped.pid, 'SIGCONT');
+    }
+    for (let rounds = 0; rounds < 10; rounds += 1) await measureTask(stopped.baseUrl);
+    expect(await readStatus(stopped.baseUrl, open)).toBe('pending');
+    expect(countClockEntries(running)).toBe(1);
+    expect(stopped.output()).not.toMatch(/stood still/);
+  });
+
+  test('steps while all gateways are stopped: the time between counts when the hosts agree, or by STORE_CLOCK=trust', {
+    timeout: 180_000,
+  }, async () => {
+    await launch();
+    const first = await start();
+    const open = await submit(first.baseUrl, { task_tags: ['none'], queue_timeout: 500, timeout: 600 });
+    await first.stop();
+    redis.setClock(25 * HOUR);
+
+    const second = await start();
+    const { status, body } = await readReadiness(second.baseUrl);
+    expect(status).toBe(200);
+    expect(body.warning).toMatch(/are 90000 s apart.* STORE_CLOCK=trust/);
+    await startAgent(second.baseUrl);
+    await measureTask(second.baseUrl);
+    expect(await readStatus(second.baseUrl, open)).toBe('pending');
+    // A person sets the clock of the Redis host right: nothing is left out any more.
+    redis.setClock(0);
+    await vi.waitFor(
+      async () => expect((await readReadiness(second.baseUrl)).body).toEqual({ status: 'ok' }),
+      WAIT,
+    );
+    await measureTask(second.baseUrl);
+    expect(await readStatus(second.baseUrl, open)).toBe('pending');
+    await second.stop();
+
+    redis.setClock(25 * HOUR);
+    const third = await start({ STORE_CLOCK: 'trust' });
+    await vi.waitFor(async () => {
+      const { status: found } = await get(third.baseUrl, `/api/cli/tasks/${open}`);
+      expect(found === 404 || (await readStatus(third.baseUrl, open)) === 'failed').toBe(true);
+    }, WAIT);
   });
 });

@@ -2,5 +2,5 @@
 -- caller stepped, or the call was on its way for long. The caller finds out which, and calls again.
 
 if not is_agreed then
-  return redis.error_reply('CLOCK ' .. clock_facts())
+  return redis.error_reply('CLOCK ' .. clock_reading())
 end

@@ -1,7 +1,7 @@
 -- One page of a listing. ARGV[3] is the listing, ARGV[4] the position after which it goes on (empty: from the
 -- start), ARGV[5] how many items, ARGV[6] and on what the listing is about. Returns when sweeping resumed,
--- then the position of each item; of agents, their id and status. Last, whether the page was cut because of its bytes, so that
--- more items follow.
+-- then the position of each item; of agents, their id and status. Last, whether the page was cut because of
+-- its bytes, so that more items follow.
 
 local listing, after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 

@@ -10,4 +10,4 @@ if not epoch then
   redis.call('SET', PREFIX .. 'epoch', epoch)
 end
 redis.call('HSETNX', PREFIX .. 'meta', 'resumed', digits(now))
-return { clock_facts(), epoch }
+return { clock_reading(), epoch }

@@ -3,7 +3,7 @@
 -- ARGV[5] whether time is left out. Returns what is known of the clock after it.
 
 if ARGV[3] == '' or (redis.call('HGET', PREFIX .. 'meta', 'offsetNumber') or '0') ~= ARGV[3] then
-  return clock_facts()
+  return clock_reading()
 end
 offset_ms = tonumber(ARGV[4])
 redis.call('HSET', PREFIX .. 'meta', 'offset', ARGV[4], 'leftOut', ARGV[5])
@@ -16,4 +16,4 @@ for _, field in ipairs({ 'swept', 'agreed', 'resumed' }) do
     redis.call('HSET', PREFIX .. 'meta', field, digits(set_ms))
   end
 end
-return clock_facts()
+return clock_reading()

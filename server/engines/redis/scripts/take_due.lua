@@ -26,4 +26,4 @@ for index, ref in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'due', '-inf', di
   taken[#taken + 1] = lease
 end
 local next_due = redis.call('ZRANGE', PREFIX .. 'due', 0, 0, 'WITHSCORES')
-return { clock_facts(), next_due[2] or '', taken }
+return { clock_reading(), next_due[2] or '', taken }

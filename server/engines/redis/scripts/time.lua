@@ -14,11 +14,11 @@ if earliest then
   now = math.min(math.max(now, earliest), latest)
 end
 
--- What a caller needs to know about the clock: TIME, the offset, the number of the offset, whether time was
--- left out, when a caller last agreed with this clock, and the latest time that is known to have been reached.
-local function clock_facts()
+-- What a caller needs to know about the clock: TIME, the offset, its number, whether time was left out, when
+-- a caller last swept that agreed, and the latest time that is known to have been reached.
+local function clock_reading()
   local found = redis.call('HMGET', PREFIX .. 'meta', 'offsetNumber', 'leftOut', 'agreed', 'swept', 'eventMs')
   local last_ms = math.max(tonumber(found[3] or 0), tonumber(found[4] or 0), tonumber(found[5] or 0))
-  local facts = { digits(redis_ms), digits(offset_ms), found[1] or '0', found[2] or '0', found[3] or '0', digits(last_ms) }
-  return table.concat(facts, ' ')
+  local shared = { found[1] or '0', found[2] or '0', found[3] or '0' }
+  return table.concat({ digits(redis_ms), digits(offset_ms), table.concat(shared, ' '), digits(last_ms) }, ' ')
 end
