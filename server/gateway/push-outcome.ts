@@ -73,8 +73,8 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
     case 'untaken': {
       const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
       const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
-      // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task too:
-      // it was not offered while the attempt was under way.
+      // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task
+      // too: it was not offered while the attempt was under way.
       const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
       const options = isDueNow ? { dueAt: nowMs } : {};
       const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs } as const;
