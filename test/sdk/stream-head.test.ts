@@ -1,4 +1,4 @@
-/** What a stream may name in its head: its content type in any spelling, and a delay that is obeyed in reason. */
+/** What a stream may name in its head: its type in any spelling, and a delay that is obeyed in reason. */
 import { expect, test } from 'vitest';
 import { createClient } from '../../sdk/index.ts';
 import { createScriptedFetch } from './scripted-fetch.ts';
