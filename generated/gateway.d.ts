@@ -374,8 +374,9 @@ export interface components {
             request_ids?: components["schemas"]["RequestIds"];
             /**
              * Format: double
-             * @description Seconds without contact after which the agent's running tasks fail with `agent lost: no contact for N s`.
-             *     Without it they keep running until they are reported or time out.
+             * @description Seconds without contact after which the agent is `offline` and its running tasks fail with
+             *     `agent lost: no contact for N s`; a task that was assigned later has as long from its assignment. Without
+             *     it they keep running until they are reported or time out.
              */
             lost_after?: number;
         };
@@ -452,6 +453,35 @@ export interface components {
             /** @description What is wrong with it and what to send. */
             detail: string;
         };
+        /**
+         * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+         *     which is public, only pages of its own machine and of configured origins are served.
+         * @example {
+         *       "type": "urn:task-gateway:problem:origin_not_allowed",
+         *       "title": "Origin not allowed",
+         *       "status": 403,
+         *       "detail": "With the default secret web pages of other origins are not served. On the gateway set GATEWAY_AUTH to a secret of your own, or add the origin to CORS_ORIGINS.",
+         *       "code": "origin_not_allowed"
+         *     }
+         */
+        Forbidden: {
+            /** @description `urn:task-gateway:problem:` and the code. */
+            type: string;
+            /** @description The problem in a few words; the same for all problems of this code. */
+            title: string;
+            /**
+             * @description The HTTP status of the response.
+             * @enum {number}
+             */
+            status: 403;
+            /** @description One sentence about this request: what is wrong and what to send instead. */
+            detail: string;
+            /**
+             * @description The code to branch on: stable within a major version.
+             * @enum {string}
+             */
+            code: "origin_not_allowed";
+        };
         /** @description Any JSON object. Its keys are passed through unchanged; its nesting counts towards the limits of a body. */
         FreeForm: {
             [key: string]: unknown;
@@ -514,6 +544,35 @@ export interface components {
             last_status: components["schemas"]["HttpStatus"] | null;
             /** @description Why the push failed, for people; null if it did not fail. */
             last_error: string | null;
+        };
+        /**
+         * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+         *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+         * @example {
+         *       "type": "urn:task-gateway:problem:misdirected",
+         *       "title": "Misdirected request",
+         *       "status": 421,
+         *       "detail": "With the default secret the gateway serves its own machine alone. Call it as 127.0.0.1 or localhost, set GATEWAY_AUTH to a secret of your own, or add this name to ALLOWED_HOSTS.",
+         *       "code": "misdirected"
+         *     }
+         */
+        Misdirected: {
+            /** @description `urn:task-gateway:problem:` and the code. */
+            type: string;
+            /** @description The problem in a few words; the same for all problems of this code. */
+            title: string;
+            /**
+             * @description The HTTP status of the response.
+             * @enum {number}
+             */
+            status: 421;
+            /** @description One sentence about this request: what is wrong and what to send instead. */
+            detail: string;
+            /**
+             * @description The code to branch on: stable within a major version.
+             * @enum {string}
+             */
+            code: "misdirected";
         };
         /**
          * @description A name chosen by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate).
@@ -1009,6 +1068,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
             /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
@@ -1030,6 +1102,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1116,6 +1201,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1127,6 +1225,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["NotFound"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1225,6 +1336,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1236,6 +1360,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["NotFound"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1307,6 +1444,32 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1432,6 +1595,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1466,6 +1642,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1565,6 +1754,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1599,6 +1801,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1697,6 +1912,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
             /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
             413: {
                 headers: {
@@ -1718,6 +1946,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1817,6 +2058,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1851,6 +2105,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -1950,6 +2217,19 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
              * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
              *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
              *     registers again.
@@ -1984,6 +2264,19 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**
@@ -2064,6 +2357,32 @@ export interface operations {
                 };
             };
             /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
+                };
+            };
+            /**
              * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
              *     `Idempotency-Key`).
              */
@@ -2139,6 +2458,32 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
+             *     which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
+             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
                 };
             };
             /**

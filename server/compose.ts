@@ -4,11 +4,11 @@
  * the parts.
  */
 import type { AddressInfo } from 'node:net';
+import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
-import { FIXED_LIMITS } from './config/fixed-limits.ts';
+import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
-import { openRedisStore } from './engines/redis/open.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createHttp, HTTP_LIMITS } from './http/http.ts';
 import type { Clock } from './ports/clock.ts';
@@ -16,6 +16,7 @@ import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
+import { readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
 
 export type RunningGateway = {
@@ -44,7 +45,7 @@ export async function composeGateway(config: Config, log: Log): Promise<RunningG
 }
 
 async function openStore(
-  { store, redisDurability: durability }: Config,
+  { store, redisDurability: durability, isRedisClockTrusted: isClockTrusted }: Config,
   clock: Clock,
   log: Log,
 ): Promise<Store> {
@@ -53,13 +54,17 @@ async function openStore(
       return await openEmbeddedStore({ storage: 'memory:', clock, log });
     case 'sqlite':
       return await openEmbeddedStore({ storage: `sqlite:${store.file}`, clock, log });
-    case 'redis':
-      return await openRedisStore({ address: store.address, durability, clock, log });
+    case 'redis': {
+      // Only here: its client is a third of all modules.
+      const { openRedisStore } = await import('./engines/redis/open.ts');
+      return await openRedisStore({ address: store.address, durability, isClockTrusted, clock, log });
+    }
   }
 }
 
 async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
   const pusher = createPusher({ clock, ...config.push });
+  const largeWork = createLargeWork(clock);
   const { gateway, duties } = createGateway({
     store,
     clock,
@@ -69,10 +74,12 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     log,
     limits: {
       ...FIXED_LIMITS,
+      pushesMax: countPushesMax(readDescriptorsMax()),
       openTasksMax: config.openTasksMax,
       agentsMax: config.agentsMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
+    largeWork,
   });
   const http = await createHttp({
     gateway,
@@ -87,11 +94,14 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
       corsOrigins: config.corsOrigins,
+      isSecretPublic: config.isSecretPublic,
+      allowedHosts: config.allowedHosts,
       pingIntervalMs: config.pingIntervalMs,
     },
     clock,
     random,
     log,
+    largeWork,
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });

@@ -1,54 +1,20 @@
 /**
- * The server's entry: reads the settings, starts the gateway, prints where it listens, and stops it on
- * SIGTERM or SIGINT. When settings are wrong it prints every mistake at once and starts nothing.
+ * The server's entry. Node compiles every source when it first loads it; the compile cache keeps the result
+ * for later starts and for the threads of this process, which then start sooner and take less memory. So
+ * nothing is imported before the cache is on.
  */
-import { setTimeout } from 'node:timers/promises';
-import closeWithGrace from 'close-with-grace';
-import { messageOf } from './async/error-message.ts';
-import { composeGateway } from './compose.ts';
-import { readConfig } from './config/config.ts';
-import { buildStartupMessage } from './startup-message.ts';
-import { createLog } from './system/log.ts';
-
-/** Time for the last lines of the log to be written in the background, or to fail. */
-const LAST_LINES_MS = 50;
+import { enableCompileCache } from 'node:module';
 
 // Every file and folder that this process creates is its owner's alone: they hold payloads and results.
 process.umask(0o077);
 
-const result = readConfig(process.env);
-if (!result.ok) {
-  console.error(`The gateway was not started. Mistakes in the settings: ${result.mistakes.length}`);
-  for (const mistake of result.mistakes) console.error(`  ${mistake}`);
-  process.exit(1);
-}
+// Beside the packages, not in the folder for temporary files: what is in the cache is executed, and other
+// users of the machine may write there. Where this folder is read-only there is no cache.
+const { directory } = enableCompileCache(
+  new URL('../node_modules/.cache/task-gateway', import.meta.url).pathname,
+);
+// The threads take it from here.
+if (directory !== undefined) process.env.NODE_COMPILE_CACHE = directory;
 
-const { config, warnings } = result;
-const log = createLog({ level: config.logLevel, secrets: config.secrets });
-for (const warning of warnings) log.warn({}, warning);
-
-try {
-  const running = await composeGateway(config, log);
-  // Before the address is printed: a reader of the address may stop the gateway at once.
-  closeWithGrace({ delay: config.shutdownMs + 1_000, logger: false }, async ({ signal, err }) => {
-    if (err) log.error({ err }, 'the gateway stops because of an unexpected error');
-    else log.info({ signal }, 'shutting down');
-    await running.stop();
-    log.info({}, 'stopped');
-    // Lines are written in the background, where a closed pipe is detected. Flushing at once would retry a
-    // closed pipe forever.
-    await setTimeout(LAST_LINES_MS);
-    log.flush();
-  });
-  const message = buildStartupMessage(config, running.address);
-  if (process.stdout.isTTY) process.stdout.write(message.terminalText);
-  else {
-    log.info(message.logFields, 'listening');
-    log.flush();
-    // Not through the log, whose redactor would remove the secret.
-    if (message.adminSecretLine !== null) process.stdout.write(`${message.adminSecretLine}\n`);
-  }
-} catch (error) {
-  console.error(`The gateway was not started. ${messageOf(error)}`);
-  process.exit(1);
-}
+const { startProcess } = await import('./start.ts');
+await startProcess(process.env);

@@ -35,9 +35,15 @@ export type Config = {
     readonly deny: readonly string[];
   };
   readonly corsOrigins: readonly string[];
+  /** Whether a gateway secret is the default one, which is public. */
+  readonly isSecretPublic: boolean;
+  /** Names that the gateway may be called by while its secret is public. */
+  readonly allowedHosts: readonly string[];
   readonly store: StoreChoice;
   /** When a commit counts as durable, if the store is a Redis. */
   readonly redisDurability: Durability;
+  /** Whether the clock of a Redis is believed at the start, whatever this host's says. */
+  readonly isRedisClockTrusted: boolean;
   readonly logLevel: LogLevel;
   readonly bodyBytesMax: number;
   readonly openTasksMax: number;
@@ -152,8 +158,11 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     isAgentAuthRequired: values.AGENT_AUTH === 'required',
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,
+    isSecretPublic: gatewayAuth.includes(DEFAULT_GATEWAY_AUTH),
+    allowedHosts: values.ALLOWED_HOSTS,
     store,
     redisDurability: values.REDIS_DURABILITY,
+    isRedisClockTrusted: values.STORE_CLOCK === 'trust',
     logLevel: values.LOG_LEVEL,
     bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,

@@ -38,6 +38,9 @@ export function findWarnings(values: Values): readonly string[] {
       'REDIS_PASSWORD: has no effect, because STORE is not a Redis; leave it out or set STORE to redis://HOST:6379',
     );
   }
+  if (values.STORE_CLOCK !== settings.STORE_CLOCK.default && values.STORE.kind !== 'redis') {
+    found.push('STORE_CLOCK: has no effect, because STORE is not a Redis; leave it out');
+  }
   if (values.STORE.kind === 'memory') {
     found.push('STORE: memory: loses every task when the gateway stops; write sqlite:FILE to keep them');
   }

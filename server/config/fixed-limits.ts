@@ -6,6 +6,14 @@ export const FIXED_LIMITS = {
   timeoutMaxMs: 7 * 24 * 3_600_000,
   /** An idempotency key is recognised for this long. */
   keepKeysMs: 24 * 3_600_000,
-  /** Pushes in progress at once, over all agents. */
-  pushesMax: 5_000,
 } as const satisfies Partial<GatewayDeps['limits']>;
+
+/** Pushes in progress at once, over all agents, where the system allows as many connections. */
+const PUSHES_MAX = 20_000;
+/** The rest is for callers, streams and files. */
+const DESCRIPTORS_SHARE = 0.6;
+
+/** How many pushes may be in progress at once: each has a connection while it waits for a response. */
+export function countPushesMax(descriptorsMax: number): number {
+  return Math.max(1, Math.min(PUSHES_MAX, Math.floor(descriptorsMax * DESCRIPTORS_SHARE)));
+}

@@ -83,6 +83,10 @@ export const settings = {
     'Origins of web pages that may call the gateway, separated by commas.',
     parseOrigin,
   ),
+  ALLOWED_HOSTS: defineList(
+    'Names and addresses that the gateway may be called by while GATEWAY_AUTH is the default, separated by commas; those of its own machine always may.',
+    parseHost,
+  ),
   STORE: defineText(
     'sqlite:./data/gateway.db',
     'Where tasks are kept: sqlite:FILE; redis://HOST:PORT for several replicas on one Redis or Valkey; or memory: for trials.',
@@ -96,6 +100,11 @@ export const settings = {
     DURABILITIES,
     'disk',
     'What a success response promises when STORE is a Redis: the change is on its disk, also in a replica’s memory, or in its memory.',
+  ),
+  STORE_CLOCK: defineChoice(
+    ['compare', 'trust'],
+    'compare',
+    'Whether the clock of a Redis is compared with this host’s when all gateways were stopped: more than 60 s apart, the time between does not count; trust: it does.',
   ),
   LOG_LEVEL: defineChoice(LOG_LEVELS, 'info', 'The lowest level that is logged.'),
   BODY_MAX_BYTES: defineNumber('bytes', 4_194_304, 1_024, 67_108_864, 'Largest request body.'),

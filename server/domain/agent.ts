@@ -92,11 +92,17 @@ export function externalLoad(reportedLoad: number, ownTasks: number): number {
 
 /** An agent's contacts; none of this is durable. */
 export type Contact = {
-  /** Last call of the agent or acknowledged push; never older than the end of the last pause in sweeping. */
+  /**
+   * Last call of the agent, registration, or push that it took or was too busy for; never older than the end
+   * of the last pause in sweeping.
+   */
   readonly contactMs: number;
   /** Last heartbeat; null before the first. */
   readonly beatMs: number | null;
-  /** Gap between its last two heartbeats; null before the second. */
+  /**
+   * From its last heartbeat but one, or from its registration if that was later, to its last one; null before
+   * the first. A pause in sweeping is not counted.
+   */
   readonly beatGapMs: number | null;
   /** The last finished push with its HTTP status and its error, each or null; null before the first. */
   readonly push: {
@@ -104,20 +110,33 @@ export type Contact = {
     readonly status: number | null;
     readonly error: string | null;
   } | null;
+  /** Since when it has neither taken a push nor been busy; null while the last one was a contact. */
+  readonly unreachedSinceMs: number | null;
 };
 
 export const OFFLINE_AFTER_MS = 90_000;
 const FREQUENT_BEAT_GAP_MS = 45_000;
-const SLOW_BEAT_OFFLINE_AFTER_MS = 300_000;
 
 /**
- * Time without contact after which an agent is offline: 90 s for one whose last two heartbeats were at most
- * 45 s apart, for others the longer of 300 s and three times that gap. Null (never) for an agent that has
- * sent no heartbeat, unless its last push was not taken.
+ * The store time at which the agent is offline unless it has a contact before; null: never.
+ *
+ *   it has sent a heartbeat, or claims    90 s after its last contact; with a gap of more than 45 s between
+ *                                         its last two heartbeats, three times that gap
+ *   neither, and its last push failed     90 s after its last contact or the first push that failed since
+ *   it registered with `lost_after`       that long after its last contact, if that is earlier
+ *
+ * A push agent without heartbeats is never offline while its pushes do not fail. What makes this time earlier
+ * happens at least 90 s before it: so a look every 90 s misses nothing.
  */
-export function offlineAfterMs(contact: Contact): number | null {
-  if (contact.beatMs === null && contact.push?.taken !== false) return null;
-  const gapMs = contact.beatGapMs;
-  if (gapMs !== null && gapMs <= FREQUENT_BEAT_GAP_MS) return OFFLINE_AFTER_MS;
-  return Math.max(SLOW_BEAT_OFFLINE_AFTER_MS, 3 * (gapMs ?? 0));
+export function offlineAtMs({ endpoint, lostAfterMs }: AgentRecord, contact: Contact): number | null {
+  const { contactMs, beatMs, beatGapMs, unreachedSinceMs } = contact;
+  const times: number[] = [];
+  if (lostAfterMs !== null) times.push(contactMs + lostAfterMs);
+  if (beatMs !== null || endpoint === PULL_ENDPOINT) times.push(contactMs + silenceMaxMs(beatGapMs ?? 0));
+  else if (unreachedSinceMs !== null) times.push(Math.max(contactMs, unreachedSinceMs) + OFFLINE_AFTER_MS);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+function silenceMaxMs(beatGapMs: number): number {
+  return beatGapMs > FREQUENT_BEAT_GAP_MS ? 3 * beatGapMs : OFFLINE_AFTER_MS;
 }

@@ -2,8 +2,8 @@
  * The rules of delivery: when an attempt is repeated, and when a task may move to another agent. Pure; the
  * dispatcher acts on them.
  */
-import type { Delivery } from './task.ts';
-import { mayBeTaken } from './task.ts';
+import type { Delivery, TaskState } from './task.ts';
+import { isSettled, mayBeTaken } from './task.ts';
 
 /** After a busy response other agents are offered this task first, for so long. */
 export const BUSY_REST_MS = 30_000;
@@ -24,12 +24,12 @@ const MOVE_AFTER_MS = 10_000;
 const RETRY_MAX_MS = 30_000;
 
 /**
- * The pause after the n-th attempt: 1, 2, 4 … 30 s, with a jitter of ±20 % from `random` in [0, 1). A longer
+ * The pause after the n-th attempt: 1, 2, 4 … 30 s, with a jitter of ±25 % from `random` in [0, 1). A longer
  * Retry-After of the agent is honoured up to five minutes.
  */
 export function retryAfterMs(attempts: number, random: number, askedMs: number | null): number {
   const plainMs = Math.min(RETRY_MAX_MS, 1_000 * 2 ** Math.min(attempts - 1, 5));
-  const jitteredMs = Math.round(plainMs * (0.8 + 0.4 * random));
+  const jitteredMs = Math.round(plainMs * (0.75 + 0.5 * random));
   return askedMs === null ? jitteredMs : Math.max(jitteredMs, Math.min(askedMs, PUSH_OPEN_MAX_MS));
 }
 
@@ -43,8 +43,7 @@ export type AgentAvailability = {
 /**
  * Whether the task should move to another agent if one is eligible. Once an attempt is unknown, only an agent
  * that is gone loses the task. A task that was certainly not taken moves at once from an agent that is
- * offline, unregistered or answered busy, and else after three attempts and ten seconds (a pull agent: after
- * ten seconds unclaimed).
+ * offline or unregistered, and else as `movableFromMs()` says.
  */
 export function wantsToMove(
   delivery: Delivery,
@@ -55,14 +54,53 @@ export function wantsToMove(
   if (delivery.acknowledged) return false;
   if (mayBeTaken(delivery)) return isGone(agent, nowMs);
   if (agent.unavailableSinceMs !== null) return true;
-  if (delivery.busy.some((busy) => busy.agent_id === agent_id && busy.untilMs > nowMs)) return true;
-  const ageMs = nowMs - delivery.assignedMs;
-  return agent.pull
-    ? ageMs >= UNCLAIMED_MS
-    : delivery.attempts >= MOVE_AFTER_ATTEMPTS && ageMs >= MOVE_AFTER_MS;
+  if (agent.pull) return nowMs - delivery.assignedMs >= UNCLAIMED_MS;
+  const fromMs = movableFromMs(delivery, agent_id);
+  return fromMs !== null && fromMs <= nowMs;
+}
+
+/**
+ * From when on a task that was certainly not taken may leave an agent that is online and pushed to: at once
+ * when its last response was busy, else after three attempts and ten seconds. Null: not before another
+ * attempt.
+ */
+export function movableFromMs(delivery: Delivery, agent_id: string): number | null {
+  if (delivery.acknowledged || mayBeTaken(delivery)) return null;
+  // Each outcome replaces what its agent responded before: the entry is there while the last one was busy.
+  if (delivery.busy.some((busy) => busy.agent_id === agent_id)) return delivery.assignedMs;
+  return delivery.attempts >= MOVE_AFTER_ATTEMPTS ? delivery.assignedMs + MOVE_AFTER_MS : null;
 }
 
 /** Whether the agent is gone: unavailable for so long that a task it may have taken moves. */
 export function isGone(agent: AgentAvailability, nowMs: number): boolean {
   return agent.unavailableSinceMs !== null && nowMs - agent.unavailableSinceMs >= GONE_AFTER_MS;
+}
+
+/** Agents that this task is not offered to now: its present one, and those that were busy for it lately. */
+export function excludedAgents({ busy }: Delivery, agent_id: string, nowMs: number): ReadonlySet<string> {
+  return new Set([agent_id, ...busy.filter(({ untilMs }) => untilMs > nowMs).map((agent) => agent.agent_id)]);
+}
+
+/**
+ * From when on a claim of the task's agent may hand it out: 0 when no claim ever did, else 15 s after the
+ * last one. Null: never, because it is pushed, acknowledged or not running. The engines index it.
+ */
+export function claimableFromMs({ status, delivery }: TaskState): number | null {
+  if (status !== 'running' || !delivery?.pull || delivery.acknowledged) return null;
+  return delivery.attemptMs === null ? 0 : delivery.attemptMs + HAND_OUT_AGAIN_MS;
+}
+
+/**
+ * When an open task is due next: the earliest of deadline, queue end, next attempt and, until it waits for
+ * another agent, the time from which it may leave its own. Null when it is settled.
+ */
+export function dueMs(state: TaskState): number | null {
+  if (isSettled(state)) return null;
+  const { delivery } = state;
+  const times = [state.deadlineMs];
+  if (state.status === 'pending' && state.queueEndMs !== null) times.push(state.queueEndMs);
+  if (delivery && delivery.nextMs !== null) times.push(delivery.nextMs);
+  const movableMs = delivery && !state.waiting ? movableFromMs(delivery, state.agent_id ?? '') : null;
+  if (movableMs !== null) times.push(movableMs);
+  return Math.min(...times);
 }

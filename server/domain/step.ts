@@ -21,6 +21,7 @@
  *   wait                 | wait     | A 1-0 wait | A 1-1 wait | A ack wait   | A 1-0 wait | T
  *   stay                 | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
  *   attempt              | NR       | A 2-0      | A 2-1      | A ack        | A 2-0      | T
+ *   fetch                | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
  *   untaken A            | NR       | A 1-1      | A 1-1      | A ack        | A 1-1      | T
  *   untaken E            | NR       | AM         | AM         | AM           | AM         | T
  *   acknowledge A        | NR       | A ack      | A ack      | A ack        | A 1-0      | T
@@ -57,12 +58,15 @@
  * - `succeed` and `fail` count from the present agent and from every earlier one, which becomes `agent_id`.
  *   From any other agent they are an `agent_mismatch`, which is checked before `task_terminal`.
  * - `wait` adds the task to those that are offered to an agent with a free slot: a pending task with a queue
- *   time, or a running one whose agent is unregistered. `stay` ends that when its own agent is back.
+ *   time, or a running one that wants to move while no other agent is eligible. Its own agent is tried on.
+ *   `stay` ends that when it no longer wants to move.
+ * - `fetch`: its agent registered `pull` since it was assigned, so claims hand the task out from now on.
  * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
  *   then count as not taken, even when their response comes later.
  */
 import type { Delivery, JsonObject, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
+import type { Step, Trigger } from './triggers.ts';
 
 /** The error text of a task for which no agent qualified. */
 export const NO_AGENT = '无可用 Agent';
@@ -70,68 +74,6 @@ export const NO_AGENT = '无可用 Agent';
 export const TIMED_OUT = 'timeout';
 /** The error text of a cancelled task. */
 export const CANCELLED = 'cancelled by user';
-
-export type Trigger =
-  /** `attempted`: the first push starts with the assignment; a pull agent's first attempt is its claim. */
-  | {
-      readonly type: 'assign';
-      readonly agent_id: string;
-      readonly attempted: boolean;
-      readonly nextMs: number;
-    }
-  | { readonly type: 'wait' }
-  | { readonly type: 'stay' }
-  | { readonly type: 'attempt'; readonly nextMs: number }
-  | {
-      readonly type: 'untaken';
-      readonly agent_id: string;
-      readonly attempt: number;
-      readonly nextMs: number;
-      /** Set when the agent was busy: until when other agents are offered this task first. */
-      readonly busyUntilMs: number | null;
-    }
-  | {
-      readonly type: 'acknowledge';
-      readonly agent_id: string;
-      /** The acknowledged push; null when the agent named the task itself. */
-      readonly attempt: number | null;
-    }
-  | { readonly type: 'disown'; readonly agent_id: string }
-  | {
-      readonly type: 'reassign';
-      readonly agent_id: string;
-      readonly attempted: boolean;
-      readonly nextMs: number;
-      /** The present agent is gone: offline or unregistered for 90 s. */
-      readonly agentGone: boolean;
-    }
-  | {
-      readonly type: 'progress';
-      readonly agent_id: string;
-      readonly progress: number | null;
-      readonly reply: string | null;
-    }
-  | { readonly type: 'succeed'; readonly agent_id: string; readonly result: JsonObject | null }
-  | { readonly type: 'fail'; readonly agent_id: string; readonly error_info: string | null }
-  | { readonly type: 'lose'; readonly seconds: number }
-  | { readonly type: 'cancel' }
-  | { readonly type: 'expire' }
-  | { readonly type: 'abandon' };
-
-/**
- * Why a step is not allowed. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the
- * wire.
- */
-export type Refusal =
-  | 'task_not_pending'
-  | 'task_not_running'
-  | 'task_not_movable'
-  | 'task_terminal'
-  | 'agent_mismatch';
-
-export type Step =
-  | { readonly ok: true; readonly state: TaskState }
-  | { readonly ok: false; readonly refusal: Refusal };
 
 /** Agents a task remembers having been assigned to; the oldest are forgotten beyond this. */
 const ASSIGNEES_MAX = 1_000;
@@ -152,6 +94,7 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
       if (state.status !== 'running') return { ok: false, refusal: 'task_not_running' };
       return { ok: true, state: { ...state, waiting: false } };
     case 'attempt':
+    case 'fetch':
     case 'untaken':
     case 'acknowledge':
     case 'disown':
@@ -222,6 +165,7 @@ function assignTo(
       disowned: 0,
       nextMs: to.nextMs,
       busy: state.delivery?.busy.filter(({ untilMs }) => untilMs > nowMs) ?? [],
+      pull: !to.attempted,
     },
   };
 }
@@ -236,7 +180,7 @@ function reassign(state: TaskState, trigger: Extract<Trigger, { type: 'reassign'
 
 type DeliveryTrigger = Extract<
   Trigger,
-  { type: 'attempt' | 'untaken' | 'acknowledge' | 'disown' | 'progress' }
+  { type: 'attempt' | 'fetch' | 'untaken' | 'acknowledge' | 'disown' | 'progress' }
 >;
 
 function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Step {
@@ -249,7 +193,10 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
         attempts: delivery.attempts + 1,
         attemptMs: nowMs,
         nextMs: trigger.nextMs,
+        pull: trigger.pull,
       });
+    case 'fetch':
+      return withDelivery(state, { ...delivery, pull: true });
     case 'untaken':
       return untaken(state, delivery, trigger, nowMs);
     case 'acknowledge':

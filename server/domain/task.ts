@@ -55,6 +55,8 @@ export type Delivery = {
    * Agents that were busy for this task, each with the store time until which others are offered it first.
    */
   readonly busy: readonly { readonly agent_id: string; readonly untilMs: number }[];
+  /** Whether its agent fetches it with a claim. Tasks that were assigned by an older gateway lack it. */
+  readonly pull?: boolean;
 };
 
 /** The state of a task. All times are milliseconds of the store's clock. */
@@ -82,6 +84,8 @@ export type TaskState = {
   readonly reply: string | null;
   /** When the task entered its terminal state; null while it is open. */
   readonly settledMs: number | null;
+  /** Bytes of the payload as JSON. Absent from tasks that were stored before it was measured. */
+  readonly payloadBytes?: number;
 };
 
 /** Whether a task is settled: its status is terminal. */
@@ -142,16 +146,4 @@ export function describeTask(input: TaskInput, state: TaskState): TaskInfo {
 /** The task as submit returns it, whatever became of it since: pending. */
 export function describeFreshTask(input: TaskInput): TaskInfo {
   return describeTask(input, createTaskState(input, { createdMs: 0, deadlineMs: 0, queueEndMs: null }));
-}
-
-/**
- * When an open task is due next: the earliest of deadline, queue end and next attempt. Null when it is
- * settled.
- */
-export function dueMs(state: TaskState): number | null {
-  if (isSettled(state)) return null;
-  const times = [state.deadlineMs];
-  if (state.status === 'pending' && state.queueEndMs !== null) times.push(state.queueEndMs);
-  if (state.delivery && state.delivery.nextMs !== null) times.push(state.delivery.nextMs);
-  return Math.min(...times);
 }

@@ -9,8 +9,13 @@ import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
 import { createAgentGroups, firstFree } from './agent-groups.ts';
 
 export type AgentIndex = {
-  /** Catches up with the store: one call that reads only what changed. */
+  /**
+   * Catches up with the store: reads only what changed, and no more than some pages at a time. What is left,
+   * as after the start with very many agents, comes with the next refreshes.
+   */
   refresh(): Promise<void>;
+  /** Resolves when the refresh that was begun last is over, whether it succeeded or failed. */
+  whenRefreshed(): Promise<void>;
   /** The best free agent that shares a tag and is not excluded; undefined when this copy knows none. */
   pick(tags: readonly string[], excluded?: ReadonlySet<string>): Candidate | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -20,6 +25,9 @@ export type AgentIndex = {
    */
   noteGrant(agent_id: string, nowMs: number): void;
 };
+
+/** Pages read in one refresh, each of about a megabyte at most. */
+const PAGES_PER_REFRESH = 16;
 
 /** Creates an empty index; the first refresh fills it. */
 export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAgentStatus'>): AgentIndex {
@@ -35,12 +43,21 @@ export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAge
     cursor = changes.cursor;
   }
 
+  async function readPages(): Promise<void> {
+    for (let pages = 0; pages < PAGES_PER_REFRESH; pages += 1) {
+      const changes = await store.readAgentChanges(cursor);
+      apply(changes);
+      if (!changes.more) return;
+    }
+  }
+
   return {
     refresh() {
-      const next = refreshing.then(async () => apply(await store.readAgentChanges(cursor)));
+      const next = refreshing.then(readPages);
       refreshing = next.catch(() => undefined);
       return next;
     },
+    whenRefreshed: () => refreshing,
 
     async reload(agent_id) {
       const agentStatus = await store.getAgentStatus(agent_id);

@@ -1,4 +1,5 @@
 /** The agent's operations: register, heartbeat, unregister. Claim and report stand in files of their own. */
+import { runInSlices } from '../async/slices.ts';
 import {
   type AgentFields,
   agentState,
@@ -35,7 +36,6 @@ export function createAgents(
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
       const { agentStatus, wasUnavailable } = await writeRegistration(deps, registration);
-      await store.touch(agent_id, { by: 'register' });
       if (request_ids) {
         await acknowledgeNamed(deps, agent_id, request_ids);
         await disownOthers(deps, agentStatus.record, request_ids);
@@ -145,11 +145,13 @@ async function disownOthers(
   request_ids: readonly string[],
 ): Promise<void> {
   const named = new Set(request_ids);
-  for (const { request_id, delivery } of await listAssigned(deps.store, agent_id)) {
+  const others = (await listAssigned(deps.store, agent_id)).filter(({ request_id, delivery }) => {
     const wasSentBefore = mayBeTaken(delivery) && (delivery.attemptMs ?? 0) <= registeredMs;
-    if (named.has(request_id) || !wasSentBefore) continue;
-    await deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true });
-  }
+    return wasSentBefore && !named.has(request_id);
+  });
+  await runInSlices(others, ({ request_id }) =>
+    deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true }),
+  );
 }
 
 /** An agent that was unavailable and is back is offered at once what it has not acknowledged. */

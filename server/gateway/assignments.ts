@@ -2,13 +2,15 @@
  * The tasks assigned to an agent: listing them, acknowledging those it names, and naming those it should
  * drop.
  */
-import { type Delivery, isSettled } from '../domain/task.ts';
+import { runInSlices } from '../async/slices.ts';
+import { yieldToEventLoop } from '../async/waiting.ts';
+import type { Delivery } from '../domain/task.ts';
 import type { Store } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
 
 /** Longest list of cancelled tasks in a response. */
 const CANCELLED_MAX = 1_000;
-const SLOTS_PAGE = 1_000;
+const SLOTS_PAGE = 200;
 
 export type AssignedTask = {
   readonly request_id: string;
@@ -34,22 +36,26 @@ export async function listAssigned(store: Store, agent_id: string): Promise<read
       }
     }
     after = page.next;
+    if (after !== null) await yieldToEventLoop();
   } while (after !== null);
   return assigned;
 }
 
-/** Acknowledges the tasks that an agent names and that are assigned to it; ignores the others it names. */
+/**
+ * Acknowledges the tasks that an agent names and that are assigned to it; ignores the others it names. Costs
+ * a read for each that it holds, and a commit for each that it had not acknowledged.
+ */
 export async function acknowledgeNamed(
   { store, commits }: { store: Store; commits: TaskCommits },
   agent_id: string,
   request_ids: readonly string[],
 ): Promise<void> {
-  const acknowledge = async (request_id: string): Promise<void> => {
+  const held = await store.findSlots(agent_id, request_ids);
+  await runInSlices([...held], async (request_id) => {
     const state = (await store.get('task', request_id))?.value;
     if (state?.agent_id !== agent_id || !state.delivery || state.delivery.acknowledged) return;
     await commits.advanceTask(request_id, { type: 'acknowledge', agent_id, attempt: null });
-  };
-  await Promise.all([...new Set(request_ids)].map(acknowledge));
+  });
 }
 
 /**
@@ -66,10 +72,6 @@ export async function listCancelled(
     const { items } = await store.list('unreported', { agent_id }, { limit: CANCELLED_MAX });
     return items.map(({ request_id }) => request_id);
   }
-  const named = [...new Set(request_ids)];
-  const states = await Promise.all(named.map((request_id) => store.get('task', request_id)));
-  return named.filter((_, index) => {
-    const state = states[index]?.value;
-    return !state || isSettled(state) || state.agent_id !== agent_id;
-  });
+  const held = await store.findSlots(agent_id, request_ids);
+  return [...new Set(request_ids)].filter((request_id) => !held.has(request_id));
 }

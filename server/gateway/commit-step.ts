@@ -3,8 +3,9 @@
  * commits it, and returns what it wrote. Everything that changes a task goes through it; what only re-times
  * due entries goes through `reschedule()`.
  */
-import { type Refusal, step, type Trigger } from '../domain/step.ts';
+import { step } from '../domain/step.ts';
 import type { TaskState } from '../domain/task.ts';
+import type { Refusal, Trigger } from '../domain/triggers.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import { GatewayError } from '../ports/gateway.ts';
 import { TIME_BUDGETS } from '../ports/limits.ts';

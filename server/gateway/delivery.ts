@@ -1,21 +1,33 @@
 /**
  * The delivery of a running task that is not acknowledged: moved to another agent, pushed again, or left for
  * later. The rules are `domain/delivery.ts`; the state table is `domain/step.ts`.
+ *
+ * A task that wants to move while no other agent is eligible waits: it is offered to each agent that gets a
+ * free slot, while its own agent is tried on at the usual pauses.
+ *
+ *   wants to move ── another is free ──▶ reassigned
+ *                 ── none is free ─────▶ waiting ── looked at again at once, then as usual
+ *   does not      ── was waiting ──────▶ not waiting any more
+ *   its agent     ── unregistered, or replied 410 ──▶ not pushed to
+ *                 ── pull ─────────────▶ its claims hand the task out
+ *                 ── else ─────────────▶ pushed to when the pause is over
  */
 import { type AgentRecord, PULL_ENDPOINT, unavailableSinceMs } from '../domain/agent.ts';
 import {
   type AgentAvailability,
+  dueMs,
+  excludedAgents,
   GONE_AFTER_MS,
   isGone,
   UNCLAIMED_MS,
   wantsToMove,
 } from '../domain/delivery.ts';
-import { type Delivery, dueMs, mayBeTaken, type TaskState } from '../domain/task.ts';
+import { type Delivery, mayBeTaken, type TaskState } from '../domain/task.ts';
 import { type AssignDeps, assignTask, commitAndPush, isPushLimitReached, retryLater } from './assign.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 
-/** When the only free agent refused this very task lately, the task is looked at again after this. */
-const REFUSED_RETRY_MS = 1_000;
+/** A task whose agent replied 410 is looked at this often, should the agent's return have been missed. */
+const LOOK_FOR_RETURN_MS = 30_000;
 
 /** Decides what a due delivery needs, and does it. */
 export async function continueDelivery(
@@ -36,14 +48,41 @@ export async function continueDelivery(
     const candidate = deps.agentIndex.pick(state.task_tags, excludedAgents(delivery, agent_id, nowMs));
     const agentGone = isGone(agent, nowMs);
     if (candidate) return await assignTask(deps, task, candidate, { type: 'reassign', agentGone });
+    // An agent that got a free slot before this commit was not offered the task: the next look finds it.
+    if (!state.waiting) return await commitLeased(deps, task, { type: 'wait' }, { dueAt: nowMs });
+  } else if (state.waiting) return await commitLeased(deps, task, { type: 'stay' }, { dueAt: nowMs });
+  return await tryOwnAgent(deps, task, delivery, record);
+}
+
+/** Tries the task's present agent again, or sets when. */
+async function tryOwnAgent(
+  deps: AssignDeps,
+  task: LeasedTask,
+  delivery: Delivery,
+  record: AgentRecord | undefined,
+): Promise<LeasedResult> {
+  const state: TaskState = task.before.value;
+  const nowMs = deps.store.nowMs();
+  const lookAt = (ms: number): Promise<LeasedResult> =>
+    rescheduleLeased(deps, task, Math.min(state.deadlineMs, ms));
+  if (!record || record.unregisteredMs !== null || record.left) {
+    return await lookAt(nextLookWithoutPushMs(delivery, record, nowMs));
   }
-  if (!record || record.unregisteredMs !== null) return await waitForAnother(deps, task, delivery, agent);
-  // Its own agent is back. Among the waiting tasks it would stand before those that could go to a free agent.
-  if (state.waiting) return await commitLeased(deps, task, { type: 'stay' }, { dueAt: nowMs });
-  if (agent.pull) return await rescheduleLeased(deps, task, Math.min(state.deadlineMs, nowMs + UNCLAIMED_MS));
-  if (delivery.nextMs !== null && delivery.nextMs > nowMs)
-    return await rescheduleLeased(deps, task, dueMs(state) ?? nowMs);
-  return await pushAgain(deps, task, agent_id, record);
+  if (record.endpoint === PULL_ENDPOINT) {
+    if (!delivery.pull) return await commitLeased(deps, task, { type: 'fetch' }, { dueAt: nowMs });
+    return await lookAt(nowMs + UNCLAIMED_MS);
+  }
+  if (delivery.nextMs !== null && delivery.nextMs > nowMs) return await lookAt(dueMs(state) ?? nowMs);
+  return await pushAgain(deps, task, record);
+}
+
+/** The agent is not pushed to. A task that it may have taken is looked at when the agent is gone. */
+function nextLookWithoutPushMs(delivery: Delivery, record: AgentRecord | undefined, nowMs: number): number {
+  const agent = availabilityOf(record);
+  const goneMs = (agent.unavailableSinceMs ?? nowMs) + GONE_AFTER_MS;
+  const isGoneNext = mayBeTaken(delivery) && !isGone(agent, nowMs);
+  const returnMs = record?.left ? nowMs + LOOK_FOR_RETURN_MS : Number.POSITIVE_INFINITY;
+  return Math.min(returnMs, isGoneNext ? goneMs : Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -55,44 +94,16 @@ async function noteUnclaimed({ store }: AssignDeps, agent_id: string): Promise<v
   await store.touch(agent_id, { by: 'push', taken: false, status: null, error });
 }
 
-function excludedAgents({ busy }: Delivery, agent_id: string, nowMs: number): ReadonlySet<string> {
-  return new Set([agent_id, ...busy.filter(({ untilMs }) => untilMs > nowMs).map((agent) => agent.agent_id)]);
-}
-
 async function pushAgain(
   deps: AssignDeps,
   task: LeasedTask,
-  agent_id: string,
-  { endpoint }: AgentRecord,
+  { agent_id, endpoint }: AgentRecord,
 ): Promise<LeasedResult> {
   if (deps.pushes.adopt(task.request_id, agent_id, task.lease))
     return await rescheduleLeased(deps, task, 'held');
-  if (isPushLimitReached(deps)) return await retryLater(deps, task);
-  const trigger = { type: 'attempt', nextMs: deps.store.nowMs() } as const;
+  if (isPushLimitReached(deps, endpoint)) return await retryLater(deps, task);
+  const trigger = { type: 'attempt', pull: false, nextMs: deps.store.nowMs() } as const;
   return await commitAndPush(deps, task, trigger, { agent_id, endpoint });
-}
-
-/**
- * The task's agent is unregistered, so no agent is pushed to. The task is offered again when another agent
- * gets a free slot or its own registers again.
- */
-async function waitForAnother(
-  deps: AssignDeps,
-  task: LeasedTask,
-  delivery: Delivery,
-  agent: AgentAvailability,
-): Promise<LeasedResult> {
-  const state: TaskState = task.before.value;
-  const nowMs = deps.store.nowMs();
-  if (mayBeTaken(delivery) && !isGone(agent, nowMs)) {
-    const goneMs = (agent.unavailableSinceMs ?? nowMs) + GONE_AFTER_MS;
-    return await rescheduleLeased(deps, task, Math.min(state.deadlineMs, goneMs));
-  }
-  const options = { noneFree: state.task_tags, dueAt: state.deadlineMs };
-  const result = await commitLeased(deps, task, { type: 'wait' }, options);
-  if (result.ok || result.conflict !== 'free_agent') return result;
-  const isExcluded = excludedAgents(delivery, '', nowMs).has(result.agent_id);
-  return isExcluded ? await rescheduleLeased(deps, task, nowMs + REFUSED_RETRY_MS) : result;
 }
 
 function availabilityOf(record: AgentRecord | undefined): AgentAvailability {

@@ -11,7 +11,8 @@
  *   running ── not acknowledged ───────────────────────▶ delivery.ts
  *   any     ── past its deadline ──────────────────────▶ failed (expire)
  */
-import { dueMs, isSettled, type TaskState } from '../domain/task.ts';
+import { dueMs } from '../domain/delivery.ts';
+import { isSettled, type TaskState } from '../domain/task.ts';
 import { type Lease, taskRef } from '../ports/store.ts';
 import { type AssignDeps, assignTask } from './assign.ts';
 import { TRIES_MAX } from './commit-step.ts';
@@ -45,6 +46,7 @@ export function createDispatcher(deps: AssignDeps): Dispatcher {
 async function dispatchTask(deps: AssignDeps, task: LeasedTask): Promise<LeasedResult> {
   const state = task.before.value;
   if (state.deadlineMs <= deps.store.nowMs()) return await commitLeased(deps, task, { type: 'expire' });
+  await deps.agentIndex.whenRefreshed();
   return state.delivery
     ? await continueDelivery(deps, task, state.delivery)
     : await dispatchPending(deps, task, state);

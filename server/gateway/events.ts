@@ -10,12 +10,15 @@
 import type { TaskState } from '../domain/task.ts';
 import type { Gateway, RenderItem, StreamItem, TaskDone } from '../ports/gateway.ts';
 import type { FeedItem, Store } from '../ports/store.ts';
+import type { LargeTasks } from './large-tasks.ts';
 
 /** What one function rendered, by the feed item. */
 type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 
+type Deps = { readonly store: Store; readonly largeTasks: LargeTasks };
+
 /** Creates the subscription. */
-export function createEvents({ store }: { readonly store: Store }): Pick<Gateway, 'subscribeEvents'> {
+export function createEvents({ store, largeTasks }: Deps): Pick<Gateway, 'subscribeEvents'> {
   const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();
 
   function renderShared<T>(item: FeedItem, render: RenderItem<T>): Promise<T> {
@@ -24,7 +27,10 @@ export function createEvents({ store }: { readonly store: Store }): Pick<Gateway
     const cached = renderedItems.get(item)?.deref();
     // The cache of a function holds nothing but what this function returned.
     if (cached) return cached as Promise<T>;
-    const rendering = readItem(store, item).then(render);
+    const rendering = item.gap
+      ? Promise.resolve(render(item))
+      : // Reading and rendering are one turn: no large value waits between the two.
+        largeTasks.read(item.request_id, async () => render(await readItem(store, item)));
     renderedItems.set(item, new WeakRef(rendering));
     return rendering;
   }
@@ -36,8 +42,7 @@ export function createEvents({ store }: { readonly store: Store }): Pick<Gateway
   };
 }
 
-async function readItem(store: Store, item: FeedItem): Promise<StreamItem> {
-  if (item.gap) return { gap: true };
+async function readItem(store: Store, item: Extract<FeedItem, { gap: false }>): Promise<StreamItem> {
   const state = (await store.get('task', item.request_id))?.value;
   // The task was trimmed between the two reads: the reader learns that an event is missing.
   if (!state) return { gap: true };

@@ -2,6 +2,7 @@
  * The gateway, put together: the operations for callers, and the background duties. The server drives the
  * duties on the real clock (`server/duties.ts`); tests call them one by one.
  */
+import type { LargeWork } from '../async/large-work.ts';
 import type { Clock, Ids, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -13,7 +14,9 @@ import { createClaims } from './claims.ts';
 import { createTaskCommits } from './commit-step.ts';
 import { limitTime } from './deadline.ts';
 import { createDispatcher } from './dispatcher.ts';
+import { createDueTurn } from './due-turn.ts';
 import { createEvents } from './events.ts';
+import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
 import { createPushes } from './pushes.ts';
 import { createRegisteredAgents } from './registered-agents.ts';
@@ -30,6 +33,7 @@ export type GatewayDeps = {
   readonly log: Log;
   readonly limits: TaskLimits & { readonly agentsMax: number; readonly pushesMax: number };
   readonly retention: Retention;
+  readonly largeWork: LargeWork;
 };
 
 /** The background duties. None of them throws anything but what the store throws. */
@@ -44,19 +48,17 @@ export type Duties = {
   drainPushes(graceMs: number): Promise<void>;
 };
 
-/** Due entries taken in one turn. */
-const DUE_PER_TURN = 500;
-
 /** Puts the gateway together over its ports. */
 export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties } {
   const { store, clock, limits } = deps;
   const commits = createTaskCommits(deps);
   const agents = createRegisteredAgents({ store, commits });
   const agentIndex = createAgentIndex(store);
-  const pushes = createPushes({ ...deps, agents, commits });
-  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes, pushesMax: limits.pushesMax });
+  const pushes = createPushes({ ...deps, agents, commits, pushesMax: limits.pushesMax });
+  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes });
   const sweeper = createSweeper({ store, commits, retention: deps.retention });
-  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax };
+  const largeTasks = createLargeTasks(deps.largeWork);
+  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks };
   const { getTask, ...tasks } = createTasks(shared);
 
   return {
@@ -74,20 +76,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
       health: () => store.health(),
     },
     duties: {
-      async turn() {
-        const due = await store.takeDue(DUE_PER_TURN);
-        if (due.length === 0) return 0;
-        await agentIndex.refresh();
-        await Promise.all(
-          due.map(({ ref, lease }) => {
-            const id = ref.slice(ref.indexOf(':') + 1);
-            return ref.startsWith('task:')
-              ? dispatcher.lookAtTask(id, lease)
-              : sweeper.lookAtAgent(id, lease);
-          }),
-        );
-        return due.length;
-      },
+      turn: createDueTurn({ ...deps, commits, agentIndex, dispatcher, sweeper }),
       renewLeases: () => pushes.renewLeases(),
       trim: () => sweeper.trim(),
       drainPushes: (graceMs) => pushes.drain(graceMs),

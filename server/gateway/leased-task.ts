@@ -1,6 +1,6 @@
 /** A task whose due entry this dispatcher holds, and the two ways to act on it under that lease. */
-import type { Trigger } from '../domain/step.ts';
 import type { TaskState } from '../domain/task.ts';
+import type { Trigger } from '../domain/triggers.ts';
 import { type CommitConflict, type CommitResult, type Lease, type Stored, taskRef } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
 import type { CommitOptions } from './task-batch.ts';

@@ -1,19 +1,35 @@
-/** The administrator's two listings: agents and tasks. */
+/**
+ * The administrator's two listings: agents and tasks. A page of tasks is bounded in bytes as well as in number,
+ * and the tasks are read one after the other, a few in each turn of the large work: all listings together take no
+ * more than half of the process, and each holds no more than a page and one task beyond it.
+ */
+import type { LargeWork } from '../async/large-work.ts';
+import { yieldToEventLoop } from '../async/waiting.ts';
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
 import { describeTask, type TaskInfo, type TaskState } from '../domain/task.ts';
+import { isLargeValue } from '../domain/value-size.ts';
+import type { Clock } from '../ports/clock.ts';
 import { type AgentListing, type Gateway, GatewayError, type TaskQuery } from '../ports/gateway.ts';
 import type { AgentStatus, Store } from '../ports/store.ts';
 
-const AGENTS_PAGE = 1_000;
+/** Agents that are read and described before everything else gets a turn. */
+const AGENTS_PER_TURN = 100;
 const SHOWN_IDS_MAX = 100;
 /** A page looks at no more tasks than this, so that a rare match costs no more than a common one. */
 const LOOKED_AT_MAX = 1_000;
 const LOOK_SLICE = 100;
-/** A page ends early once its payloads and results have about this many characters. */
-const PAGE_CHARS_MAX = 8_000_000;
+/** Tasks that are looked at before everything else gets a turn. */
+const TASKS_PER_TURN = 10;
+/** A page that other work has held up so long ends with what it has, within the time of a call. */
+const PAGE_WITHIN_MS = 2_000;
+/** A page ends once its payloads and results have this many characters as JSON; the last may exceed it. */
+const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+
+type Deps = { readonly store: Store; readonly clock: Clock; readonly largeWork: LargeWork };
+type ListedTask = { readonly request_id: string; readonly position: string };
 
 /** Creates the listings. */
-export function createListings(deps: { store: Store }): Pick<Gateway, 'listAgents' | 'listTasks'> {
+export function createListings(deps: Deps): Pick<Gateway, 'listAgents' | 'listTasks'> {
   const { store } = deps;
   return {
     async listAgents() {
@@ -23,18 +39,19 @@ export function createListings(deps: { store: Store }): Pick<Gateway, 'listAgent
         const page: { items: readonly AgentStatus[]; next: string | null } = await store.list(
           'agents',
           {},
-          { limit: AGENTS_PAGE, ...(after !== null && { after }) },
+          { limit: AGENTS_PER_TURN, ...(after !== null && { after }) },
         );
         const registered = page.items.filter(({ record }) => record.unregisteredMs === null);
         agents.push(
           ...(await Promise.all(registered.map((agentStatus) => describeAgent(store, agentStatus)))),
         );
         after = page.next;
+        if (after !== null) await yieldToEventLoop();
       } while (after !== null);
       return { agents, total: agents.length };
     },
 
-    listTasks: (query) => listTasks(store, query),
+    listTasks: (query) => listTasks(deps, query),
   };
 }
 
@@ -58,37 +75,65 @@ async function describeAgent(store: Store, { record, slots, contact }: AgentStat
   };
 }
 
-async function listTasks(
-  store: Store,
-  query: TaskQuery,
-): Promise<{ tasks: readonly TaskInfo[]; next_cursor: string | null }> {
+/** What a page holds so far, and where it has looked up to. */
+type TaskPage = { readonly tasks: TaskInfo[]; chars: number; after: string | null };
+
+async function listTasks(deps: Deps, query: TaskQuery): ReturnType<Gateway['listTasks']> {
+  const { store, clock, largeWork } = deps;
   const ask = {
     ...(query.session !== undefined && { session: query.session }),
     ...(query.session === undefined && query.agent !== undefined && { agent_id: query.agent }),
   };
-  const tasks: TaskInfo[] = [];
-  let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
-  let chars = 0;
+  const found: TaskPage = { tasks: [], chars: 0, after: query.cursor ? decodeCursor(query.cursor) : null };
+  const endMs = clock.monotonicMs() + PAGE_WITHIN_MS;
   for (let lookedAt = 0; lookedAt < LOOKED_AT_MAX; lookedAt += LOOK_SLICE) {
-    const page = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
-    const states = await Promise.all(page.items.map(({ request_id }) => store.get('task', request_id)));
-    for (const [index, { request_id, position }] of page.items.entries()) {
-      after = position;
-      const state = states[index]?.value;
-      if (!state || !matches(state, query)) continue;
-      const input = (await store.get('input', request_id))?.value;
-      if (!input) continue;
-      tasks.push(describeTask(input, state));
-      chars +=
-        JSON.stringify(input.payload).length + (state.result ? JSON.stringify(state.result).length : 0);
-      if (tasks.length === query.limit || chars > PAGE_CHARS_MAX) {
-        const isLast = page.next === null && index === page.items.length - 1;
-        return { tasks, next_cursor: isLast ? null : encodeCursor(position) };
-      }
+    const { after } = found;
+    const slice = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
+    for (let index = 0; index < slice.items.length; ) {
+      const from = index;
+      index = await largeWork.run('last', () => lookAtSome(store, query, slice.items, from, found));
+      const isEnd = slice.next === null && index === slice.items.length;
+      const isFull = found.tasks.length >= query.limit || found.chars > PAGE_CHARS_MAX;
+      if (isEnd || isFull || clock.monotonicMs() > endMs) return renderPage(found, isEnd);
     }
-    if (page.next === null) return { tasks, next_cursor: null };
+    if (slice.next === null) return renderPage(found, true);
   }
-  return { tasks, next_cursor: after === null ? null : encodeCursor(after) };
+  return renderPage(found, false);
+}
+
+function renderPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType<Gateway['listTasks']>> {
+  return { tasks, next_cursor: isEnd || after === null ? null : encodeCursor(after) };
+}
+
+/**
+ * Looks at the items from an index on and adds those that match to the page; stops after a few, after a large
+ * one and at the page's limit. Returns the index of the first item that it has not looked at.
+ */
+async function lookAtSome(
+  store: Store,
+  query: TaskQuery,
+  items: readonly ListedTask[],
+  from: number,
+  found: TaskPage,
+): Promise<number> {
+  let index = from;
+  for (const { request_id, position } of items.slice(from, from + TASKS_PER_TURN)) {
+    index += 1;
+    found.after = position;
+    const state = (await store.get('task', request_id))?.value;
+    const isMatch = state !== undefined && matches(state, query);
+    const input = isMatch ? (await store.get('input', request_id))?.value : undefined;
+    if (state && input) {
+      found.tasks.push(describeTask(input, state));
+      found.chars += countChars(input.payload) + countChars(state.result);
+    }
+    if (isLargeValue(state) || isLargeValue(input) || found.tasks.length === query.limit) break;
+  }
+  return index;
+}
+
+function countChars(value: unknown): number {
+  return value === null ? 0 : JSON.stringify(value).length;
 }
 
 function matches(state: TaskState, query: TaskQuery): boolean {

@@ -7,39 +7,42 @@
  * connection stays open, and a late 2xx still counts.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
- *      │ no response in time
+ *      │ no response in time, or its agent is gone
  *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
+ *
+ * How many may be under way is bounded by what a connection costs, and one origin may have half of them. A
+ * task beyond that is looked at again later; all that are turned away come back at a steady pace, so that
+ * thousands of them cost the same as a few. A push that waits for its response costs about 25 KiB, nearly all
+ * of it for the connection.
  */
-import { BUSY_REST_MS, PUSH_OPEN_MAX_MS, retryAfterMs } from '../domain/delivery.ts';
-import { describeTask, type TaskInput, type TaskState } from '../domain/task.ts';
+import { yieldToEventLoop } from '../async/waiting.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { Pusher, PushOutcome } from '../ports/pusher.ts';
-import { type Lease, type Store, type Stored, StoreUnavailable, taskRef } from '../ports/store.ts';
+import type { Pusher } from '../ports/pusher.ts';
+import { type Lease, type Ref, type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
+import { recordPush } from './push-outcome.ts';
+import { createPushSending, giveBackLease, type PushAttempt, type RunningPush } from './push-sending.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
-
-type Attempt = {
-  readonly request_id: string;
-  readonly agent_id: string;
-  readonly endpoint: string;
-  /** The submitted input, read beside that commit. */
-  readonly input: Promise<Stored<TaskInput> | undefined>;
-  /** The state that was written by the commit that allows this attempt. */
-  readonly written: Stored<TaskState>;
-  readonly lease: Lease;
-};
 
 export type Pushes = {
   /** Starts one attempt; returns at once. */
-  start(attempt: Attempt): void;
+  start(attempt: PushAttempt): void;
   /**
    * If a push of this task to this agent runs here, gives it the new lease and returns true: no second push
    * starts.
    */
   adopt(request_id: string, agent_id: string, lease: Lease): boolean;
-  /** How many are under way. */
-  count(): number;
+  /**
+   * Gives back the leases of all pushes to an agent that is gone: their tasks are due at once and may move.
+   */
+  release(agent_id: string): Promise<void>;
+  /**
+   * Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be.
+   */
+  isFree(endpoint: string): boolean;
+  /** When a task that may not be pushed now is looked at again. Each call returns a later time. */
+  nextRetryMs(): number;
   /** Renews the leases of all that are under way. Called every 0.4 s. */
   renewLeases(): Promise<void>;
   /**
@@ -57,46 +60,85 @@ type Deps = {
   readonly agents: RegisteredAgents;
   readonly commits: TaskCommits;
   readonly log: Log;
+  /** Under way at once. */
+  readonly pushesMax: number;
 };
 
-/** A running push; `lease` is null once it was given back. */
-type Running = { readonly attempt: Attempt; lease: Lease | null; readonly stop: AbortController };
+/** Leases renewed in one call of the store, which serves no other call meanwhile. */
+const RENEW_AT_ONCE = 500;
+/** A task that was turned away is looked at again after this at the earliest … */
+const RETRY_AFTER_MS = 250;
+/** … one after the other at this distance … */
+const RETRY_EVERY_MS = 4;
+/** … but no later than this. */
+const RETRY_WITHIN_MS = 15_000;
 
 /** Creates the set of pushes under way, empty. */
 export function createPushes(deps: Deps): Pushes {
   const { store, clock } = deps;
-  const running = new Map<string, Running>();
+  const sending = createPushSending(deps);
+  /** All of them; one that gave its lease back may have a successor for the same task. */
+  const running = new Set<RunningPush>();
+  const latest = new Map<string, RunningPush>();
+  const origins = createCounts();
+  const nextRetryMs = createRetryPace();
   let idle = Promise.withResolvers<void>();
 
-  function finish(push: Running): void {
+  async function run(push: RunningPush): Promise<void> {
+    const outcome = await sending.send(push);
+    if (outcome === null) return;
+    if (push.stop.signal.aborted && outcome.kind !== 'acknowledged') return;
+    await recordPush(deps, push, outcome);
+  }
+
+  function finish(push: RunningPush): void {
     const { request_id } = push.attempt;
-    if (running.get(request_id) === push) running.delete(request_id);
+    running.delete(push);
+    if (latest.get(request_id) === push) latest.delete(request_id);
+    origins.add(push.origin, -1);
     if (running.size === 0) idle.resolve();
   }
 
   return {
     start(attempt) {
-      const push: Running = { attempt, lease: attempt.lease, stop: new AbortController() };
+      const origin = originOf(attempt.endpoint);
+      const push: RunningPush = { attempt, origin, lease: attempt.lease, stop: new AbortController() };
       if (running.size === 0) idle = Promise.withResolvers<void>();
-      running.set(attempt.request_id, push);
-      runPush(deps, push)
+      running.add(push);
+      latest.set(attempt.request_id, push);
+      origins.add(origin, 1);
+      run(push)
         .catch((error: unknown) => logFailure(deps.log, attempt, error))
         .finally(() => finish(push));
     },
 
     adopt(request_id, agent_id, lease) {
-      const push = running.get(request_id);
+      const push = latest.get(request_id);
       if (!push || push.attempt.agent_id !== agent_id || push.lease === null) return false;
       push.lease = lease;
       return true;
     },
 
-    count: () => running.size,
+    async release(agent_id) {
+      const pushes = [...running].filter(({ attempt }) => attempt.agent_id === agent_id);
+      for (const push of pushes) await giveBackLease(deps, push);
+    },
+
+    isFree(endpoint) {
+      if (running.size >= deps.pushesMax) return false;
+      return origins.read(originOf(endpoint)) < deps.pushesMax / 2;
+    },
+
+    nextRetryMs: () => nextRetryMs(store.nowMs()),
 
     async renewLeases() {
-      const held = [];
-      for (const { attempt, lease } of running.values()) {
+      let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
+      for (const { attempt, lease } of running) {
         if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
+        if (held.length < RENEW_AT_ONCE) continue;
+        await store.renewLeases(held);
+        await yieldToEventLoop();
+        held = [];
       }
       if (held.length > 0) await store.renewLeases(held);
     },
@@ -106,128 +148,44 @@ export function createPushes(deps: Deps): Pushes {
       const over = new AbortController();
       await Promise.race([idle.promise, clock.sleep(graceMs, over.signal)]);
       over.abort('over');
-      for (const { stop } of running.values()) stop.abort('draining');
+      for (const { stop } of running) stop.abort('draining');
       if (running.size > 0) await idle.promise;
     },
   };
 }
 
-function logFailure(log: Log, { request_id }: Attempt, error: unknown): void {
+/** Counts by name; one that is at zero takes no memory. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const read = (name: string): number => counts.get(name) ?? 0;
+  return {
+    read,
+    add(name: string, change: 1 | -1): void {
+      const count = read(name) + change;
+      if (count > 0) counts.set(name, count);
+      else counts.delete(name);
+    },
+  };
+}
+
+/** Spreads what is looked at again over time. */
+function createRetryPace(): (nowMs: number) => number {
+  let lastMs = 0;
+  return (nowMs) => {
+    const earliestMs = Math.max(nowMs + RETRY_AFTER_MS, lastMs + RETRY_EVERY_MS);
+    lastMs = Math.min(nowMs + RETRY_WITHIN_MS, earliestMs);
+    return lastMs;
+  };
+}
+
+/**
+ * The scheme, host and port of an endpoint; the endpoint itself where it has none and cannot be pushed to.
+ */
+function originOf(endpoint: string): string {
+  return URL.parse(endpoint)?.origin ?? endpoint;
+}
+
+function logFailure(log: Log, { request_id }: PushAttempt, error: unknown): void {
   const level = error instanceof StoreUnavailable ? 'warn' : 'error';
   log[level]({ err: error, request_id }, 'the outcome of a push could not be stored');
-}
-
-async function runPush(deps: Deps, push: Running): Promise<void> {
-  const { attempt, stop } = push;
-  const input = (await attempt.input)?.value;
-  if (!input) return;
-  const outcome = await sendPush(deps, push, input);
-  if (stop.signal.aborted && outcome.kind !== 'acknowledged') return;
-  // The next agent of a task that was not taken is picked only after the index knows which agent did not take
-  // it.
-  const noted = notePushContact(deps, attempt, outcome);
-  if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
-  // The task's outcome matters more than the agent's statistics: it is stored even where those cannot be.
-  for (const done of await Promise.allSettled([recordOutcome(deps, push, outcome), noted])) {
-    if (done.status === 'rejected') throw done.reason;
-  }
-}
-
-/** Sends the push; gives its lease back when there is no response in time. */
-async function sendPush(deps: Deps, push: Running, input: TaskInput): Promise<PushOutcome> {
-  const { attempt, stop } = push;
-  const state = attempt.written.value;
-  const nowMs = deps.store.nowMs();
-  const remainingMs = Math.max(0, state.deadlineMs - nowMs);
-  const answered = new AbortController();
-  void deps.clock
-    .sleep(Math.min(PUSH_OPEN_MAX_MS, remainingMs), answered.signal)
-    .then(() => (answered.signal.aborted ? undefined : giveBackLease(deps, push)));
-  const task = describeTask(input, state);
-  const { endpoint } = attempt;
-  const outcome = await deps.pusher.push(
-    { endpoint, task, remainingSeconds: remainingMs / 1_000, nowMs },
-    stop.signal,
-  );
-  answered.abort('over');
-  return outcome;
-}
-
-/** The task is due at once: the next look finds its deadline over, or pushes again. */
-async function giveBackLease({ store, commits }: Deps, push: Running): Promise<void> {
-  const { lease, attempt } = push;
-  if (lease === null) return;
-  push.lease = null;
-  const due = [{ ref: taskRef(attempt.request_id), atMs: store.nowMs(), lease }];
-  await commits.reschedule(due).catch(() => undefined);
-}
-
-async function notePushContact(
-  { store, agents }: Deps,
-  { agent_id, written }: Attempt,
-  outcome: PushOutcome,
-): Promise<void> {
-  const { status } = outcome;
-  if (outcome.kind === 'acknowledged') {
-    await agents.noteContactIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
-    return;
-  }
-  const agentStatus = await agents.findIfRegistered(agent_id);
-  // The failure of an attempt older than the registration says nothing about the agent as it is registered
-  // now.
-  if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
-  await store.touch(agent_id, { by: 'push', taken: false, status, error: outcome.error });
-  if (!agentStatus) return;
-  const { left: answered410, offlineMs } = agentStatus.record;
-  if (outcome.kind === 'untaken' && outcome.leave && !answered410) {
-    const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
-    await agents.changeRecord(agent_id, (record) => ({ ...record, ...offline }));
-  }
-}
-
-/** Commits the outcome of an attempt. The step itself decides whether it still matters. */
-async function recordOutcome(deps: Deps, push: Running, outcome: PushOutcome): Promise<void> {
-  const { store, commits } = deps;
-  const { request_id, agent_id, written } = push.attempt;
-  const attempt = written.value.delivery?.attempts ?? 0;
-  const nowMs = store.nowMs();
-  switch (outcome.kind) {
-    case 'acknowledged':
-      await recordAcknowledged(deps, push, attempt, nowMs);
-      return;
-    case 'untaken': {
-      const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
-      const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
-      // After "busy" or 410 the task is looked at again at once: another agent may be free.
-      const options = outcome.busy || outcome.leave ? { dueAt: nowMs } : {};
-      const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs } as const;
-      await commits.advanceTask(request_id, trigger, options);
-      return;
-    }
-    case 'unknown': {
-      if (push.lease === null) return;
-      const retryMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
-      const atMs = Math.min(written.value.deadlineMs, retryMs);
-      await commits.reschedule([{ ref: taskRef(request_id), atMs, lease: push.lease }]);
-      return;
-    }
-  }
-}
-
-async function recordAcknowledged(
-  { commits }: Deps,
-  push: Running,
-  attempt: number,
-  nowMs: number,
-): Promise<void> {
-  const { request_id, agent_id, written } = push.attempt;
-  const trigger = { type: 'acknowledge', agent_id, attempt } as const;
-  const result = await commits.advanceTask(request_id, trigger, {}, written);
-  // The agent has registered again since and does not have the task: its earlier process answered.
-  const isDisowned = result.kind === 'unchanged' && result.state.delivery?.acknowledged === false;
-  const { lease } = push;
-  if (!isDisowned || lease === null) return;
-  // Given back before the entry is due: a lease that is held would say that a push is still under way.
-  push.lease = null;
-  await commits.reschedule([{ ref: taskRef(request_id), atMs: nowMs, lease }]);
 }

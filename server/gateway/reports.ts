@@ -1,6 +1,6 @@
 /** The agent's result report: `reportResult`. */
-import type { Trigger } from '../domain/step.ts';
 import type { JsonObject } from '../domain/task.ts';
+import type { Trigger } from '../domain/triggers.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';

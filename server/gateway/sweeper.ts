@@ -1,23 +1,28 @@
 /**
  * The sweeper: looks at due agents. It offers waiting tasks to an agent with free slots, notices missing
- * contact (first offline, then lost), and removes records that are past their time. It also runs the bounded
+ * contact (offline, lost), and removes records that are past their time. It also runs the bounded
  * turns of retention.
  *
  * Agents are looked at lazily: a contact does not re-time the due entry. The look itself finds out how long
- * the agent has had no contact, and sets when to look again.
+ * the agent has had no contact, and sets when to look again. What follows from missing contact is committed
+ * only while there still was none: a contact between the look and its commit wins.
+ *
+ *   contact ── offlineAtMs() ──▶ offline
+ *      ╰────── lost_after ─────▶ each task fails once it was assigned that long ago too
  */
-import { type AgentFields, completeAgent, OFFLINE_AFTER_MS, offlineAfterMs } from '../domain/agent.ts';
+import { type AgentFields, completeAgent, OFFLINE_AFTER_MS, offlineAtMs } from '../domain/agent.ts';
 import { GONE_AFTER_MS } from '../domain/delivery.ts';
 import {
   type AgentStatus,
   agentRef,
+  type Batch,
   type Lease,
   type Retention,
   type Store,
-  taskRef,
 } from '../ports/store.ts';
-import { listAssigned } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
+import { createLostTasks, type LostTasks } from './lost-tasks.ts';
+import { createWaitingOffers, type WaitingOffers } from './waiting-offers.ts';
 
 export type Sweeper = {
   /** Does what a due agent needs. */
@@ -27,28 +32,23 @@ export type Sweeper = {
 };
 
 type Deps = { readonly store: Store; readonly commits: TaskCommits; readonly retention: Retention };
+type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOffers };
 
 /** The record of an agent without contact is removed after this. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
-/**
- * An agent whose heartbeats are not frequent is looked at this often: once they are, it is offline sooner.
- */
-const SLOW_BEAT_LOOK_MS = 45_000;
-/** While tasks wait for an agent that has free slots, it is looked at again after this. */
-const WAITING_LOOK_MS = 1_000;
-const WAITING_TASKS_PER_LOOK = 100;
 const TRIM_LIMIT = 500;
 
 /** Creates the sweeper. */
 export function createSweeper(deps: Deps): Sweeper {
+  const parts = { ...deps, lostTasks: createLostTasks(deps), offers: createWaitingOffers(deps) };
   return {
-    lookAtAgent: (agent_id, lease) => lookAtAgent(deps, agent_id, lease),
+    lookAtAgent: (agent_id, lease) => lookAtAgent(parts, agent_id, lease),
     trim: () => deps.store.trim(deps.retention, TRIM_LIMIT),
   };
 }
 
-async function lookAtAgent(deps: Deps, agent_id: string, lease: Lease): Promise<void> {
-  const { store, commits } = deps;
+async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promise<void> {
+  const { store, commits, lostTasks, offers } = parts;
   const ref = agentRef(agent_id);
   const agentStatus = await store.getAgentStatus(agent_id);
   if (!agentStatus) {
@@ -56,74 +56,42 @@ async function lookAtAgent(deps: Deps, agent_id: string, lease: Lease): Promise<
     return;
   }
   const nowMs = store.nowMs();
-  if (isPastItsTime(agentStatus, nowMs)) {
-    const write = { kind: 'agent', id: agent_id, expect: agentStatus.revision, value: null } as const;
-    await store.commit({ writes: [write], due: [{ ref, atMs: null, lease }] });
+  const change = changeForSilence(agentStatus, nowMs, lease);
+  if (change) {
+    const result = await store.commit(change);
+    // Whatever was there first is decided on anew.
+    if (!result.ok) await commits.reschedule([{ ref, atMs: nowMs, lease }]);
     return;
   }
-  if (await markOffline(deps, agentStatus, nowMs, lease)) return;
-  const lost = await loseTasks(deps, agentStatus, nowMs);
-  const waiting = await offerWaitingTasks(deps, agentStatus, nowMs);
-  const atMs = lost || waiting ? nowMs + WAITING_LOOK_MS : nextLookMs(agentStatus, nowMs);
-  await commits.reschedule([{ ref, atMs, lease }]);
+  const lossMs = await lostTasks.lose(agentStatus, nowMs);
+  const offerMs = await offers.offer(agentStatus, nowMs);
+  const times = [nextLookMs(agentStatus, nowMs), lossMs, offerMs].filter((timeMs) => timeMs !== null);
+  await commits.reschedule([{ ref, atMs: Math.min(...times), lease }]);
 }
 
-/** Marks an agent without contact offline. Its entry is due again at once, for what follows from that. */
-async function markOffline(
-  { store }: Deps,
-  { record, contact, revision }: AgentStatus,
-  nowMs: number,
-  lease: Lease,
-): Promise<boolean> {
-  const limitMs = offlineAfterMs(contact);
-  const isUnavailable = record.offlineMs !== null || record.unregisteredMs !== null;
-  if (isUnavailable || limitMs === null || nowMs - contact.contactMs < limitMs) return false;
+/**
+ * What an agent's silence changes in its record: it is removed, or marked offline and due again at once for
+ * what follows from that. Undefined: nothing.
+ */
+function changeForSilence(agentStatus: AgentStatus, nowMs: number, lease: Lease): Batch | undefined {
+  const { record, revision, contact } = agentStatus;
+  const { agent_id, unregisteredMs } = record;
+  const ref = agentRef(agent_id);
+  const write = { kind: 'agent', id: agent_id, expect: revision } as const;
+  const noContactAfter = { agent_id, atMs: contact.contactMs };
+  if (isPastItsTime(agentStatus, nowMs)) {
+    const removal: Batch = { writes: [{ ...write, value: null }], due: [{ ref, atMs: null, lease }] };
+    return unregisteredMs === null ? { ...removal, noContactAfter } : removal;
+  }
+  const offlineMs = offlineAtMs(record, contact);
+  const isUnavailable = record.offlineMs !== null || unregisteredMs !== null;
+  if (isUnavailable || offlineMs === null || nowMs < offlineMs) return undefined;
   const fields: AgentFields = { ...record, offlineMs: nowMs };
-  const result = await store.commit({
-    writes: [{ kind: 'agent', id: record.agent_id, expect: revision, value: completeAgent(fields) }],
-    due: [{ ref: agentRef(record.agent_id), atMs: nowMs, lease }],
-  });
-  return result.ok;
-}
-
-/**
- * Fails the running tasks of an agent that registered with `lost_after` and had no contact for that long. A
- * task that was assigned since its last contact has the same time from its assignment; else every waiting
- * task would be assigned to this agent and fail within seconds.
- */
-async function loseTasks(
-  { store, commits }: Deps,
-  { record, contact }: AgentStatus,
-  nowMs: number,
-): Promise<boolean> {
-  const { lostAfterMs } = record;
-  if (lostAfterMs === null || nowMs - contact.contactMs < lostAfterMs) return false;
-  const seconds = Math.floor((nowMs - contact.contactMs) / 1_000);
-  const lost = (await listAssigned(store, record.agent_id)).filter(
-    ({ delivery }) => nowMs - delivery.assignedMs >= lostAfterMs,
-  );
-  await Promise.all(lost.map(({ request_id }) => commits.advanceTask(request_id, { type: 'lose', seconds })));
-  return lost.length > 0;
-}
-
-/**
- * Makes the oldest waiting tasks due, as many as the agent has free slots; returns whether there were any. A
- * task that another dispatcher holds may be running by now: ending the lease of its push would cause a second
- * push.
- */
-async function offerWaitingTasks(
-  { store, commits }: Deps,
-  { record, slots }: AgentStatus,
-  nowMs: number,
-): Promise<boolean> {
-  const limit = Math.min(WAITING_TASKS_PER_LOOK, record.limit - slots);
-  if (limit <= 0) return false;
-  const { items } = await store.list('waiting', { tags: record.agent_tags }, { limit });
-  if (items.length === 0) return false;
-  await commits.reschedule(
-    items.map(({ request_id }) => ({ ref: taskRef(request_id), atMs: nowMs, unlessHeld: true as const })),
-  );
-  return true;
+  return {
+    writes: [{ ...write, value: completeAgent(fields) }],
+    due: [{ ref, atMs: nowMs, lease }],
+    noContactAfter,
+  };
 }
 
 /**
@@ -135,17 +103,16 @@ function isPastItsTime({ record, contact }: AgentStatus, nowMs: number): boolean
   return nowMs - contact.contactMs >= FORGET_AFTER_MS;
 }
 
-/** The earliest moment at which the missing contact of this agent could have a new consequence. */
+/**
+ * The earliest moment at which the missing contact of this agent could have a new consequence. Until it is
+ * offline it is looked at every 90 s at least: heartbeats that become more frequent, and pushes that begin to
+ * fail, let it be offline 90 s after that.
+ */
 function nextLookMs({ record, contact }: AgentStatus, nowMs: number): number {
   if (record.unregisteredMs !== null) return record.unregisteredMs + GONE_AFTER_MS;
   const times = [contact.contactMs + FORGET_AFTER_MS];
-  const offlineMs = offlineAfterMs(contact);
-  if (record.offlineMs === null && offlineMs !== OFFLINE_AFTER_MS) times.push(nowMs + SLOW_BEAT_LOOK_MS);
-  if (record.offlineMs === null && offlineMs !== null) times.push(contact.contactMs + offlineMs);
-  if (record.lostAfterMs !== null && nowMs - contact.contactMs < record.lostAfterMs) {
-    times.push(contact.contactMs + record.lostAfterMs);
+  if (record.offlineMs === null) {
+    times.push(nowMs + OFFLINE_AFTER_MS, offlineAtMs(record, contact) ?? Number.POSITIVE_INFINITY);
   }
-  // An agent that is lost already but has new tasks is looked at now and then.
-  else if (record.lostAfterMs !== null) times.push(nowMs + SLOW_BEAT_LOOK_MS);
   return Math.max(nowMs + 1, Math.min(...times));
 }

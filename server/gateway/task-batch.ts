@@ -3,8 +3,9 @@
  * task's new state what must commit with it: the slots it takes or releases, its due entry, its place among
  * the waiting tasks and, exactly when the step settles the task, the event.
  */
-import type { Trigger } from '../domain/step.ts';
-import { dueMs, isSettled, type TaskState } from '../domain/task.ts';
+import { dueMs } from '../domain/delivery.ts';
+import { isSettled, type TaskState } from '../domain/task.ts';
+import type { Trigger } from '../domain/triggers.ts';
 import {
   type Batch,
   type DueChange,
@@ -38,6 +39,8 @@ export type CommitOptions = {
   readonly registration?: string;
   /** The commit fails while an agent with one of these tags has a free slot. */
   readonly noneFree?: readonly string[];
+  /** The commit fails when the agent had a contact after this time. */
+  readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
 };
 
 /** Builds the whole batch of a transition. */
@@ -54,6 +57,7 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
     ...(slots.length > 0 && { slots }),
     ...(wait && { wait }),
     ...(options.noneFree && { noneFree: options.noneFree }),
+    ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
     ...(unreported && { unreported: { agent_id: owner, request_id } }),
   };

@@ -12,6 +12,7 @@ import type { Clock, Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
 import { type Batch, type Store, StoreUnavailable, taskRef, type Write } from '../ports/store.ts';
 import { commitDeadlineMs, type TaskCommits } from './commit-step.ts';
+import type { LargeTasks } from './large-tasks.ts';
 
 export type TaskLimits = {
   /** Longest time a task may stay open, whatever its `timeout` says. */
@@ -27,11 +28,12 @@ type Deps = {
   readonly ids: Ids;
   readonly commits: TaskCommits;
   readonly limits: TaskLimits;
+  readonly largeTasks: LargeTasks;
 };
 
 /** Creates the client's operations on tasks. */
 export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' | 'cancelTask'> {
-  const { store, commits } = deps;
+  const { store, commits, largeTasks } = deps;
   return {
     submitTask: (submission, idempotencyKey) =>
       idempotencyKey === undefined
@@ -39,7 +41,7 @@ export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' 
         : submitUnderKey(deps, submission, idempotencyKey),
 
     async getTask(request_id, waitMs, signal) {
-      const task = await readTask(store, request_id);
+      const task = await largeTasks.read(request_id, () => readTask(store, request_id));
       if (!task) throw taskNotFound();
       return waitMs > 0 && !isSettled(task) ? await awaitTerminal(deps, task, waitMs, signal) : task;
     },
@@ -171,7 +173,8 @@ function submitBatch(deps: Deps, input: TaskInput, submission: Submission, more:
     submission.queue_timeout === undefined
       ? null
       : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
-  const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs });
+  const payloadBytes = Buffer.byteLength(JSON.stringify(input.payload));
+  const state = { ...createTaskState(input, { createdMs, deadlineMs, queueEndMs }), payloadBytes };
   const id = input.request_id;
   return {
     writes: [

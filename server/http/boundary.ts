@@ -6,8 +6,11 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { allowOrigin, type CorsOrigins, describePreflight } from './cors.ts';
+import type { RequireHost } from './host-rule.ts';
 import { describeProblem, Problem, toProblem } from './problems.ts';
 import { CallerGone } from './request/counted-body.ts';
+import type { WriterDeps } from './response/response-writer.ts';
+import { isLargeBody, sendBody } from './response/send-body.ts';
 
 type Deps = {
   readonly clock: Clock;
@@ -19,6 +22,8 @@ type Deps = {
   readonly openPaths: ReadonlySet<string>;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
+  readonly writers: WriterDeps;
+  readonly requireHost: RequireHost;
 };
 
 /** How long a response waits for a caller that is still sending, so that it isn't lost in a reset. */
@@ -41,14 +46,11 @@ export function createBoundary(deps: Deps): Middleware {
   return async (ctx, next) => {
     const startedMs = clock.monotonicMs();
     for (const [name, value] of headers) ctx.res.setHeader(name, value);
-    const { origin } = ctx.req.headers;
-    if (origin !== undefined) {
-      ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? ['*'] : deps.settings.corsOrigins, origin));
-    }
     const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
-    if (ctx.respond !== false && !isBodyBounded(ctx, deps.limits.bodyBytesMax)) {
-      await respondBeforeBody(clock, ctx);
+    if (ctx.respond !== false) {
+      if (!isBodyBounded(ctx, deps.limits.bodyBytesMax)) await respondBeforeBody(deps, ctx);
+      else if (ctx.method !== 'HEAD' && isLargeBody(ctx.body)) void respondInSlices(deps, ctx, ctx.body);
     }
     const ms = clock.monotonicMs() - startedMs;
     log.debug({ operation: ctx._matchedRouteName, status: ctx.res.statusCode, code, ms }, 'responded');
@@ -59,8 +61,14 @@ export function createBoundary(deps: Deps): Middleware {
  * Runs the inner middleware and turns what it throws into a response. Returns the code of the problem, if
  * any.
  */
-async function runMiddleware({ log }: Deps, ctx: Context, next: Next): Promise<string | undefined> {
+async function runMiddleware(deps: Deps, ctx: Context, next: Next): Promise<string | undefined> {
+  const { log } = deps;
   try {
+    deps.requireHost(ctx.req);
+    const { origin } = ctx.req.headers;
+    if (origin !== undefined) {
+      ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? ['*'] : deps.settings.corsOrigins, origin));
+    }
     await next();
     return undefined;
   } catch (thrown) {
@@ -115,8 +123,15 @@ function isBodyBounded({ req }: Context, bodyBytesMax: number): boolean {
   return false;
 }
 
+/** Sends a large response as fast as its reader takes it. Never rejects. */
+async function respondInSlices({ writers }: Deps, ctx: Context, body: Buffer): Promise<void> {
+  ctx.respond = false;
+  await sendBody(ctx.res, body, writers);
+  ctx.res.end();
+}
+
 /** Sends the response, discards what still arrives for a moment, then closes the connection. */
-async function respondBeforeBody(clock: Clock, ctx: Context): Promise<void> {
+async function respondBeforeBody({ clock, writers }: Deps, ctx: Context): Promise<void> {
   const { req, res } = ctx;
   ctx.respond = false;
   const body = Buffer.isBuffer(ctx.body)
@@ -125,7 +140,7 @@ async function respondBeforeBody(clock: Clock, ctx: Context): Promise<void> {
   res.setHeader('Connection', 'close');
   res.setHeader('Content-Length', body.length);
   res.flushHeaders();
-  res.write(body);
+  if (body.length > 0) await sendBody(res, body, writers);
   const ended = new AbortController();
   for (const event of ['end', 'close', 'error']) req.once(event, () => ended.abort('ended'));
   res.once('close', () => ended.abort('ended'));

@@ -5,11 +5,13 @@
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { LargeWork } from '../async/large-work.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
+import { createHostRule } from './host-rule.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
 import { createEventHandlers } from './operations/events.ts';
@@ -21,12 +23,24 @@ import { type BodyLimits, createBodyReader } from './request/body.ts';
 import { loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
+import { createConnectionTurns } from './response/connection-turns.ts';
+import { createFairScheduler } from './response/fair-scheduling.ts';
+import { createStallTimer } from './response/stall-timer.ts';
+import { createUnreadBytes } from './response/unread-bytes.ts';
 import { type AnyHandler, serveOperation } from './serve-operation.ts';
 import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
 
-export type HttpLimits = JsonLimits & BodyLimits & StreamLimits & ServerLimits;
+/** What callers may leave unread. */
+type ReaderLimits = {
+  /** Bytes of all responses and streams together; see `response/unread-bytes.ts`. */
+  readonly unreadBytesMax: number;
+  /** A reader that takes too little for this long is disconnected; see `response/stall-timer.ts`. */
+  readonly stallMs: number;
+};
+
+export type HttpLimits = JsonLimits & BodyLimits & StreamLimits & ServerLimits & ReaderLimits;
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
@@ -39,12 +53,18 @@ export const HTTP_LIMITS: HttpLimits = {
   connectionsMax: 30_000,
   headersMs: 10_000,
   requestMs: 30_000,
+  unreadBytesMax: 256 * 1024 * 1024,
+  stallMs: 30_000,
 };
 
 export type HttpSettings = {
   /** Whether heartbeat, report and unregister must carry the secret. */
   readonly isAgentAuthRequired: boolean;
   readonly corsOrigins: CorsOrigins;
+  /** Whether a gateway secret is the public default one; see `host-rule.ts`. By default it is not. */
+  readonly isSecretPublic?: boolean;
+  /** Names that the gateway may be called by, beside those of its own machine, while its secret is public. */
+  readonly allowedHosts?: readonly string[];
   /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
 };
@@ -60,6 +80,7 @@ export type HttpDeps = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly largeWork: LargeWork;
 };
 
 export type Http = {
@@ -79,8 +100,15 @@ export type Http = {
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
+  const unread = createUnreadBytes(deps.limits.unreadBytesMax, (address, unreadBytes) =>
+    deps.log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
+  );
+  const writers = { scheduler: createFairScheduler(), unread };
+  const turns = createConnectionTurns();
+  const stalls = createStallTimer(deps.clock, deps.limits.stallMs, turns.responses);
   const streams = createStreams({
     ...deps,
+    writers,
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
@@ -96,6 +124,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     limits: deps.limits,
     isAgentAuthRequired: deps.settings.isAgentAuthRequired,
     streams,
+    largeWork: deps.largeWork,
     draining: draining.signal,
   };
   for (const operation of contract.operations) {
@@ -113,18 +142,32 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const app = new Koa();
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
   const openPaths = new Set(pages.map(({ path }) => path));
-  app.use(createBoundary({ ...deps, version: contract.version, openPaths, draining: draining.signal }));
+  app.use(
+    createBoundary({
+      ...deps,
+      version: contract.version,
+      openPaths,
+      draining: draining.signal,
+      writers,
+      requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
+    }),
+  );
   router.on('not-found', createFallback());
   app.use(router.routes());
-  const server = createServer(app.callback(), deps.limits, describeHeaders(contract.version));
+  const server = createServer(app.callback(), deps.limits, describeHeaders(contract.version), turns);
 
   return {
-    listen: server.listen,
-    drain: (graceMs) =>
-      server.drain(graceMs, () => {
+    listen(at) {
+      stalls.start();
+      return server.listen(at);
+    },
+    async drain(graceMs) {
+      await server.drain(graceMs, () => {
         draining.abort();
         streams.end();
-      }),
+      });
+      stalls.stop();
+    },
     streamCount: streams.count,
   };
 }

@@ -5,6 +5,7 @@
 import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Page } from './pages.ts';
+import { describeReason } from './public-reason.ts';
 
 /** The same as for a call that finds the store unavailable. */
 const RETRY_AFTER_SECONDS = '2';
@@ -23,7 +24,8 @@ export function servePage(page: Page): Middleware {
 }
 
 /**
- * `/livez` is 200 as long as the process responds; `/readyz` is 503, with the reason, while calls would fail.
+ * `/livez` is 200 as long as the process responds; `/readyz` is 503, with the reason in general words, while
+ * calls would fail. A warning leaves it 200: calls succeed, and a load balancer must not take the gateway out.
  */
 export function createProbes(
   gateway: Pick<Gateway, 'health'>,
@@ -35,10 +37,10 @@ export function createProbes(
     },
     ready: (ctx) => {
       const health = draining.aborted ? { ok: false as const, reason: 'draining' } : gateway.health();
-      if (health.ok) respondJson(ctx, 200, { status: 'ok' });
+      if (health.ok) respondJson(ctx, 200, { status: 'ok', warning: health.warning });
       else {
         ctx.set('Retry-After', RETRY_AFTER_SECONDS);
-        respondJson(ctx, 503, { status: 'unavailable', reason: health.reason });
+        respondJson(ctx, 503, { status: 'unavailable', reason: describeReason(health.reason) });
       }
     },
   };

@@ -13,9 +13,11 @@ type Schemas = components['schemas'];
 type DocumentedCode = Schemas[
   | 'BadRequest'
   | 'Unauthorized'
+  | 'Forbidden'
   | 'NotFound'
   | 'PayloadTooLarge'
   | 'UnsupportedMediaType'
+  | 'Misdirected'
   | 'Unprocessable'
   | 'TooManyRequests'
   | 'InternalError'
@@ -44,6 +46,7 @@ const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly ti
   task_terminal: { status: 400, title: 'Task has ended' },
   malformed_request: { status: 400, title: 'Malformed request' },
   unauthorized: { status: 401, title: 'Unauthorized' },
+  origin_not_allowed: { status: 403, title: 'Origin not allowed' },
   task_not_found: { status: 404, title: 'Task not found' },
   agent_not_found: { status: 404, title: 'Agent not found' },
   route_not_found: { status: 404, title: 'Path not found' },
@@ -51,6 +54,7 @@ const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly ti
   request_timeout: { status: 408, title: 'Request timeout' },
   payload_too_large: { status: 413, title: 'Payload too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+  misdirected: { status: 421, title: 'Misdirected request' },
   validation_failed: { status: 422, title: 'Validation failed' },
   idempotency_conflict: { status: 422, title: 'Idempotency key used before' },
   too_many_streams: { status: 429, title: 'Too many streams' },

@@ -4,12 +4,15 @@
  * failure becomes the response; nothing behind it is looked at.
  */
 import type { Context, Middleware } from 'koa';
+import type { LargeWork } from '../async/large-work.ts';
+import { isLargeValue } from '../domain/value-size.ts';
 import { Problem, validationFailed } from './problems.ts';
 import type { ReadBody } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
 import type { Secrets } from './request/secrets.ts';
+import { renderJson } from './response/send-body.ts';
 import type { EventSource, Streams } from './stream/sse.ts';
 
 export type OperationDeps = {
@@ -19,6 +22,7 @@ export type OperationDeps = {
   /** Whether agents must send the secret with every call. */
   readonly isAgentAuthRequired: boolean;
   readonly streams: Streams;
+  readonly largeWork: LargeWork;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
 };
@@ -68,7 +72,7 @@ export function serveOperation(deps: OperationDeps, operation: Operation, handle
       isTrusted,
       signal: () => createSignal(ctx, deps.draining),
     });
-    await respond(deps.streams, ctx, reply);
+    await respond(deps, ctx, reply);
   };
 }
 
@@ -151,12 +155,14 @@ function isFirstAtItsPointer(
   return all.findIndex(({ pointer }) => pointer === error.pointer) === index;
 }
 
-async function respond(streams: Streams, ctx: Context, reply: AnyReply): Promise<void> {
+async function respond({ streams, largeWork }: OperationDeps, ctx: Context, reply: AnyReply): Promise<void> {
   if ('events' in reply) return await respondWithStream(streams, ctx, reply.events);
   ctx.status = reply.status;
   if (!('body' in reply)) return;
   ctx.set('Content-Type', 'application/json');
-  ctx.body = JSON.stringify(reply.body);
+  ctx.body = isLargeValue(reply.body)
+    ? await largeWork.run('first', () => renderJson(reply.body))
+    : renderJson(reply.body);
 }
 
 async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {

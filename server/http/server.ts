@@ -5,6 +5,7 @@
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describeProblem, Problem } from './problems.ts';
+import type { ConnectionTurns } from './response/connection-turns.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Time between two checks for requests that take too long. */
@@ -35,11 +36,15 @@ export type HttpServer = {
   drain(graceMs: number, onStop: () => void): Promise<void>;
 };
 
-/** Creates the server around a listener; `headers` are those of the responses that it sends by itself. */
+/**
+ * Creates the server around a listener, which serves one request of a connection at a time; `headers` are those
+ * of the responses that it sends by itself.
+ */
 export function createServer(
   listener: RequestListener,
   limits: ServerLimits,
   headers: Readonly<Record<string, string>>,
+  turns: ConnectionTurns,
 ): HttpServer {
   // The last response on each connection: the response to invalid bytes must not be written into the middle
   // of it.
@@ -56,12 +61,14 @@ export function createServer(
     },
     (req, res) => {
       lastResponses.set(req.socket, res);
-      if (req.httpVersion === '1.1' && req.headers.host === undefined) {
-        respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
-        return;
-      }
-      req.url = toOriginForm(req);
-      listener(req, res);
+      turns.takeTurn(req, res, () => {
+        if (req.httpVersion === '1.1' && req.headers.host === undefined) {
+          respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
+          return;
+        }
+        req.url = toOriginForm(req);
+        listener(req, res);
+      });
     },
   );
   server.maxConnections = limits.connectionsMax;

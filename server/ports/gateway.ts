@@ -5,7 +5,7 @@
  */
 import type { AgentState } from '../domain/agent.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
-import type { Cursor } from './store.ts';
+import type { Cursor, Health } from './store.ts';
 
 /** What a client submits, with defaults filled in and without `auth`. */
 export type Submission = {
@@ -158,7 +158,7 @@ export type Gateway = {
     query: TaskQuery,
   ): Promise<{ readonly tasks: readonly TaskInfo[]; readonly next_cursor: string | null }>;
   /** Whether calls can succeed now, and if not why. */
-  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+  health(): Health;
 };
 
 /** The codes of the gateway's own refusals. Only http knows which status each becomes. */

@@ -39,8 +39,12 @@ export type PushOutcome =
     };
 
 export type Pusher = {
-  /** Sends one attempt. When the signal fires: unknown, or untaken if nothing had been written. */
-  push(push: Push, signal: AbortSignal): Promise<PushOutcome>;
+  /**
+   * Sends one attempt. When the signal fires: unknown, or untaken if nothing had been written. The task is
+   * encoded before this returns. `onSent` is called, perhaps more than once, when nothing of it is left to
+   * send; the response may be minutes later.
+   */
+  push(push: Push, signal: AbortSignal, onSent?: () => void): Promise<PushOutcome>;
   /** Closes every connection. Idempotent. */
   close(): Promise<void>;
 };

@@ -7,14 +7,16 @@
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. `readAgentChanges` does not wait: its data only ranks agents.
+ *    durable. The listings and `findSlots` wait likewise. `readAgentChanges` does not: its data only ranks
+ *    agents.
  * 3. What one call has returned, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
  *    has the registration that was matched and holds fewer slots than its limit.
  * 6. Due entries are taken with a lease. A commit that names a lease fails if the entry was re-timed since.
  * 7. The submitted input is written once, apart from the state. Memory holds only the states of open tasks.
- * 8. `nowMs()` is the only wall clock.
+ * 8. `nowMs()` is the only wall clock. While a gateway runs it advances as monotonic clocks do, whatever wall
+ *    clocks do.
  * 9. Retention follows that clock, in bounded turns, and never scans everything.
  *
  * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.
@@ -111,6 +113,10 @@ export type DueChange =
 
 /** The writes of one commit: applied together or not at all. */
 export type Batch = {
+  /**
+   * An agent's record that is written with another registration than before is a contact of the agent, in
+   * this commit; it clears the outcome of the last push, because it names the endpoint of the next one.
+   */
   readonly writes: readonly Write[];
   readonly slots?: readonly SlotChange[];
   /**
@@ -128,6 +134,11 @@ export type Batch = {
   readonly event?: { readonly session: string; readonly request_id: string };
   /** A task that settled without its agent's report. It is listed for that agent for ten minutes. */
   readonly unreported?: { readonly agent_id: string; readonly request_id: string };
+  /**
+   * Conflict `contact` when the agent had a contact after this store time, or sweeping resumed after it: what
+   * was decided on the agent's silence is decided again.
+   */
+  readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
   /** Conflict `full` when this commit would lead to more open tasks, or more agents, than this. */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /** Store time after which the commit must not be applied: its caller has a 503 by then. */
@@ -139,7 +150,7 @@ export type CommitResult = { readonly ok: true; readonly revision: Revision } | 
 
 /** Why a batch was not applied. */
 export type CommitConflict =
-  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'full' }
+  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'contact' | 'full' }
   | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
 
 /** An agent's record and what the engine counts for it. */
@@ -153,13 +164,30 @@ export type AgentStatus = {
   readonly contact: Contact;
 };
 
-/** Agents that changed since a cursor. With `reset` the list is complete and replaces every earlier one. */
+/**
+ * One page of the agents that changed since a cursor, bounded in bytes. With `reset` it is the first page of
+ * all agents, which replace every earlier copy.
+ */
 export type AgentChanges = {
   readonly reset: boolean;
   readonly changed: readonly AgentStatus[];
   /** Ids of agents whose record was removed. */
   readonly removed: readonly string[];
+  /** Where the next page begins. */
   readonly cursor: string;
+  /** Whether the next page has something now. */
+  readonly more: boolean;
+};
+
+/**
+ * The tasks that claims of an agent may hand out. The engine keeps them by what the states say
+ * (`claimableFromMs()` in `domain/delivery.ts`), and changes them in the commit that writes a state.
+ */
+export type Claimable = {
+  /** Those that may be handed out now, oldest assignment first. */
+  readonly request_ids: readonly string[];
+  /** Store time from which the next of the others may be handed out; null when there is no other. */
+  readonly nextMs: number | null;
 };
 
 /** The listings: what each is asked for and what its items are. */
@@ -179,7 +207,10 @@ export type Lists = {
   readonly unreported: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
 };
 
-/** One page of a listing. Passing `next` as `after` continues it; null: this is the last page. */
+/**
+ * One page of a listing. Passing `next` as `after` continues it; null: this is the last page. A page that is
+ * not the last may be shorter than was asked for, because it is bounded in bytes.
+ */
 export type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
 /**
@@ -191,14 +222,16 @@ export type FeedItem =
   | { readonly gap: false; readonly cursor: Cursor; readonly request_id: string };
 
 /**
- * A contact of an agent. A push that was not acknowledged is a statistic, not a contact. A registration
- * clears the last push, because it names the endpoint of the next one.
+ * A contact of an agent, or the outcome of a push. Of pushes only those are contacts that the agent took, or
+ * did not take because it is busy; the others are a statistic.
  */
 export type Touch =
-  | { readonly by: 'beat' | 'call' | 'register' }
+  | { readonly by: 'beat' | 'call' }
   | {
       readonly by: 'push';
       readonly taken: boolean;
+      /** The agent did not take it because it is busy: that is a contact too. */
+      readonly busy?: boolean;
       readonly status: number | null;
       readonly error: string | null;
     };
@@ -211,6 +244,11 @@ export type Retention = {
   readonly sessionEventsMax: number;
 };
 
+/** Whether commits can succeed. The warning is what a person should set right although they can. */
+export type Health =
+  | { readonly ok: true; readonly warning?: string }
+  | { readonly ok: false; readonly reason: string };
+
 /** The port. Every method but `nowMs` and `close` may throw `StoreUnavailable`. */
 export type Store = {
   /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
@@ -218,13 +256,23 @@ export type Store = {
   get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
-  /** Agents that changed (record, slots, load or contact statistics) since a cursor; null returns all. */
+  /**
+   * Agents that changed (record, slots, load or contact statistics) since a cursor; null: all agents. Read on
+   * from the cursor while there is more.
+   */
   readAgentChanges(after: string | null): Promise<AgentChanges>;
   list<Q extends keyof Lists>(
     query: Q,
     ask: Lists[Q]['ask'],
     page: { readonly after?: string; readonly limit: number },
   ): Promise<Page<Lists[Q]['item']>>;
+  /**
+   * At most `limit` tasks that a claim of the agent may hand out now. Costs the same however many tasks the
+   * agent holds. A commit that makes a task claimable at once notifies the agent's watchers.
+   */
+  listClaimable(agent_id: string, limit: number): Promise<Claimable>;
+  /** Which of these tasks hold a slot of the agent. Reads no task, however large its result is. */
+  findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;
   /**
    * Takes due entries and hides them from every other dispatcher for 1.5 s. Calling it counts as sweeping.
@@ -252,7 +300,7 @@ export type Store = {
   /** Removes at most `limit` things that are past their retention; returns how many. */
   trim(retention: Retention, limit: number): Promise<number>;
   /** Whether commits can succeed now, and if not why. */
-  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+  health(): Health;
   /** Lets work under way finish, then releases everything. Idempotent. */
   close(): Promise<void>;
 };

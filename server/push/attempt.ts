@@ -1,15 +1,16 @@
 /**
  * One push attempt, from its dispatch to its end, as the handler that undici drives:
  *
- *   waiting --onRequestStart--> written --status line--> responded --end of the body--> over
- *      |                           |                         |
- *      +------------- failure, abort or timeout -------------+--------> over
+ *   waiting --onRequestStart--> writing --onRequestSent--> sent --status line--> responded --end--> over
+ *      |                           |                         |                       |
+ *      +-------------------------- failure, abort or timeout ------------------------+----------> over
  *
  * undici calls `onRequestStart` right before the first byte goes to a connected socket, and never for a
  * request that could not begin. So an attempt that fails while waiting was certainly not taken; one that
- * fails after it was written is unknown. The outcome is final with the status line; the rest of the response
- * is read only so that the connection can be used again. The outcome is resolved once, and the attempt is
- * released once.
+ * fails after it was written is unknown. An agent may respond late, but it must take the request: one that
+ * takes its bytes more slowly than a least rate fails as unknown. The outcome is final with the status line;
+ * the rest of the response is read only so that the connection can be used again. The outcome is resolved
+ * once.
  */
 import type { Dispatcher } from 'undici';
 import type { PushOutcome } from '../ports/pusher.ts';
@@ -18,7 +19,7 @@ import { AttemptFailure, buildUnknown, buildUntaken, classifyResponse, describeF
 
 /** The error of an attempt that was abandoned while the agent could not have seen it. */
 export const ABANDONED_EARLY = 'abandoned before anything was written';
-const BODY_TOO_LONG = 'the rest of the response is too long';
+const bodyTooLong = () => new AttemptFailure('the rest of the response is too long');
 /** Interim responses (1xx) that one attempt may send; with more it fails. */
 const INTERIM_MAX = 100;
 
@@ -30,8 +31,8 @@ type AttemptDeps = {
   readonly nowMs: () => number;
   /** Called once, with the outcome. */
   readonly resolve: (outcome: PushOutcome) => void;
-  /** Called once, when the attempt no longer uses a connection. */
-  readonly release: () => void;
+  /** Called when nothing of the request is left to send: it was written, or the attempt is over. */
+  readonly onSent: () => void;
 };
 
 /** Creates the undici handler of one attempt. */
@@ -40,7 +41,7 @@ export function createAttempt({
   signal,
   nowMs,
   resolve,
-  release,
+  onSent,
 }: AttemptDeps): Dispatcher.DispatchHandler {
   /** Null while the attempt is waiting: nothing has been written. */
   let controller: Dispatcher.DispatchController | null = null;
@@ -48,11 +49,15 @@ export function createAttempt({
   let timer: NodeJS.Timeout | undefined;
   let interim = 0;
   let bodyBytes = 0;
+  let startedMs = 0;
+  let sentBytes = 0;
+  const { sendWithinMs, sendBytesPerSecond, responseWithinMs, bodyBytesMax } = limits;
 
   function finish(outcome: PushOutcome): void {
     if (resolved) return;
     resolved = true;
     signal.removeEventListener('abort', abandon);
+    onSent();
     resolve(outcome);
   }
 
@@ -68,39 +73,52 @@ export function createAttempt({
     timer.unref();
   }
 
+  /** The time to take the request grows with what was taken of it. */
+  function limitSending(): void {
+    const withinMs = sendWithinMs + (sentBytes / sendBytesPerSecond) * 1_000;
+    abortAfter(startedMs + withinMs - nowMs(), 'the agent does not read the request');
+  }
+
   signal.addEventListener('abort', abandon, { once: true });
   return {
     onRequestStart(started) {
       // Abandoned in the meantime, or started a second time: nothing is written.
       if (resolved || controller) return started.abort(new AttemptFailure(ABANDONED_EARLY));
       controller = started;
-      abortAfter(limits.responseWithinMs, `no response within ${limits.responseWithinMs / 1_000} s`);
+      startedMs = nowMs();
+      limitSending();
+    },
+    onBodySent(part) {
+      sentBytes += part.length;
+      if (!resolved) limitSending();
+    },
+    onRequestSent() {
+      onSent();
+      if (resolved) return;
+      abortAfter(startedMs + responseWithinMs - nowMs(), `no response within ${responseWithinMs / 1_000} s`);
     },
     onResponseStart(started, status, headers) {
       if (status < 200) {
         interim += 1;
-        if (interim > INTERIM_MAX) started.abort(new AttemptFailure('too many interim responses'));
-        return;
+        return interim > INTERIM_MAX
+          ? started.abort(new AttemptFailure('too many interim responses'))
+          : undefined;
       }
       finish(classifyResponse(status, headers['retry-after'], nowMs()));
       abortAfter(limits.bodyWithinMs, 'the rest of the response is late');
-      if (Number(headers['content-length'] ?? 0) > limits.bodyBytesMax) {
-        started.abort(new AttemptFailure(BODY_TOO_LONG));
-      }
+      if (Number(headers['content-length'] ?? 0) > bodyBytesMax) started.abort(bodyTooLong());
     },
     onResponseData(started, chunk) {
       bodyBytes += chunk.length;
-      if (bodyBytes > limits.bodyBytesMax) started.abort(new AttemptFailure(BODY_TOO_LONG));
+      if (bodyBytes > bodyBytesMax) started.abort(bodyTooLong());
     },
     onResponseEnd() {
       clearTimeout(timer);
-      release();
     },
     onResponseError(_started, error) {
       clearTimeout(timer);
       const text = describeFailure(error, controller !== null);
       finish(controller ? buildUnknown(text) : buildUntaken(text));
-      release();
     },
   };
 }

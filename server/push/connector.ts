@@ -4,7 +4,7 @@
  * resolves to now; and the socket's own remote address is validated again before anything is written. The
  * callback of a connection is called exactly once, within the time limit.
  */
-import { type LookupAddress, lookup as lookUpHost } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, connect as openPlain, type Socket } from 'node:net';
 import { connect as openTls } from 'node:tls';
 import type { buildConnector } from 'undici';
@@ -28,8 +28,7 @@ type Deps = {
   readonly validateAddress: ValidateAddress;
   /** For lookup, connection and TLS handshake together. */
   readonly connectWithinMs: number;
-  /** Resolves host names; by default the system's resolver. */
-  readonly resolve?: Resolve;
+  readonly resolve: Resolve;
 };
 
 /**
@@ -37,12 +36,19 @@ type Deps = {
  * translate addresses keep the connection open.
  */
 const KEEP_ALIVE_AFTER_MS = 60_000;
+/**
+ * A write to the socket is over when the operating system has taken it, so that "sent" means that this
+ * process holds nothing more of a request. A TLS socket knows one size for reading and writing: up to this
+ * may be left.
+ */
+const SEND_WITHOUT_BUFFER = { writableHighWaterMark: 1 };
+const TLS_BUFFER_BYTES = 16_384;
 const CLOSED_EARLY = 'closed before anything was written';
 
 /** Creates the connector. Its only state is the set of open sockets. */
 export function createConnector(deps: Deps): Connector {
   const { validateAddress, connectWithinMs } = deps;
-  const lookup = createAllowedLookup(validateAddress, deps.resolve ?? resolveHost);
+  const lookup = createAllowedLookup(validateAddress, deps.resolve);
   const sockets = new Set<Socket>();
 
   function connect(options: buildConnector.Options, callback: buildConnector.Callback): void {
@@ -92,9 +98,12 @@ export function createConnector(deps: Deps): Connector {
 
 function openSocket(options: buildConnector.Options, lookup: LookupFunction): Socket {
   const { hostname: host, port } = options;
-  if (options.protocol !== 'https:') return openPlain({ host, port: Number(port || 80), lookup });
+  if (options.protocol !== 'https:') {
+    return openPlain({ host, port: Number(port || 80), lookup, ...SEND_WITHOUT_BUFFER });
+  }
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  return openTls({ host, port: Number(port || 443), lookup, ALPNProtocols: ['http/1.1'], ...servername });
+  const tls = { ALPNProtocols: ['http/1.1'], highWaterMark: TLS_BUFFER_BYTES, ...servername };
+  return openTls({ host, port: Number(port || 443), lookup, ...tls });
 }
 
 /** Wraps a resolver so that it returns allowed addresses only. */
@@ -115,8 +124,4 @@ function createAllowedLookup(validateAddress: ValidateAddress, resolve: Resolve)
 function describeNoAddress(validateAddress: ValidateAddress, addresses: readonly LookupAddress[]): string {
   const first = addresses[0];
   return first ? `forbidden address: ${validateAddress(first.address)}` : 'DNS: no address';
-}
-
-function resolveHost(hostname: string, done: Parameters<Resolve>[1]): void {
-  lookUpHost(hostname, { all: true }, (error, addresses) => done(error, addresses ?? []));
 }

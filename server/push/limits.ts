@@ -3,6 +3,11 @@
 export type PushLimits = {
   /** For lookup, connection and TLS handshake together. */
   readonly connectWithinMs: number;
+  /**
+   * An agent must take the whole request within this time and a second more for so many bytes that it took.
+   */
+  readonly sendWithinMs: number;
+  readonly sendBytesPerSecond: number;
   /** From the request's first byte to the status line: an agent may respond when its work is finished. */
   readonly responseWithinMs: number;
   /** For the rest of the response, after its status line. */
@@ -10,20 +15,17 @@ export type PushLimits = {
   readonly bodyBytesMax: number;
   /** An unused connection is kept for this long, unless the agent asks for less. */
   readonly idleMs: number;
-  /** Attempts in progress at once. */
-  readonly attemptsMax: number;
-  readonly attemptsPerOriginMax: number;
   /** Origins with a connection at once; an origin without a connection does not count. */
   readonly originsMax: number;
 };
 
 export const PUSH_LIMITS: PushLimits = {
   connectWithinMs: 10_000,
+  sendWithinMs: 30_000,
+  sendBytesPerSecond: 65_536,
   responseWithinMs: 300_000,
   bodyWithinMs: 2_000,
   bodyBytesMax: 65_536,
   idleMs: 4_000,
-  attemptsMax: 20_000,
-  attemptsPerOriginMax: 5_000,
   originsMax: 20_000,
 };

@@ -6,12 +6,14 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'undici';
 import type { Clock } from '../ports/clock.ts';
-import type { Push, Pusher } from '../ports/pusher.ts';
+import type { Push, Pusher, PushOutcome } from '../ports/pusher.ts';
 import { createAddressValidation } from './address.ts';
 import { ABANDONED_EARLY, createAttempt } from './attempt.ts';
 import { createConnector, type Resolve } from './connector.ts';
 import { PUSH_LIMITS, type PushLimits } from './limits.ts';
+import { createNameResolver } from './names.ts';
 import { buildUntaken } from './outcome.ts';
+import { createRequestBody } from './request-body.ts';
 import { createSigner, type Signer } from './signature.ts';
 
 /** An agent that asks for more with `Keep-Alive: timeout` gets this. */
@@ -27,7 +29,7 @@ export type PusherDeps = {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
   readonly limits?: Partial<PushLimits>;
-  /** Resolves names; the system's resolver when absent. */
+  /** Resolves names in place of `names.ts`. */
   readonly resolve?: Resolve;
 };
 
@@ -35,10 +37,11 @@ export type PusherDeps = {
 export function createPusher(deps: PusherDeps): Pusher {
   const limits = { ...PUSH_LIMITS, ...deps.limits };
   const sign = createSigner(deps.secrets);
+  const names = createNameResolver(deps);
   const connector = createConnector({
     validateAddress: createAddressValidation(deps),
     connectWithinMs: limits.connectWithinMs,
-    ...(deps.resolve ? { resolve: deps.resolve } : {}),
+    resolve: deps.resolve ?? names.resolve,
   });
   const agent = new Agent({
     connect: connector.connect,
@@ -52,31 +55,37 @@ export function createPusher(deps: PusherDeps): Pusher {
     maxHeaderSize: HEADER_BYTES_MAX,
     maxOrigins: limits.originsMax,
   });
-  const attempts = createAttemptCounter(limits);
   let closing: Promise<void> | null = null;
 
   return {
-    push(push, signal) {
+    // No closure here refers to the push or its body: an attempt may stay open for minutes after it was sent.
+    push(push, signal, onSent = ignore) {
       const target = parseEndpoint(push.endpoint);
       if (typeof target === 'string') return Promise.resolve(buildUntaken(target));
       if (closing || signal.aborted) return Promise.resolve(buildUntaken(ABANDONED_EARLY));
       const request = buildRequest(push, sign);
       if (typeof request === 'string') return Promise.resolve(buildUntaken(request));
-      const reached = attempts.acquire(target.origin);
-      if (reached !== null) return Promise.resolve(buildUntaken(reached));
-      const release = () => attempts.release(target.origin);
-      return new Promise((resolve) => {
-        const startedMs = deps.clock.monotonicMs();
-        const nowMs = () => push.nowMs + deps.clock.monotonicMs() - startedMs;
-        agent.dispatch({ ...target, ...request }, createAttempt({ limits, signal, nowMs, resolve, release }));
-      });
+      const outcome = Promise.withResolvers<PushOutcome>();
+      const nowMs = continueTime(deps.clock, push.nowMs);
+      const { resolve } = outcome;
+      agent.dispatch({ ...target, ...request }, createAttempt({ limits, signal, nowMs, resolve, onSent }));
+      return outcome.promise;
     },
 
     close() {
+      names.close();
       closing ??= agent.destroy().then(() => connector.destroyAll());
       return closing;
     },
   };
+}
+
+function ignore(): void {}
+
+/** Returns what goes on from a store time by the monotonic clock. */
+function continueTime(clock: PusherDeps['clock'], nowMs: number): () => number {
+  const offsetMs = nowMs - clock.monotonicMs();
+  return () => offsetMs + clock.monotonicMs();
 }
 
 type Target = { readonly origin: string; readonly path: string };
@@ -103,13 +112,14 @@ function buildRequest(push: Push, sign: Signer) {
   const id = push.task.request_id;
   const timestampSeconds = Math.floor(push.nowMs / 1_000);
   const headers = [
-    ...['content-type', 'application/json', 'user-agent', 'task-gateway'],
+    ...['content-type', 'application/json', 'content-length', String(body.length)],
+    ...['user-agent', 'task-gateway'],
     ...['webhook-id', id, 'webhook-timestamp', String(timestampSeconds)],
     ...['task-remaining', formatSeconds(push.remainingSeconds), 'traceparent', createTraceparent()],
   ];
   const signature = sign(id, timestampSeconds, body);
   if (signature !== null) headers.push('webhook-signature', signature);
-  return { method: 'POST', headers, body } as const;
+  return { method: 'POST', headers, body: createRequestBody(body) } as const;
 }
 
 /** Payloads come from JSON and are limited in size, so this should succeed; but a push must never throw. */
@@ -133,28 +143,4 @@ function formatSeconds(seconds: number): string {
 function createTraceparent(): string {
   const hex = randomBytes(24).toString('hex');
   return `00-${hex.slice(0, 32)}-${hex.slice(32)}-01`;
-}
-
-/** Counts the attempts in progress, in total and by origin. */
-function createAttemptCounter(limits: PushLimits) {
-  const perOrigin = new Map<string, number>();
-  let total = 0;
-  return {
-    /** Counts one more attempt; or returns in a few words which limit is reached, and counts nothing. */
-    acquire(origin: string): string | null {
-      const count = perOrigin.get(origin) ?? 0;
-      if (total >= limits.attemptsMax) return `${limits.attemptsMax} pushes are already open`;
-      if (count >= limits.attemptsPerOriginMax)
-        return `${limits.attemptsPerOriginMax} pushes to this endpoint are already open`;
-      perOrigin.set(origin, count + 1);
-      total += 1;
-      return null;
-    },
-    release(origin: string): void {
-      const count = perOrigin.get(origin) ?? 0;
-      if (count > 1) perOrigin.set(origin, count - 1);
-      else perOrigin.delete(origin);
-      total -= 1;
-    },
-  };
 }

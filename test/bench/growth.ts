@@ -6,8 +6,9 @@
 import { statSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { completeAgent, PULL_ENDPOINT } from '../../server/domain/agent.ts';
+import { dueMs } from '../../server/domain/delivery.ts';
 import { step } from '../../server/domain/step.ts';
-import { createTaskState, dueMs } from '../../server/domain/task.ts';
+import { createTaskState } from '../../server/domain/task.ts';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
@@ -200,7 +201,6 @@ async function storeAgent(store: Store, n: number): Promise<void> {
     due: [{ ref: `agent:${id}`, atMs: store.nowMs() + 60_000 }],
   });
   if (!stored.ok) throw new Error(`${id}: ${stored.conflict}`);
-  await store.touch(id, { by: 'register' });
 }
 
 function nameTag(n: number): string {

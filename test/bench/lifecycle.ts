@@ -20,7 +20,8 @@ export type Round = {
 export type Load = { readonly tasks: number; readonly inFlight: number };
 
 export const SECRET = 'bench-secret-bench-secret';
-const PAYLOAD = { text: '把这句话翻译成英文', options: { tone: 'formal', words: 120 } };
+/** What each task carries. */
+export const PAYLOAD = { text: '把这句话翻译成英文', options: { tone: 'formal', words: 120 } };
 /** Linux counts CPU in these. */
 const TICK_MS = 10;
 
@@ -98,7 +99,13 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
 }
 
-async function call(url: string, wire: Agent, path: string, body: object): Promise<{ request_id: string }> {
+/** One call as JSON; rejects when the status is not 200. */
+export async function call(
+  url: string,
+  wire: Agent,
+  path: string,
+  body: object,
+): Promise<{ request_id: string }> {
   const answer = await request(`${url}${path}`, {
     dispatcher: wire,
     method: 'POST',
@@ -111,7 +118,11 @@ async function call(url: string, wire: Agent, path: string, body: object): Promi
 }
 
 /** An agent that takes every push with 202 and reports success right after. */
-async function startAgent(url: string, wire: Agent, capacity: number): Promise<{ close(): Promise<void> }> {
+export async function startAgent(
+  url: string,
+  wire: Agent,
+  capacity: number,
+): Promise<{ close(): Promise<void> }> {
   const reports = new Set<Promise<unknown>>();
   const server: Server = createServer((incoming, answer) => {
     const chunks: Buffer[] = [];
@@ -152,7 +163,8 @@ async function startAgent(url: string, wire: Agent, capacity: number): Promise<{
   };
 }
 
-async function openStream(
+/** Follows a session's events. */
+export async function openStream(
   url: string,
   wire: Agent,
   session: string,

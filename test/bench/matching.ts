@@ -21,7 +21,7 @@ const MATCHES = 20_000;
 export async function measureMatching(agents: number, sets: number): Promise<Matching> {
   const changed = Array.from({ length: agents }, (_, n) => buildStatus(n, n % sets));
   const index = createAgentIndex({
-    readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1' }),
+    readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1', more: false }),
     getAgentStatus: async () => undefined,
   });
   await index.refresh();
@@ -45,7 +45,7 @@ function buildStatus(n: number, set: number): AgentStatus {
     ...{ registration: `r${n}`, registeredMs: 0, draining: false, offlineMs: null, left: false },
     ...{ unregisteredMs: null, lostAfterMs: null, limit: 1_000 },
   };
-  const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null };
+  const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
   return { record, revision: '1', slots: 0, lastGrantMs: 0, contact };
 }
 

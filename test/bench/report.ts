@@ -151,12 +151,33 @@ export function drawBars(title: string, bars: readonly { name: string; value: nu
   );
 }
 
+/** One curve with the greatest value of its axis; values below zero are not drawn. */
+export function drawCurve(
+  title: string,
+  points: readonly { readonly x: number; readonly y: number }[],
+): string {
+  const lastX = Math.max(1, ...points.map(({ x }) => x));
+  const mostY = Math.max(1, ...points.map(({ y }) => y));
+  const at = ({ x, y }: { readonly x: number; readonly y: number }): string =>
+    `${(50 + (x / lastX) * 570).toFixed(1)},${(260 - (Math.max(0, y) / mostY) * 210).toFixed(1)}`;
+  return (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 290" font-family="sans-serif" font-size="13">' +
+    `<title>${escapeXml(title)}</title><rect width="640" height="290" fill="#ffffff"/>` +
+    `<text x="16" y="24" font-size="15" font-weight="600">${escapeXml(title)}</text>` +
+    `<text x="44" y="54" text-anchor="end">${mostY.toFixed(0)}</text><text x="44" y="264" text-anchor="end">0</text>` +
+    `<text x="620" y="282" text-anchor="end">${lastX.toFixed(0)}</text>` +
+    '<path d="M50 50V260H620" fill="none" stroke="#888888"/>' +
+    `<polyline points="${points.map(at).join(' ')}" fill="none" stroke="#3b7dd8" stroke-width="2"/></svg>\n`
+  );
+}
+
 /** The middle one. */
 export function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
-function tabulate(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table in Markdown. */
+export function tabulate(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -17,7 +17,7 @@ import { buildCall, type Call, type OperationId, type Secrets, send } from './us
 /** The mock: to any request it responds with the example of the requested status. */
 export type Mock = { readonly url: string; stop(): Promise<void> };
 
-/** The real server, and two more whose store doesn't work. */
+/** The real server, two more whose store doesn't work, and one for its own machine alone. */
 export type RealServer = {
   readonly url: string;
   readonly secrets: Secrets;
@@ -25,6 +25,10 @@ export type RealServer = {
   readonly outOfOrder: string;
   /** A server whose store fails with an unexpected error. */
   readonly faulty: string;
+  /** A server that serves its own machine alone, as one with the default secret does. */
+  readonly local: string;
+  /** The same server by an address that leads to it and is not one of its names. */
+  readonly misnamed: string;
   /** A name that was not used before. */
   fresh(kind: string): string;
   /** The usual request of an operation, with other fields in its body. */
@@ -92,6 +96,10 @@ export async function openRealServer(): Promise<RealServer> {
   const faulty = await startTestServer(
     createWorld(createBrokenStore(new Error('planned fault'), true), { clock: createFakeClock() }).gateway,
   );
+  const local = await startTestServer(
+    createWorld(createBrokenStore(new Error('planned fault'), true), { clock: createFakeClock() }).gateway,
+    { settings: { isSecretPublic: true } },
+  );
   const url = `http://127.0.0.1:${running.address.port}`;
   const openStreams = new AbortController();
   let names = 0;
@@ -102,6 +110,8 @@ export async function openRealServer(): Promise<RealServer> {
     secrets,
     outOfOrder: unavailable.url,
     faulty: faulty.url,
+    local: local.url,
+    misnamed: local.url.replace('127.0.0.1', '0.0.0.0'),
     fresh(kind) {
       names += 1;
       return `${kind}-${names}`;
@@ -119,7 +129,7 @@ export async function openRealServer(): Promise<RealServer> {
     },
     async stop() {
       openStreams.abort();
-      await Promise.all([running.stop(), unavailable.stop(), faulty.stop()]);
+      await Promise.all([running.stop(), unavailable.stop(), faulty.stop(), local.stop()]);
     },
   };
 }
@@ -138,6 +148,8 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
     getAgentStatus: fail,
     readAgentChanges: fail,
     list: fail,
+    listClaimable: fail,
+    findSlots: fail,
     commit: fail,
     takeDue: fail,
     renewLeases: fail,

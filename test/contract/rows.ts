@@ -17,7 +17,7 @@ export type Row = {
   /** What the body must hold beyond what the document requires. */
   readonly expect?: Readonly<Record<string, unknown>>;
   /** The server the request is sent to; default: the one that works. */
-  readonly server?: 'outOfOrder' | 'faulty';
+  readonly server?: 'outOfOrder' | 'faulty' | 'local' | 'misnamed';
   /** Brings the real server into the state and builds the request. */
   prepare(server: RealServer): Call | Promise<Call>;
 };
@@ -91,6 +91,24 @@ const shared: readonly Row[] = [
     row(one, 401, 'the secret is wrong', (server) => {
       const inBody = ['heartbeatAgent', 'reportResult', 'unregisterAgent'].includes(one);
       return spoil(server.build(one, inBody ? { auth: server.secrets.gateway } : {}), server.secrets);
+    }),
+  ),
+  ...OPERATIONS.map((one) =>
+    row(
+      one,
+      403,
+      'a web page of another origin calls',
+      (server) => {
+        const call = server.build(one);
+        return { ...call, headers: { ...call.headers, origin: 'https://rebound.example' } };
+      },
+      { server: 'local', ...code('origin_not_allowed') },
+    ),
+  ),
+  ...OPERATIONS.map((one) =>
+    row(one, 421, 'the gateway is called by a name that is not its own', usual(one), {
+      server: 'misnamed',
+      ...code('misdirected'),
     }),
   ),
   ...OPERATIONS.map((one) =>

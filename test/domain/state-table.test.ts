@@ -4,8 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type Refusal, step, type Trigger } from '../../server/domain/step.ts';
+import { step } from '../../server/domain/step.ts';
 import { createTaskState, type TaskInput, type TaskState } from '../../server/domain/task.ts';
+import type { Refusal, Trigger } from '../../server/domain/triggers.ts';
 
 const NOW = 1_000_000;
 const input: TaskInput = {
@@ -116,7 +117,8 @@ const TRIGGERS: Record<string, Trigger> = {
   'assign B': { type: 'assign', agent_id: 'B', attempted: true, nextMs: NOW },
   wait: { type: 'wait' },
   stay: { type: 'stay' },
-  attempt: { type: 'attempt', nextMs: NOW },
+  attempt: { type: 'attempt', pull: false, nextMs: NOW },
+  fetch: { type: 'fetch' },
   'untaken A': { type: 'untaken', agent_id: 'A', attempt: 1, nextMs: NOW, busyUntilMs: null },
   'untaken E': { type: 'untaken', agent_id: 'E', attempt: 1, nextMs: NOW, busyUntilMs: null },
   'acknowledge A': { type: 'acknowledge', agent_id: 'A', attempt: 1 },

@@ -231,9 +231,13 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
         error: 'no',
       });
       await store().touch('A', { by: 'call' });
+      await register(store(), 'A', { draining: true });
       expect((await store().getAgentStatus('A'))?.contact.push).not.toBeNull();
-      await store().touch('A', { by: 'register' });
-      expect((await store().getAgentStatus('A'))?.contact.push).toBeNull();
+      await register(store(), 'A', { registration: 'another' });
+      expect((await store().getAgentStatus('A'))?.contact).toMatchObject({
+        push: null,
+        unreachedSinceMs: null,
+      });
     });
 
     test('are complete at first, then only what changed', async () => {
@@ -260,6 +264,39 @@ export function describeAgentsAndSlots({ store, reopen, underTest }: SuiteContex
       expect(await ids(cursor)).toMatchObject({ reset: false, changed: [], removed: ['A'] });
       await register(store(), 'A');
       expect(await ids(cursor)).toMatchObject({ changed: ['A'], removed: [] });
+    });
+
+    test('come in pages that lead to all of them, also to what changes in between', async () => {
+      const long = Array.from({ length: 64 }, (_, tag) => `${tag}`.padEnd(256, '\u0001'));
+      const all = Array.from({ length: 30 }, (_, index) => `A${index}`);
+      for (const id of all) await register(store(), id, { agent_tags: long });
+      const found = new Map<string, number>();
+      let page = await store().readAgentChanges(null);
+      expect(page.reset).toBe(true);
+      must(await store().commit({ writes: [{ kind: 'agent', id: 'A0', expect: 'any', value: null }] }));
+      await register(store(), 'A1', { agent_tags: ['short'] });
+      const take = (): void => {
+        for (const id of page.removed) found.delete(id);
+        for (const { record } of page.changed) found.set(record.agent_id, record.agent_tags.length);
+      };
+      for (take(); page.more; take()) page = await store().readAgentChanges(page.cursor);
+      page = await store().readAgentChanges(page.cursor);
+      take();
+      expect(page).toMatchObject({ reset: false, more: false });
+      expect([...found.keys()].sort()).toEqual(all.filter((id) => id !== 'A0').sort());
+      expect(found.get('A1')).toBe(1);
+      let listed: readonly string[] = [];
+      let after: string | undefined;
+      do {
+        const agents = await store().list(
+          'agents',
+          {},
+          { limit: 100, ...(after !== undefined && { after }) },
+        );
+        listed = [...listed, ...agents.items.map(({ record }) => record.agent_id)];
+        after = agents.next ?? undefined;
+      } while (after !== undefined);
+      expect(listed).toEqual([...found.keys()].sort());
     });
 
     test('are complete for an unknown cursor, as after a restart', async () => {

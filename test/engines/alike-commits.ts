@@ -98,6 +98,9 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
   if (drawOneIn(random, 3))
     parts = { ...parts, atMost: { openTasks: 1 + random.next(8), agents: random.next(4) } };
   const due = REFS.filter(() => drawOneIn(random, 6)).map((ref) => drawDue(random, ref));
+  const silent = drawOneIn(random, 4)
+    ? { agent_id: pick(random, AGENTS), silentMs: pick(random, [0, 1_000_000]) }
+    : null;
   return {
     writes,
     settles,
@@ -109,6 +112,9 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
       ),
       slots,
       due: due.flatMap((change) => change(side) ?? []),
+      ...(silent && {
+        noContactAfter: { agent_id: silent.agent_id, atMs: side.store.nowMs() - silent.silentMs },
+      }),
     }),
   };
 }
@@ -166,6 +172,7 @@ function drawAgent(random: Random): PlannedWrite {
     agent_tags: drawSome(random, TAGS),
     max_concurrent: random.next(4),
     draining: drawOneIn(random, 6),
+    ...(drawOneIn(random, 4) && { registration: `registration of ${id} ${random.next(3)}` }),
   };
   const value = drawOneIn(random, 5) ? null : buildAgent(id, fields);
   return {

@@ -139,9 +139,9 @@ async function callBoth(sides: readonly Side[], random: Random, draw: number, wh
   const touch = pick(random, [
     { by: 'beat' },
     { by: 'call' },
-    { by: 'register' },
     { by: 'push', taken: true, status: 202, error: null },
     { by: 'push', taken: false, status: null, error: 'refused' },
+    { by: 'push', taken: false, busy: true, status: 503, error: 'busy' },
   ] as const);
   const [left, right] = await onBoth(sides, async ({ underTest, store, leases }): Promise<unknown> => {
     if (draw === 6) return await underTest.advance(ms);
@@ -158,7 +158,8 @@ async function callBoth(sides: readonly Side[], random: Random, draw: number, wh
 function describeStatus(status: AgentStatus | undefined): unknown {
   if (!status) return undefined;
   const { record, slots, lastGrantMs, contact } = status;
-  return [record, slots, lastGrantMs, contact.beatMs, contact.beatGapMs, contact.push];
+  const { contactMs: _, ...others } = contact;
+  return [record, slots, lastGrantMs, others];
 }
 
 /** Everything a caller can read, without what each engine chooses itself. */

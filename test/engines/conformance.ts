@@ -8,6 +8,7 @@ import type { Store } from '../../server/ports/store.ts';
 import { describeAgentsAndSlots } from './agents.suite.ts';
 import { describeClock } from './clock.suite.ts';
 import { describeCommits } from './commits.suite.ts';
+import { describeContacts } from './contact.suite.ts';
 import { describeDue } from './due.suite.ts';
 import { describeDurability } from './durability.suite.ts';
 import { describeFeeds } from './feeds.suite.ts';
@@ -43,6 +44,7 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     describeAgentsAndSlots(context);
     describeWaiters(context);
     describeDue(context);
+    describeContacts(context);
     describeWatching(context);
     describeFeeds(context);
     describeListings(context);

@@ -1,4 +1,4 @@
-/** Due entries: order, leases, re-timing, restarts; and agents' contacts, which count from the sweeps. */
+/** Due entries: order, leases, re-timing, restarts. */
 import { describe, expect, test } from 'vitest';
 import type { CommitResult, Ref, Store } from '../../server/ports/store.ts';
 import {
@@ -237,69 +237,4 @@ export function describeDue({ store, reopen, underTest }: SuiteContext): void {
     const lease = taken.find(({ ref }) => ref === T)?.lease ?? '';
     must(await on.commit({ writes: [], due: [{ ref: T, atMs: 'held', lease }] }));
   }
-
-  describe('contact', () => {
-    const contact = async () => (await store().getAgentStatus('A'))?.contact;
-
-    test('is noted by touch(), which returns the status of the agent', async () => {
-      expect(await store().touch('A', { by: 'call' })).toBeUndefined();
-      await register(store(), 'A');
-      await underTest().advance(1_000);
-      const agentStatus = await store().touch('A', { by: 'call' });
-      expect(agentStatus?.contact).toMatchObject({ contactMs: store().nowMs(), beatMs: null });
-      expect(await store().getAgentStatus('A')).toEqual(agentStatus);
-    });
-
-    test('by heartbeat reports the gap to the heartbeat before', async () => {
-      await register(store(), 'A');
-      await store().touch('A', { by: 'beat' });
-      expect(await contact()).toMatchObject({ beatMs: store().nowMs(), beatGapMs: null });
-      await underTest().advance(15_000);
-      await store().touch('A', { by: 'beat' });
-      expect(await contact()).toMatchObject({ beatMs: store().nowMs(), beatGapMs: 15_000 });
-    });
-
-    test('by push counts only when the task was taken; a failed push is recorded too', async () => {
-      await register(store(), 'A');
-      await store().takeDue(1);
-      await store().touch('A', { by: 'call' });
-      const calledMs = store().nowMs();
-      await underTest().advance(2_000);
-      await store().touch('A', { by: 'push', taken: false, status: 503, error: 'busy' });
-      expect(await contact()).toMatchObject({
-        contactMs: calledMs,
-        push: { taken: false, status: 503, error: 'busy' },
-      });
-      await store().touch('A', { by: 'push', taken: true, status: 202, error: null });
-      expect(await contact()).toMatchObject({
-        contactMs: store().nowMs(),
-        push: { taken: true, status: 202, error: null },
-      });
-    });
-
-    test('is never older than the first sweep after a pause of more than five seconds', async () => {
-      await register(store(), 'A');
-      await store().takeDue(1);
-      await store().touch('A', { by: 'beat' });
-      const touchedMs = store().nowMs();
-      for (let times = 0; times < 4; times += 1) {
-        await underTest().advance(5_000);
-        await store().takeDue(1);
-      }
-      expect((await contact())?.contactMs).toBe(touchedMs);
-      await underTest().advance(5_001);
-      await store().takeDue(1);
-      expect((await contact())?.contactMs).toBe(store().nowMs());
-      expect((await contact())?.beatMs).toBe(touchedMs);
-    });
-
-    test('counts from the first sweep after a restart', async () => {
-      await register(store(), 'A');
-      await store().touch('A', { by: 'call' });
-      await reopen();
-      await underTest().advance(600_000);
-      await store().takeDue(1);
-      expect((await contact())?.contactMs).toBe(store().nowMs());
-    });
-  });
 }

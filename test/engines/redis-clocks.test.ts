@@ -1,12 +1,16 @@
-/** Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due. */
+/**
+ * Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due. One whose
+ * monotonic clock stood still takes the time of the others.
+ */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { demandRedis, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { demandRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
+import { canStepClocks, type SteppedRedis, startSteppedRedis } from '../harness/stepped-redis.ts';
 import { agentRef, must, register, until } from './store-under-test.ts';
 
 demandRedis('the suite on clocks that differ');
@@ -16,21 +20,24 @@ const APART_MS = 5_000;
 const WALL_WRONG_MS = 3_600_000;
 /** What a busy machine may add to a round trip. */
 const SLACK_MS = 250;
-let redis: RedisProcess;
+let redis: SteppedRedis;
 const stores: Store[] = [];
 
-async function open(shiftMs: number): Promise<Store> {
+type Shift = { ms: number };
+
+async function open(shift: Shift, prefix?: string): Promise<Store> {
   const address = parseRedisAddress(`redis://127.0.0.1:${redis.port}`);
   if ('mistake' in address) throw new Error(address.mistake);
   const real = createClock();
-  const clock: Clock = { ...real, monotonicMs: () => real.monotonicMs() + shiftMs };
-  const store = await openRedisStore({ address, durability: 'disk', clock, log: SILENT });
+  const clock: Clock = { ...real, monotonicMs: () => real.monotonicMs() + shift.ms };
+  const named = prefix === undefined ? {} : { prefix };
+  const store = await openRedisStore({ address, durability: 'disk', clock, log: SILENT, ...named });
   stores.push(store);
   return store;
 }
 
 beforeAll(async () => {
-  redis = await startRedis();
+  redis = await startSteppedRedis();
   const wallMs = Date.now;
   vi.spyOn(Date, 'now').mockImplementation(() => wallMs() + WALL_WRONG_MS);
 });
@@ -41,8 +48,8 @@ afterAll(async () => {
 });
 
 test('two replicas with clocks five seconds apart agree on the time, and neither takes an entry before it is due', async () => {
-  const behind = await open(0);
-  const ahead = await open(APART_MS);
+  const behind = await open({ ms: 0 });
+  const ahead = await open({ ms: APART_MS });
   for (const store of [behind, ahead]) await store.takeDue(1);
   const redisMs = performance.timeOrigin + performance.now();
   for (const store of [behind, ahead]) expect(Math.abs(store.nowMs() - redisMs)).toBeLessThan(SLACK_MS);
@@ -64,3 +71,30 @@ test('two replicas with clocks five seconds apart agree on the time, and neither
     expect(takenMs).toBeLessThan(atMs + APART_MS / 2);
   }
 });
+
+/** For so long a virtual machine was suspended: its monotonic clock goes on where it was. */
+const SUSPENDED_MS = 20_000;
+
+test.runIf(canStepClocks('a replica that was suspended'))(
+  'a replica that was suspended takes the time of the others, and they keep it',
+  async () => {
+    const elsewhere = { ms: 0 };
+    const running = await open(elsewhere, '{suspended}:');
+    const suspended = await open({ ms: 0 }, '{suspended}:');
+    for (const store of [running, suspended]) await store.takeDue(1);
+    // The time passes everywhere but in the suspended replica.
+    redis.setClock(SUSPENDED_MS);
+    elsewhere.ms = SUSPENDED_MS;
+    await running.takeDue(1);
+    // What it was about to commit comes too late: its caller gave up twenty seconds ago.
+    await expect(register(suspended, 'A')).rejects.toThrow(/it was not applied/);
+    await register(suspended, 'A');
+    for (const store of [suspended, running]) await store.takeDue(1);
+    const nowMs = performance.timeOrigin + performance.now() + SUSPENDED_MS;
+    for (const store of [suspended, running]) {
+      expect(Math.abs(store.nowMs() - nowMs)).toBeLessThan(SLACK_MS);
+      expect(store.health()).toEqual({ ok: true });
+    }
+    expect(await redis.send('HGET {suspended}:meta offset')).toBe('$-1\r\n');
+  },
+);

@@ -118,8 +118,10 @@ test('a call that is sent again has no more time than a call that is sent once',
   const connection = await openConnection({
     clock,
     log: SILENT,
+    name: 'the connection',
     prefix: PREFIX,
     timeArgument: () => '',
+    guardTime: (call) => call,
     async open() {
       opened += 1;
       const isFirst = opened === 1;
@@ -130,7 +132,7 @@ test('a call that is sent again has no more time than a call that is sent once',
         peer: 'redis',
         destroy: () => undefined,
       };
-      return { client, barrier: NO_BARRIER, epoch: 'e' };
+      return { client, notifications: null, barrier: NO_BARRIER, epoch: 'e' };
     },
     onReopened: () => undefined,
   });

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { createDeadlineSet } from '../../server/async/deadline-set.ts';
-import { createStoreTime } from '../../server/engines/redis/store-time.ts';
+import { CLOCK_STEP_MS, createStoreTime } from '../../server/engines/redis/store-time.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createRandom, drawSeed, follow, until } from './store-under-test.ts';
 
@@ -20,7 +20,7 @@ describe('the time of Redis', () => {
       await clock.advance(isQuick ? 0 : requestMs);
       const redisMs = OFFSET_MS + clock.monotonicMs();
       await clock.advance(replyMs);
-      time.learn(redisMs, sentMs);
+      time.learn({ storeMs: redisMs, sentMs });
     }
     const errorMs = time.nowMs() - (OFFSET_MS + clock.monotonicMs());
     expect(Math.abs(errorMs), `seed ${random.seed}`).toBeLessThanOrEqual(1);
@@ -29,11 +29,11 @@ describe('the time of Redis', () => {
   test('advances with the clock of the process, and never falls when that of Redis is set back', async () => {
     const clock = createFakeClock();
     const time = createStoreTime(clock);
-    time.learn(10_000, clock.monotonicMs());
+    time.learn({ storeMs: 10_000, sentMs: clock.monotonicMs() });
     const startMs = time.nowMs();
     await clock.advance(500);
     expect(time.nowMs()).toBe(startMs + 500);
-    time.learn(3_000, clock.monotonicMs());
+    time.learn({ storeMs: 3_000, sentMs: clock.monotonicMs() });
     expect(time.nowMs()).toBe(startMs + 500);
     await clock.advance(10_000);
     // Redis reports whole milliseconds: its time may be almost one more.
@@ -41,12 +41,40 @@ describe('the time of Redis', () => {
     expect(time.nowMs()).toBeGreaterThanOrEqual(13_000);
   });
 
-  test('is taken over at once when it is set ahead', () => {
+  test('has bounds that hold for a call on its way, and a step is what lies outside of them', async () => {
     const clock = createFakeClock();
     const time = createStoreTime(clock);
-    time.learn(10_000, clock.monotonicMs());
-    time.learn(86_410_000, clock.monotonicMs());
-    expect(time.nowMs()).toBe(86_410_000);
+    expect(time.bounds()).toBeNull();
+    await clock.advance(100);
+    time.learn({ storeMs: 10_050, sentMs: 0 });
+    // The time was read between 0 and 100 on the monotonic clock; the next call may take as long.
+    expect(time.bounds()).toEqual({ earliestMs: 10_050, latestMs: 10_151 + CLOCK_STEP_MS + 101 });
+    await clock.advance(5_000);
+    const sentMs = clock.monotonicMs();
+    for (const [offMs, stepMs] of [
+      [0, 0],
+      [CLOCK_STEP_MS, 0],
+      [-CLOCK_STEP_MS, 0],
+      [86_400_000, 86_400_000],
+      [-20_000, -20_000],
+    ] as const) {
+      const measuredMs = time.measureStep({ storeMs: 15_100 + offMs, sentMs });
+      expect(Math.abs(measuredMs - stepMs), String(offMs)).toBeLessThanOrEqual(1);
+    }
+    // A reply that took long is no step, however late the time in it seems.
+    await clock.advance(4_000);
+    expect(time.measureStep({ storeMs: 18_900, sentMs })).toBe(0);
+  });
+
+  test('widens its bounds while nothing is learned, because monotonic clocks drift apart', async () => {
+    const clock = createFakeClock();
+    const time = createStoreTime(clock);
+    time.learn({ storeMs: 0, sentMs: 0 });
+    const HOUR_MS = 3_600_000;
+    await clock.advance(HOUR_MS);
+    const { earliestMs, latestMs } = time.bounds() ?? { earliestMs: 0, latestMs: 0 };
+    expect(HOUR_MS - earliestMs).toBe(1_800);
+    expect(latestMs - HOUR_MS).toBe(1_800 + CLOCK_STEP_MS + 2);
   });
 });
 

@@ -8,6 +8,7 @@ import type { Durability } from '../../server/engines/redis/durability.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { createOrderedConnect } from '../harness/redis-order.ts';
 import type { RedisProcess } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
@@ -24,6 +25,7 @@ export async function createRedisSubject(
   const clock = createFakeClock();
   const proxy = await startTcpProxy(redis.port);
   const stores: Store[] = [];
+  const connect = createOrderedConnect();
   subjects += 1;
   const prefix = `{subject-${subjects}}:`;
   const address = parseRedisAddress(`redis://127.0.0.1:${proxy.port}`);
@@ -32,7 +34,9 @@ export async function createRedisSubject(
     disk: createDisk(proxy),
     async open({ wallShiftMs = 0 } = {}) {
       const testMs = (): number => START_MS + clock.nowMs() + wallShiftMs;
-      const store = await openRedisStore({ address, durability, clock, log: SILENT, prefix, testMs });
+      const store = await openRedisStore({
+        ...{ address, durability, clock, log: SILENT, prefix, testMs, connect },
+      });
       stores.push(store);
       return store;
     },

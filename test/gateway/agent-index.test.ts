@@ -41,6 +41,7 @@ const agentStatus = fc
         contactMs: 0,
         beatMs: null,
         beatGapMs: null,
+        unreachedSinceMs: null,
         push: one.taken === null ? null : { taken: one.taken, status: null, error: null },
       },
     }),
@@ -81,7 +82,7 @@ describe('the agent index', () => {
         const stored = new Map<string, AgentStatus>();
         let changed: readonly AgentStatus[] = [];
         const agentIndex = createAgentIndex({
-          readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c' }),
+          readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c', more: false }),
           getAgentStatus: async (agent_id) => stored.get(agent_id),
         });
         for (const [changes, wanted, excluded] of turns) {
@@ -117,7 +118,7 @@ describe('the agent index', () => {
       };
     });
     const agentIndex = createAgentIndex({
-      readAgentChanges: async () => ({ reset: true, changed: agents, removed: [], cursor: 'c' }),
+      readAgentChanges: async () => ({ reset: true, changed: agents, removed: [], cursor: 'c', more: false }),
       getAgentStatus: async () => undefined,
     });
     await agentIndex.refresh();

@@ -76,9 +76,14 @@ describe.each(STORES)('on %s', (_name, open) => {
     world.pusher.script(A, REFUSED);
     await world.pass(50_000);
     expect((await read(world, earlier)).error_info).toMatch(/^agent lost/);
-    for (const id of waitingIds) expect(await read(world, id)).toMatchObject({ error_info: null });
     await world.pass(60_000);
-    expect((await read(world, waitingIds[0] ?? '')).error_info).toMatch(/^agent lost/);
+    for (const id of waitingIds) {
+      expect(await read(world, id)).toMatchObject({ status: 'pending', error_info: null });
+    }
+    expect(await agentOf(world, 'A')).toMatchObject({ state: 'offline', eligible: false });
+    await world.gateway.heartbeatAgent({ agent_id: 'A' });
+    await world.pass(2_000);
+    expect(await read(world, waitingIds[0] ?? '')).toMatchObject({ status: 'running', agent_id: 'A' });
   });
 
   test('a 410 to a push older than the registration does not make the agent offline', async () => {

@@ -41,6 +41,8 @@ export function createFaultyStore(store: Store): FaultyStore {
     ...store,
     get: read as Store['get'],
     list: failing(store.list as (...args: never) => Promise<unknown>) as Store['list'],
+    listClaimable: failing(store.listClaimable),
+    findSlots: failing(store.findSlots),
     takeDue: failing(store.takeDue),
     getAgentStatus: failing(store.getAgentStatus),
     readAgentChanges: failing(store.readAgentChanges),

@@ -1,4 +1,4 @@
-/** A folder for one test, removed when the test ends. */
+/** Folders of tests, removed when the test or the suite ends. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,4 +9,10 @@ export function useFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Creates a folder for a whole suite, which must remove it. */
+export function makeFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'task-gateway-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }

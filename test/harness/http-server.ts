@@ -1,4 +1,5 @@
 /** The HTTP server over a gateway that the test provides, on a free port of the loopback interface. */
+import { createLargeWork } from '../../server/async/large-work.ts';
 import { createHttp, HTTP_LIMITS, type HttpLimits, type HttpSettings } from '../../server/http/http.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
@@ -62,6 +63,7 @@ export async function startTestServer(
     settings: { isAgentAuthRequired: false, corsOrigins: [], ...options.settings },
     clock: options.clock ?? realClock,
     random: () => 0.5,
+    largeWork: createLargeWork(options.clock ?? realClock),
     log: { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') },
   });
   const { port } = await http.listen({ port: options.port ?? 0, host: '127.0.0.1' });

@@ -1,6 +1,16 @@
 /** What the plain store keeps in memory, and its queries, each of which scans everything. */
+import { claimableFromMs } from '../../server/domain/delivery.ts';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
-import type { AgentStatus, Kinds, Lease, Lists, Ref, Stored, Touch } from '../../server/ports/store.ts';
+import type {
+  AgentStatus,
+  Claimable,
+  Kinds,
+  Lease,
+  Lists,
+  Ref,
+  Stored,
+  Touch,
+} from '../../server/ports/store.ts';
 
 const START_MS = 1_700_000_000_000;
 
@@ -8,7 +18,9 @@ type DueEntry = { atMs: number; lease: Lease | null };
 type Contact = AgentStatus['contact'];
 type StoredEvent = { readonly cursor: string; readonly request_id: string };
 
-const NO_CONTACT: Contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null };
+const NO_CONTACT: Contact = {
+  ...{ contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null },
+};
 
 export type PlainState = ReturnType<typeof createPlainState>;
 
@@ -22,6 +34,7 @@ export function createPlainState(clock: { nowMs(): number }) {
     slots: new Map<string, readonly string[]>(),
     grants: new Map<string, number>(),
     contacts: new Map<string, Contact>(),
+    registeredMs: new Map<string, number>(),
     due: new Map<Ref, DueEntry>(),
     feeds: new Map<string, readonly StoredEvent[]>(),
     unreported: [] as { agent_id: string; request_id: string; atMs: number }[],
@@ -88,6 +101,21 @@ export function agentStatusOf(state: PlainState, agent_id: string): AgentStatus 
   };
 }
 
+/** The tasks that a claim of the agent may hand out at the time, oldest assignment first; then the others. */
+export function listClaimable(state: PlainState, agent_id: string, limit: number): Claimable {
+  const tasks = allOf(state, 'task').flatMap(([request_id, { value }]) => {
+    const fromMs = value.agent_id === agent_id ? claimableFromMs(value) : null;
+    return fromMs === null ? [] : [{ request_id, fromMs, assignedMs: value.delivery?.assignedMs ?? 0 }];
+  });
+  const now = tasks.filter(({ fromMs }) => fromMs <= state.nowMs());
+  const later = tasks.filter(({ fromMs }) => fromMs > state.nowMs()).map(({ fromMs }) => fromMs);
+  now.sort((a, b) => a.assignedMs - b.assignedMs || (a.request_id < b.request_id ? -1 : 1));
+  return {
+    request_ids: now.slice(0, limit).map(({ request_id }) => request_id),
+    nextMs: later.length === 0 ? null : Math.min(...later),
+  };
+}
+
 type Ask = { agent_id?: string; tags?: readonly string[]; session?: string };
 type ListedItem = { readonly position: string; readonly item: object };
 
@@ -125,22 +153,32 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
 /** Records a contact. */
 export function applyTouch(state: PlainState, agent_id: string, touch: Touch): void {
   const before = state.contacts.get(agent_id) ?? NO_CONTACT;
-  state.contacts.set(agent_id, { ...before, ...contactAfter(before, touch, state.nowMs()) });
+  state.contacts.set(agent_id, { ...before, ...contactAfter(state, agent_id, before, touch) });
 }
 
-function contactAfter(before: Contact, touch: Touch, nowMs: number): Partial<Contact> {
+/** Records the contact that is a registration. */
+export function applyRegistration(state: PlainState, agent_id: string): void {
+  const before = state.contacts.get(agent_id) ?? NO_CONTACT;
+  const contactMs = state.nowMs();
+  state.contacts.set(agent_id, { ...before, contactMs, push: null, unreachedSinceMs: null });
+  state.registeredMs.set(agent_id, contactMs);
+}
+
+function contactAfter(state: PlainState, agent_id: string, before: Contact, touch: Touch): Partial<Contact> {
+  const nowMs = state.nowMs();
   switch (touch.by) {
     case 'beat': {
-      const beatGapMs = before.beatMs === null ? null : nowMs - before.beatMs;
-      return { contactMs: nowMs, beatMs: nowMs, beatGapMs };
+      const registeredMs = state.registeredMs.get(agent_id) ?? 0;
+      const sinceMs = Math.max(before.beatMs ?? 0, registeredMs, state.resumedMs);
+      return { contactMs: nowMs, beatMs: nowMs, beatGapMs: nowMs - sinceMs };
     }
     case 'call':
       return { contactMs: nowMs };
-    case 'register':
-      return { contactMs: nowMs, push: null };
     case 'push': {
-      const { taken, status, error } = touch;
-      return { contactMs: taken ? nowMs : before.contactMs, push: { taken, status, error } };
+      const { taken, busy, status, error } = touch;
+      const push = { taken, status, error };
+      if (taken || busy) return { contactMs: nowMs, push, unreachedSinceMs: null };
+      return { push, unreachedSinceMs: before.unreachedSinceMs ?? nowMs };
     }
   }
 }

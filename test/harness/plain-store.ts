@@ -15,10 +15,12 @@ import { flushMicrotasks } from './fake-clock.ts';
 import {
   agentStatusOf,
   allOf,
+  applyRegistration,
   applyTouch,
   createPlainState,
   findFreeAgent,
   listAll,
+  listClaimable,
   type PlainState,
   readValue,
   slotsOf,
@@ -64,13 +66,15 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
   };
 }
 
-function createReads(state: PlainState): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
+function createReads(
+  state: PlainState,
+): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'> {
   return {
     get: async (kind, id) => readValue(state, kind, id),
     getAgentStatus: async (agent_id) => agentStatusOf(state, agent_id),
     async readAgentChanges() {
       const changed = allOf(state, 'agent').flatMap(([id]) => agentStatusOf(state, id) ?? []);
-      return { reset: true, changed, removed: [], cursor: String(state.counter) };
+      return { reset: true, changed, removed: [], cursor: String(state.counter), more: false };
     },
     async list(query, ask, { after, limit }) {
       const all = listAll(state, query, ask);
@@ -79,6 +83,9 @@ function createReads(state: PlainState): Pick<Store, 'get' | 'getAgentStatus' | 
       const next = from + limit < all.length ? (items.at(-1)?.position ?? null) : null;
       return { items: items.map(({ item }) => item) as never, next };
     },
+    listClaimable: async (agent_id, limit) => listClaimable(state, agent_id, limit),
+    findSlots: async (agent_id, request_ids) =>
+      new Set(slotsOf(state, agent_id).filter((id) => request_ids.includes(id))),
   };
 }
 
@@ -119,6 +126,9 @@ function findConflict(state: PlainState, batch: Batch): CommitConflict | undefin
     if (agent?.registration !== slot.registration) return { ok: false, conflict: 'slot' };
     if (slots.length >= agent.limit) return { ok: false, conflict: 'slot' };
   }
+  const silent = batch.noContactAfter;
+  const contactMs = silent && agentStatusOf(state, silent.agent_id)?.contact.contactMs;
+  if (silent && contactMs !== undefined && contactMs > silent.atMs) return { ok: false, conflict: 'contact' };
   const free = batch.noneFree && findFreeAgent(state, batch.noneFree);
   if (free !== undefined) return { ok: false, conflict: 'free_agent', agent_id: free };
   return isOverLimit(state, batch) ? { ok: false, conflict: 'full' } : undefined;
@@ -136,6 +146,11 @@ function isOverLimit(state: PlainState, { writes, atMost }: Batch): boolean {
 
 function applyBatch(state: PlainState, batch: Batch, revision: string): void {
   const nowMs = state.nowMs();
+  for (const write of batch.writes) {
+    if (write.kind !== 'agent' || write.value === null) continue;
+    const before = readValue(state, 'agent', write.id)?.value;
+    if (before?.registration !== write.value.registration) applyRegistration(state, write.id);
+  }
   for (const { kind, id, value } of batch.writes) {
     if (value === null) state.values.delete(`${kind} ${id}`);
     else state.values.set(`${kind} ${id}`, { value: structuredClone(value), revision });

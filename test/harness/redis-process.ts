@@ -39,10 +39,11 @@ export function demandRedis(suite: string): void {
 
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** Starts a server. `settings` come last and override the defaults. */
+/** Starts a server. `settings` come last and override the defaults; `env` is added to the environment. */
 export async function startRedis(
   settings: readonly string[] = [],
   command = REDIS_COMMANDS[0] ?? 'redis-server',
+  env: Readonly<Record<string, string>> = {},
 ): Promise<RedisProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-redis-'));
   const port = await findFreePort();
@@ -52,6 +53,7 @@ export async function startRedis(
     const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
     const started = spawn(command, [...own, ...DURABLE, ...settings], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
     });
     let printed = '';
     started.stdout?.on('data', (text) => {

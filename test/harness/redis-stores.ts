@@ -5,10 +5,11 @@
  */
 import { afterAll } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
-import { connectPrimary } from '../../server/engines/redis/client.ts';
+import type { connectPrimary } from '../../server/engines/redis/client.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { type FakeClock, trackOutside } from './fake-clock.ts';
+import { createOrderedConnect } from './redis-order.ts';
 import { type RedisProcess, startRedis } from './redis-process.ts';
 import { createWallClock, SILENT } from './silent-log.ts';
 
@@ -44,8 +45,10 @@ export async function openRedisTestStore(clock: FakeClock, prefix = nameRedisSto
   });
 }
 
+const connectOrdered = createOrderedConnect();
+
 /** The test's clock stands still while a command is under way, because Redis replies in real time. */
 const connectTracked: typeof connectPrimary = async (address, options) => {
-  const connection = await connectPrimary(address, options);
-  return { ...connection, send: (command) => trackOutside(connection.send(command)) };
+  const client = await connectOrdered(address, options);
+  return { ...client, send: (command) => trackOutside(client.send(command)) };
 };

@@ -24,6 +24,7 @@ export function recordCalls(store: Store, lines: string[]): Store {
     get: recording('get', store.get as (kind: string, id: string) => Promise<unknown>) as Store['get'],
     list: recording('list', store.list as (...args: never) => Promise<unknown>) as Store['list'],
     commit: recording('commit', store.commit),
+    listClaimable: recording('listClaimable', store.listClaimable),
     takeDue: recording('takeDue', store.takeDue),
     getAgentStatus: recording('getAgentStatus', store.getAgentStatus),
     readAgentChanges: recording('readAgentChanges', store.readAgentChanges),

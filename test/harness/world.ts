@@ -1,4 +1,5 @@
 /** A whole gateway in one process, whose time, randomness and network the test controls. */
+import { createLargeWork } from '../../server/async/large-work.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway, Registration, Submission } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -66,6 +67,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
       pushesMax: 1_000,
     },
     retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
+    largeWork: createLargeWork(clock),
   });
 
   async function runUntilIdle(): Promise<void> {

@@ -100,6 +100,7 @@ describe('draining', () => {
   test('a server that never listened ends too', async () => {
     const { createHttp, HTTP_LIMITS } = await import('../../server/http/http.ts');
     const { realClock } = await import('../harness/http-server.ts');
+    const { createLargeWork } = await import('../../server/async/large-work.ts');
     const http = await createHttp({
       gateway: createFakeGateway(),
       secrets: { gateway: [SECRET], admin: [] },
@@ -107,6 +108,7 @@ describe('draining', () => {
       settings: { isAgentAuthRequired: false, corsOrigins: [] },
       clock: realClock,
       random: () => 0,
+      largeWork: createLargeWork(realClock),
       log: { debug() {}, info() {}, warn() {}, error() {} },
     });
     await http.drain(10);

@@ -1,6 +1,6 @@
 /** Long replays take turns: with one another, and with everything else the server does. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { createFairScheduler, type Quota } from '../../server/http/stream/fair-scheduling.ts';
+import { createFairScheduler, type Quota } from '../../server/http/response/fair-scheduling.ts';
 import type { StreamItem } from '../../server/ports/gateway.ts';
 import { idleFeed } from './fake-gateway.ts';
 import { buildItem, endStreams, startStreamServer, subscribe } from './stream-harness.ts';

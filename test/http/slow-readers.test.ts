@@ -2,6 +2,8 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
+import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { renderItem } from '../../server/http/stream/frames.ts';
 import { createStreams, type EventSource } from '../../server/http/stream/sse.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -109,6 +111,7 @@ describe('many readers', () => {
       log: { debug() {}, info() {}, warn() {}, error() {} },
       limits: { streamsMax: 2_000, sessionStreamsMax: 2_000 },
       pingIntervalMs: 5_000,
+      writers: { scheduler: createFairScheduler(), unread: createUnreadBytes(1_000_000, () => {}) },
     });
     const written: string[] = [];
     const subscribeEvents = subscribeTo((_session, _after, signal) => idleFeed(signal));

@@ -91,19 +91,42 @@ describe('pages', () => {
     }
   });
 
+  test.each([
+    'OOM command not allowed when used memory > maxmemory on 10.9.8.7:6379',
+    "The store could not write: EIO: i/o error, write '/srv/secret/gateway.db'",
+    'Redis is not available: WRONGPASS invalid username-password pair for user secret',
+    'NOREPLICAS at redis.secret.internal',
+    'secret',
+  ])('readiness repeats nothing of what the store says: %s', async (reason) => {
+    const unhealthy = await startTestServer(createFakeGateway({ health: () => ({ ok: false, reason }) }));
+    const body = await (await fetch(`${unhealthy.url}/readyz`)).text();
+    expect(body).toMatch(/"reason":"The (disk of the )?store [a-z ]+\."/);
+    expect(body).not.toMatch(/secret|10\.9|6379|WRONGPASS|NOREPLICAS|OOM|EIO/);
+    await unhealthy.stop();
+  });
+
   test('readiness gives the reason why calls would fail; liveness stays 200', async () => {
     const unhealthy = await startTestServer(
-      createFakeGateway({ health: () => ({ ok: false, reason: 'the disk is full' }) }),
+      createFakeGateway({ health: () => ({ ok: false, reason: 'database or disk is full: /secret/path' }) }),
     );
     const ready = await fetch(`${unhealthy.url}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
       503,
-      { status: 'unavailable', reason: 'the disk is full' },
+      { status: 'unavailable', reason: 'The store is full.' },
     ]);
     expect(ready.headers.get('Retry-After')).toBe('2');
     expect((await fetch(`${unhealthy.url}/livez`)).status).toBe(200);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     await unhealthy.stop();
+  });
+
+  test('readiness stays 200 with a warning, because calls succeed', async () => {
+    const warned = await startTestServer(
+      createFakeGateway({ health: () => ({ ok: true, warning: 'a clock is wrong' }) }),
+    );
+    const ready = await fetch(`${warned.url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok', warning: 'a clock is wrong' }]);
+    await warned.stop();
   });
 });
 

@@ -37,28 +37,33 @@ async function makeCall(world: World, history: ModelHistory, operation: Operatio
       const endpoint = pull ? { endpoint: 'pull' } : {};
       const lost = lostAfter === null ? {} : { lost_after: lostAfter };
       const more = { agent_tags, max_concurrent, current_load, ...endpoint, ...lost };
-      await gateway.registerAgent(buildRegistration(nameAgent(operation.agent), more));
+      await register(world, history, buildRegistration(nameAgent(operation.agent), more));
       return;
     }
     case 'restart': {
       const request_ids = operation.keep ? await listRunning(store, operation.agent) : [];
       const more = { agent_tags: ['a', 'b'], max_concurrent: 3, request_ids };
-      await gateway.registerAgent(buildRegistration(nameAgent(operation.agent), more));
+      await register(world, history, buildRegistration(nameAgent(operation.agent), more));
       return;
     }
     case 'heartbeat': {
       const { draining, load, names } = operation;
+      const registration = operation.late ? findEarlierToken(history, operation.agent) : undefined;
       const request_ids = names ? { request_ids: await listRunning(store, operation.agent) } : {};
       await gateway.heartbeatAgent({
         agent_id: nameAgent(operation.agent),
         ...(draining !== null && { draining }),
         ...(load !== null && { current_load: load }),
         ...request_ids,
+        ...(registration !== undefined && { registration }),
       });
       return;
     }
     case 'unregister':
-      await gateway.unregisterAgent(nameAgent(operation.agent));
+      await gateway.unregisterAgent(
+        nameAgent(operation.agent),
+        operation.late ? findEarlierToken(history, operation.agent) : undefined,
+      );
       return;
     case 'claim': {
       const claim = gateway.claimTask({ agent_id: nameAgent(operation.agent), wait: operation.wait }, NEVER);
@@ -82,6 +87,20 @@ async function makeCall(world: World, history: ModelHistory, operation: Operatio
     default:
       return;
   }
+}
+
+async function register(
+  { gateway }: World,
+  { registrations }: ModelHistory,
+  body: Parameters<World['gateway']['registerAgent']>[0],
+): Promise<void> {
+  const { agent_id, registration } = await gateway.registerAgent(body);
+  registrations.set(agent_id, [...(registrations.get(agent_id) ?? []), registration]);
+}
+
+/** The token of the agent's registration before its last; undefined if it registered once or never. */
+function findEarlierToken({ registrations }: ModelHistory, agent: number): string | undefined {
+  return registrations.get(nameAgent(agent))?.at(-2);
 }
 
 async function settleCall(

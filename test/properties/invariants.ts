@@ -9,6 +9,7 @@
  * 6. No task stays open after its deadline.
  * 7. A replay of a feed equals what a subscriber that stayed has received.
  * 8. Every submitted task that a client knows of is still there after a crash.
+ * 9. An agent that did not reply 410 became offline after 90 s, or its `lost_after`, without contact.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
@@ -49,8 +50,22 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
       (await listRunning(world.store, n)).filter((id) => submitted.has(id)).sort(),
       `invariant 3: ${nameAgent(n)}`,
     ).toEqual(expected.sort());
+    await requireSilence(world.store, nameAgent(n));
   }
   for (const session of history.received.keys()) await requireFeed(world, history, session);
+}
+
+async function requireSilence(store: Store, agent_id: string): Promise<void> {
+  const agentStatus = await store.getAgentStatus(agent_id);
+  if (!agentStatus) return;
+  const { offlineMs, left: answered410, lostAfterMs } = agentStatus.record;
+  const { contactMs } = agentStatus.contact;
+  // A later contact may have been noted by a call that an outage ended before it brought the agent back.
+  if (offlineMs === null || answered410 || contactMs >= offlineMs) return;
+  const silenceMs = offlineMs - contactMs;
+  expect(silenceMs, `invariant 9: ${agent_id}`).toBeGreaterThanOrEqual(
+    Math.min(90_000, lostAfterMs ?? 90_000),
+  );
 }
 
 async function requireFeed(world: World, history: ModelHistory, session: string): Promise<void> {

@@ -10,6 +10,8 @@ export type ModelHistory = {
   readonly tasks: string[];
   /** The same tasks as a set. */
   readonly submitted: Set<string>;
+  /** The tokens that each agent's registrations were given, in order. */
+  readonly registrations: Map<string, string[]>;
   /** Settled tasks, as `getTask` returned them when they were first seen to be settled. */
   readonly settled: Map<string, TaskInfo>;
   /** The events that the run's subscriber of each session has received, in order. */

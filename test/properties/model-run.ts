@@ -60,7 +60,9 @@ async function startRun(stores: ModelStores): Promise<ModelRun> {
   const clock = createFakeClock();
   const subscribers = createSubscribers(SESSIONS);
   const { received } = subscribers;
-  const history: ModelHistory = { tasks: [], submitted: new Set(), settled: new Map(), received };
+  const history: ModelHistory = {
+    ...{ tasks: [], submitted: new Set(), registrations: new Map(), settled: new Map(), received },
+  };
   const lasting = { stores, clock, pusher: createFakePusher(), ids: countIds(), subscribers, history };
   return { ...lasting, ...startGateway(lasting, await stores.open(clock)) };
 }

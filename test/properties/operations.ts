@@ -23,8 +23,16 @@ export type Operation =
       lostAfter: number | null;
     }
   | { op: 'restart'; agent: number; keep: boolean }
-  | { op: 'heartbeat'; agent: number; draining: boolean | null; load: number | null; names: boolean }
-  | { op: 'unregister'; agent: number }
+  | {
+      op: 'heartbeat';
+      agent: number;
+      draining: boolean | null;
+      load: number | null;
+      names: boolean;
+      late: boolean;
+    }
+  /** `late`: with the token of its earlier registration, if it has registered twice. */
+  | { op: 'unregister'; agent: number; late: boolean }
   | { op: 'claim'; agent: number; wait: number }
   | { op: 'report'; agent: number; task: number; status: 'success' | 'failed' | 'running' }
   | { op: 'finish'; agent: number }
@@ -78,9 +86,13 @@ const calls: readonly fc.WeightedArbitrary<Operation>[] = [
       draining: fc.constantFrom(null, null, true, false),
       load: fc.constantFrom(null, 0, 1, 3),
       names: fc.boolean(),
+      late: fc.constantFrom(false, false, true),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant('unregister' as const), agent }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ op: fc.constant('unregister' as const), agent, late: fc.boolean() }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({ op: fc.constant('claim' as const), agent, wait: fc.constantFrom(0, 0, 5) }),

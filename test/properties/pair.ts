@@ -1,7 +1,9 @@
 /**
  * Two gateways on one store. fast-check chooses the order of all their calls to it, and shrinks that order.
  */
+
 import type { Scheduler } from 'fast-check';
+import { createLargeWork } from '../../server/async/large-work.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
@@ -57,6 +59,7 @@ export async function createPair(
       log: SILENT,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
       retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000 },
+      largeWork: createLargeWork(clock),
     });
   }
 
@@ -71,7 +74,15 @@ export async function createPair(
     async race(...work) {
       racing = true;
       const all = Promise.allSettled(work.map((each) => each()));
-      await scheduler.waitFor(all);
+      let isOver = false;
+      void all.then(() => {
+        isOver = true;
+      });
+      // Work that goes on reaches its next store call before one is chosen: else all would go in step.
+      while (!isOver) {
+        await flushMicrotasks();
+        if (scheduler.count() > 0) await scheduler.waitOne();
+      }
       racing = false;
       // Work that the race started and does not await, such as a push, goes on in the chosen order.
       while (scheduler.count() > 0) await scheduler.waitOne();
@@ -88,7 +99,7 @@ export async function createPair(
 }
 
 function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
-  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue } = store;
+  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue, touch, listClaimable } = store;
   return {
     ...store,
     get: async (kind, id) => {
@@ -107,9 +118,17 @@ function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
       await turn(`list ${query}`);
       return await list(query, ask, page);
     },
+    listClaimable: async (agent_id, limit) => {
+      await turn('listClaimable');
+      return await listClaimable(agent_id, limit);
+    },
     commit: async (batch) => {
       await turn('commit');
       return await commit(batch);
+    },
+    touch: async (agent_id, contact) => {
+      await turn('touch');
+      return await touch(agent_id, contact);
     },
     takeDue: async (limit) => {
       await turn('takeDue');

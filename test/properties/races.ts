@@ -9,7 +9,10 @@ import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { createPair, type Pair, type Replica } from './pair.ts';
 
 export type Race = {
-  /** Brings the pair to the moment before the race. Returns the id of the task the race is about, or ''. */
+  /**
+   * Brings the pair to the moment before the race. Returns the id of the task, or the token of the
+   * registration, that the race is about, or ''.
+   */
   prepare(pair: Pair): Promise<string>;
   /** The calls that are made at once. */
   work(pair: Pair, request_id: string): readonly (() => Promise<unknown>)[];
@@ -27,6 +30,31 @@ async function startTask(pair: Pair): Promise<string> {
   await pair.runUntilIdle();
   return request_id;
 }
+
+/** A task whose agent has been silent for so long that the next sweep finds it offline and the task lost. */
+async function startSilence(pair: Pair): Promise<string> {
+  await pair.one.gateway.registerAgent(buildRegistration('A', { lost_after: 3 }));
+  const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ timeout: 60 }));
+  await pair.runUntilIdle();
+  await pair.clock.advance(3_100);
+  return request_id;
+}
+
+/** The agent was answered just now: nothing that was decided on its silence holds. */
+async function requireEligible(
+  results: readonly PromiseSettledResult<unknown>[],
+  pair: Pair,
+  states: readonly string[],
+): Promise<void> {
+  const last = results.at(-1);
+  const answered = last?.status === 'fulfilled' ? (last.value as { state?: string }).state : last?.reason;
+  expect(states).toContain(answered);
+  await pair.runUntilIdle();
+  const { agents } = await pair.one.gateway.listAgents();
+  expect(agents.map(({ state }) => states.includes(state))).toEqual([true]);
+}
+
+const ELIGIBLE = ['ready', 'processing'];
 
 const cancel = (on: Replica, request_id: string) => () => on.gateway.cancelTask(request_id);
 const report = (on: Replica, request_id: string, status: 'success' | 'failed') => () =>
@@ -139,6 +167,41 @@ export const RACES: Record<string, Race> = {
       await pair.runUntilIdle();
       expect((await pair.one.gateway.getTask(request_id, 0, NEVER)).status).toBe('running');
     },
+  },
+  'sweep × register': {
+    prepare: startSilence,
+    work: ({ one, two }) => [
+      turn(one),
+      turn(two),
+      () => two.gateway.registerAgent(buildRegistration('A', { lost_after: 3 })),
+    ],
+    requireResults: (results, pair) => requireEligible(results, pair, ELIGIBLE),
+  },
+  'sweep × beat': {
+    prepare: startSilence,
+    work: ({ one, two }) => [turn(one), turn(two), () => two.gateway.heartbeatAgent({ agent_id: 'A' })],
+    requireResults: (results, pair) => requireEligible(results, pair, ELIGIBLE),
+  },
+  'lose × report': {
+    prepare: startSilence,
+    work: ({ one, two }, id) => [turn(one), turn(one), turn(two), report(two, id, 'success')],
+    async requireResults(results, pair, request_id) {
+      const last = results.at(-1);
+      const isAccepted = last?.status === 'fulfilled' && (last.value as { accepted: boolean }).accepted;
+      await pair.runUntilIdle();
+      const { status } = await pair.one.gateway.getTask(request_id, 0, NEVER);
+      expect(status).toBe(isAccepted ? 'success' : 'failed');
+    },
+  },
+  'unregister with an earlier token × register': {
+    async prepare(pair) {
+      return (await pair.one.gateway.registerAgent(buildRegistration('A'))).registration;
+    },
+    work: ({ one, two }, token) => [
+      () => one.gateway.unregisterAgent('A', token),
+      () => two.gateway.registerAgent(buildRegistration('A')),
+    ],
+    requireResults: (results, pair) => requireEligible(results, pair, ['ready']),
   },
   'subscribe × settle': {
     prepare: startTask,

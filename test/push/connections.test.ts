@@ -9,7 +9,7 @@ import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { printTally } from '../harness/figures.ts';
 import { FORBIDDEN } from './addresses.ts';
 import { openAgent, openPusher } from './push-fixture.ts';
-import { pushTask, unknownFor, untakenFor } from './push-task.ts';
+import { pushTask, TASK, unknownFor, untakenFor } from './push-task.ts';
 import { buildResponse, type Script, type ScriptedAgent } from './scripted-agent.ts';
 
 const accept: Script = (socket) => socket.write(buildResponse(202));
@@ -178,42 +178,48 @@ describe('reuse of connections', () => {
 });
 
 describe('limits of a push', () => {
-  test('pushes beyond the limit of an endpoint, or of all, are not started', async () => {
-    const unanswered: Socket[] = [];
-    const agent = await openAgent((socket) => unanswered.push(socket));
-    const other = await openAgent(accept);
-    const pusher = openPusher({ limits: { attemptsPerOriginMax: 2, attemptsMax: 2 } });
-    const wider = openPusher({ limits: { attemptsPerOriginMax: 2 } });
-    for (const [limited, error] of [
-      [pusher, '2 pushes are already open'],
-      [wider, '2 pushes to this endpoint are already open'],
-    ] as const) {
-      unanswered.length = 0;
-      const open = [pushTask(limited, agent.url), pushTask(limited, agent.url)];
-      await agent.until(() => unanswered.length === 2);
-      expect(await pushTask(limited, agent.url)).toEqual(untakenFor(error));
-      for (const socket of unanswered) socket.write(buildResponse(202));
-      expect(await Promise.all(open)).toEqual([ACKNOWLEDGED, ACKNOWLEDGED]);
-      await flushMicrotasks();
-      expect(await pushTask(limited, other.url)).toEqual(ACKNOWLEDGED);
-    }
-    expect(agent.requests).toHaveLength(4);
+  test('an agent that does not read a long request fails as unknown, and one that reads slowly does not', async () => {
+    const payload = { text: 'x'.repeat(8_000_000) };
+    const limits = { sendWithinMs: 400, sendBytesPerSecond: 16_000_000 };
+    let sent = 0;
+    const push = (url: string) => {
+      const pusher = openPusher({ limits });
+      return pusher.push(
+        { endpoint: url, task: { ...TASK, payload }, remainingSeconds: 60, nowMs: 1_700_000_000_123 },
+        new AbortController().signal,
+        () => {
+          sent += 1;
+        },
+      );
+    };
+    const stalled = await openAgent(() => undefined, { onConnection: (socket) => void socket.pause() });
+    const outcome = push(stalled.url);
+    await stalled.until(({ connections }) => connections() === 1);
+    expect(sent).toBe(0);
+    expect(await outcome).toEqual(unknownFor('the agent does not read the request'));
+    expect(sent).toBeGreaterThan(0);
+    const reading = await openAgent(accept);
+    expect(await push(reading.url)).toEqual(ACKNOWLEDGED);
+    expect(reading.requests[0]?.body).toBe(JSON.stringify({ ...TASK, payload }));
   });
 
-  test('an attempt no longer counts after it ended, however it ended', async () => {
-    const agent = await openAgent((socket, _request, nth) => {
-      if (nth % 3 === 0) socket.resetAndDestroy();
-      else socket.write(buildResponse(nth % 3 === 1 ? 202 : 500));
-    });
-    const pusher = openPusher({ limits: { attemptsPerOriginMax: 1 } });
-    const kinds: string[] = [];
-    for (let nth = 0; nth < 9; nth += 1) {
-      const outcome = await pushTask(pusher, agent.url);
-      kinds.push(outcome.kind);
-      await flushMicrotasks();
-      if (nth % 3 === 0) await pushTask(pusher, agent.url, {}, AbortSignal.abort());
+  test('a request is sent before its response comes, whatever its length', async () => {
+    for (const length of [10, 4_000, 70_000, 3_000_000]) {
+      const unanswered: Socket[] = [];
+      const agent = await openAgent((socket) => unanswered.push(socket));
+      const sent = Promise.withResolvers<void>();
+      const task = { ...TASK, payload: { text: 'ü'.repeat(length) } };
+      const outcome = openPusher().push(
+        { endpoint: agent.url, task, remainingSeconds: 60, nowMs: 0 },
+        new AbortController().signal,
+        sent.resolve,
+      );
+      await sent.promise;
+      await agent.until(() => unanswered.length === 1);
+      expect(agent.requests[0]?.body).toBe(JSON.stringify(task));
+      unanswered[0]?.write(buildResponse(202));
+      expect(await outcome).toEqual(ACKNOWLEDGED);
     }
-    expect(kinds).toEqual(Array.from({ length: 3 }, () => ['acknowledged', 'unknown', 'unknown']).flat());
   });
 
   test('a long response is acknowledged by its status line and not read to its end', async () => {

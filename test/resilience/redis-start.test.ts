@@ -124,24 +124,17 @@ describe.each(REDIS_COMMANDS)('a gateway on %s', (command) => {
     await submit(gateway.baseUrl);
   });
 
-  test('whose Redis is full returns 503 with the reason, serves reads, and goes on when there is space', async () => {
+  test('whose Redis is full returns 503 for what is new, serves reads, and goes on when there is space', async () => {
     const redis = await launch();
     const gateway = await start(redis.url);
     const id = await submit(gateway.baseUrl, { timeout: 600 });
     await redis.send('CONFIG SET maxmemory 1');
     await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
-    await vi.waitFor(
-      async () => {
-        const answer = await fetch(`${gateway.baseUrl}/readyz`);
-        expect(answer.status).toBe(503);
-        expect(await answer.text()).toMatch(/OOM/);
-      },
-      { timeout: 10_000 },
-    );
     expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).status).toBe(200);
+    // It still takes what ends a task, so that no load balancer keeps results from it.
+    expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
     await redis.send('CONFIG SET maxmemory 0');
-    await expect.poll(async () => (await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(200);
-    await submit(gateway.baseUrl);
+    await vi.waitFor(() => submit(gateway.baseUrl), { timeout: 10_000 });
   });
 
   test('warns that a failover may lose what the new primary had not received', async () => {

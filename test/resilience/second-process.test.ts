@@ -1,6 +1,7 @@
 /** One store file and more than one gateway, at once, one after the other, or of another version. */
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,19 +17,22 @@ const LOCK_WAIT_MS = 6_000;
 
 let folder: string;
 let started: GatewayProcess[];
+let mounted: string[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-second-'));
   started = [];
+  mounted = [];
 });
 afterEach(async () => {
   for (const gateway of started) await gateway.stop();
+  for (const at of mounted) execFileSync('umount', [at]);
   rmSync(folder, { recursive: true, force: true });
 });
 
 const fileOf = (): string => join(folder, 'gateway.db');
 
-async function start(): Promise<GatewayProcess> {
-  const gateway = await startGateway({ STORE: `sqlite:${fileOf()}` });
+async function start(file = fileOf()): Promise<GatewayProcess> {
+  const gateway = await startGateway({ STORE: `sqlite:${file}` });
   started.push(gateway);
   return gateway;
 }
@@ -82,6 +86,51 @@ describe('a second gateway on the same file', { timeout: 60_000 }, () => {
     const startMs = performance.now();
     await second;
     expect(performance.now() - startMs).toBeLessThan(aloneMs + LOCK_WAIT_MS);
+  });
+});
+
+/** Makes a second name of the database by mounting it over an empty file; false where that is not allowed. */
+function mountFile(file: string, at: string): boolean {
+  writeFileSync(at, '');
+  try {
+    execFileSync('mount', ['--bind', file, at], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a database with two names', { timeout: 60_000 }, () => {
+  test('by a hard link is refused under both, also while nothing else has it open', async () => {
+    const first = await start();
+    const request_id = await submit(first.baseUrl, { queue_timeout: 60 });
+    mkdirSync(join(folder, 'other'));
+    const other = join(folder, 'other', 'linked.db');
+    linkSync(fileOf(), other);
+    await expect(start(other)).rejects.toThrow(/linked\.db has 2 names \(hard links\).*Copy the file/);
+    await first.stop();
+    await expect(start()).rejects.toThrow(/gateway\.db has 2 names/);
+    rmSync(other);
+    const again = await start();
+    expect((await get(again.baseUrl, `/api/cli/tasks/${request_id}`)).body.status).toBe('pending');
+  });
+
+  test('by a mount of the file is refused while another process has it open under its first name', async (context) => {
+    const first = await start();
+    const request_id = await submit(first.baseUrl, { queue_timeout: 60 });
+    mkdirSync(join(folder, 'other'));
+    const other = join(folder, 'other', 'mounted.db');
+    if (!mountFile(fileOf(), other)) {
+      console.warn('Not tested: this machine does not allow `mount --bind`.');
+      context.skip('`mount --bind` is not allowed here');
+    }
+    mounted.push(other);
+    await expect(start(other)).rejects.toThrow(/mounted\.db is in use by another process under another name/);
+    expect((await get(first.baseUrl, `/api/cli/tasks/${request_id}`)).body.status).toBe('pending');
+    await first.stop();
+    const second = await start(other);
+    expect((await get(second.baseUrl, `/api/cli/tasks/${request_id}`)).body.status).toBe('pending');
+    await second.stop();
   });
 });
 

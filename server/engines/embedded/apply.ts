@@ -3,6 +3,7 @@
  * in one go. From then on the memory state is ahead of the file, and no caller is shown a changed value
  * before the group is durable.
  */
+import { claimableFromMs } from '../../domain/delivery.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, Write } from '../../ports/store.ts';
@@ -150,11 +151,14 @@ function applyTask(commit: Commit, id: string, value: TaskState | null): void {
   if (value !== null && !isSettled(value)) {
     if (!open && before) putValue(commit, 'task', id, null, null);
     putOpenTask(commit, id, value, commit.revision);
+    generation.claimable.update(id, value);
+    if (claimableFromMs(value) === 0) group.topics.add(`agent:${value.agent_id}`);
     return;
   }
   if (open) {
     generation.tasks.delete(id);
     generation.waiting.leave(id);
+    generation.claimable.update(id, null);
     removeRow(group, openKey(id));
   }
   if (value !== null || before) putValue(commit, 'task', id, value, null);
@@ -212,6 +216,8 @@ function applyAgent(commit: Commit, id: string, value: Kinds['agent'] | null): v
     removeRow(group, agentKey(id));
     return;
   }
+  const before = generation.agents.get(id)?.record;
+  if (before?.registration !== value.registration) contacts.noteRegistration(id, commit.nowMs);
   generation.agents.put(id, value, revision, seq);
   const envelope: Envelope = { r: revision, v: value };
   putRow(group, agentKey(id), JSON.stringify(envelope));

@@ -56,6 +56,7 @@ function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): Runn
   // A task created in the future was stored before the clock was set back, so none of its times can be relied
   // on.
   state.due.set(`task:${request_id}`, task.createdMs > nowMs ? nowMs : (d ?? nowMs), null);
+  state.claimable.update(request_id, task);
   if (task.waiting) state.waiting.join(request_id, task.task_tags, task.createdMs);
   if (task.status !== 'running' || task.agent_id === null) return undefined;
   return { request_id, agent_id: task.agent_id, assignedMs: task.delivery?.assignedMs ?? 0 };

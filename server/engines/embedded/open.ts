@@ -9,7 +9,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
 import type { OpenStorage } from './recovery.ts';
-import { openDatabase, openReader } from './sqlite/database.ts';
+import { claimDatabase, openDatabase, openReader } from './sqlite/database.ts';
 import { makeFolder, protectFiles } from './sqlite/folder.ts';
 import { createSqliteAdapter, writeHere } from './sqlite/keyv-adapter.ts';
 import { takeLock } from './sqlite/lock.ts';
@@ -53,6 +53,7 @@ async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Pr
   protectFiles(path);
   const lock = await takeLock(path, deps.clock);
   try {
+    await claimDatabase(path, deps.clock);
     const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });
     const inspection = startInspection(path, deps.log);
     return {

@@ -3,6 +3,7 @@ import { isSettled } from '../../domain/task.ts';
 import type { Batch, CommitResult, SlotChange } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import { findRevision, type Prefetched } from './lookup.ts';
+import type { Contacts } from './memory/contacts.ts';
 
 type Conflict = Extract<CommitResult, { ok: false }>;
 
@@ -12,6 +13,7 @@ export function findConflict(
   prefetched: Prefetched,
   batch: Batch,
   nowMs: number,
+  contacts: Contacts,
 ): Conflict | undefined {
   for (const write of batch.writes) {
     if (write.expect !== 'any' && write.expect !== findRevision(generation, prefetched, write, nowMs)) {
@@ -22,6 +24,10 @@ export function findConflict(
     if (lease !== undefined && !generation.due.isHeld(ref, lease)) return { ok: false, conflict: 'lease' };
   }
   if (batch.slots && !areGrantable(generation, batch.slots)) return { ok: false, conflict: 'slot' };
+  const silent = batch.noContactAfter;
+  if (silent && contacts.contactOf(silent.agent_id).contactMs > silent.atMs) {
+    return { ok: false, conflict: 'contact' };
+  }
   const agent_id = batch.noneFree && generation.agents.findFree(batch.noneFree);
   if (agent_id !== undefined) return { ok: false, conflict: 'free_agent', agent_id };
   if (batch.atMost && isOverLimit(generation, batch, batch.atMost)) return { ok: false, conflict: 'full' };

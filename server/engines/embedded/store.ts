@@ -120,7 +120,9 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   };
 }
 
-function createReads(engine: Engine): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
+function createReads(
+  engine: Engine,
+): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'> {
   const { generations, contacts, nowMs } = engine;
   return {
     async get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined> {
@@ -145,11 +147,25 @@ function createReads(engine: Engine): Pick<Store, 'get' | 'getAgentStatus' | 're
       const ids = since?.changed ?? agents.list(undefined, agents.count());
       const changed = ids.flatMap((id) => buildAgentStatus(generation, contacts, id) ?? []);
       const reset = since === undefined;
-      return { reset, changed, removed: since?.removed ?? [], cursor: agents.changes.cursor() };
+      return { reset, changed, removed: since?.removed ?? [], cursor: agents.changes.cursor(), more: false };
     },
 
     list: async (query, filter, page) =>
       await listPage(generations.current(), contacts, nowMs(), query, filter, page),
+
+    async listClaimable(agent_id, limit) {
+      const { claimable, commits } = generations.current();
+      const found = claimable.list(agent_id, nowMs(), limit);
+      await commits.whenDurable(commits.lastSeq());
+      return found;
+    },
+
+    async findSlots(agent_id, request_ids) {
+      const { agents, commits } = generations.current();
+      const found = new Set(request_ids.filter((request_id) => agents.slots.has(agent_id, request_id)));
+      await commits.whenDurable(commits.lastSeq());
+      return found;
+    },
   };
 }
 
@@ -229,7 +245,7 @@ function decide(
   if (batch.notAfterMs !== undefined && nowMs > batch.notAfterMs) {
     throw new StoreUnavailable('The commit was too late: its caller has already got a response.');
   }
-  const conflict = findConflict(generation, prefetched, batch, nowMs);
+  const conflict = findConflict(generation, prefetched, batch, nowMs, engine.contacts);
   if (conflict) return { seq: generation.commits.lastSeq(), result: conflict };
   try {
     const { seq, revision } = applyBatch(generation, prefetched, batch, nowMs, engine.contacts);

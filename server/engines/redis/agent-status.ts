@@ -1,20 +1,53 @@
-/** Reads what the scripts return about agents: the status of each, and which changed since a cursor. */
+/**
+ * Reads what the scripts return about agents: the status of each, and which changed since a cursor. An agent
+ * whose record cannot be read is left out and logged by its id: it is never in the way of the others.
+ */
 import type { Contact } from '../../domain/agent.ts';
+import type { Log } from '../../ports/log.ts';
 import type { AgentChanges, AgentStatus } from '../../ports/store.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 
-/** Agents read at a time, so that no other call waits long. */
-const SLICE = 500;
+/** Agents read at a time, and removed ones; the script ends a page sooner once it has a megabyte. */
+const PAGE = 500;
+/** Damaged revisions that are remembered as logged. */
+const LOGGED_MAX = 1_000;
 
-/** Reads an agent's status from the reply of `read_status`; undefined when it has no record. */
-export function parseAgentStatus(
-  resumedMs: Reply | undefined,
-  reply: Reply | undefined,
-): AgentStatus | undefined {
-  if (!Array.isArray(reply)) return undefined;
-  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, slots] = reply as readonly Reply[];
+export type AgentStatuses = {
+  /**
+   * An agent's status from the reply of `read_status`; undefined when it has no record, or one that cannot be
+   * read.
+   */
+  parse(agent_id: string, resumedMs: Reply | undefined, reply: Reply | undefined): AgentStatus | undefined;
+};
+
+/** Creates the reader of replies. Each damaged revision is logged once; the set of them is bounded. */
+export function createAgentStatuses(log: Log): AgentStatuses {
+  const logged = new Set<string>();
+
+  function logDamage(agent_id: string, revision: string, error: unknown): void {
+    const damaged = `${revision} ${agent_id}`;
+    if (logged.has(damaged) || logged.size >= LOGGED_MAX) return;
+    logged.add(damaged);
+    log.error({ agent_id, err: error }, 'the record of an agent cannot be read; the agent is left out');
+  }
+
+  return {
+    parse(agent_id, resumedMs, reply) {
+      if (!Array.isArray(reply)) return undefined;
+      try {
+        return parseAgentStatus(resumedMs, reply);
+      } catch (error) {
+        logDamage(agent_id, String(reply[1]), error);
+        return undefined;
+      }
+    },
+  };
+}
+
+function parseAgentStatus(resumedMs: Reply | undefined, reply: readonly Reply[]): AgentStatus {
+  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, unreachedSinceMs, slots] = reply;
   return {
     record: JSON.parse(String(value)),
     revision: String(revision),
@@ -26,6 +59,7 @@ export function parseAgentStatus(
       beatMs: numberOrNull(beatMs),
       beatGapMs: numberOrNull(beatGapMs),
       push: push === null ? null : (JSON.parse(String(push)) as Contact['push']),
+      unreachedSinceMs: numberOrNull(unreachedSinceMs),
     },
   };
 }
@@ -34,58 +68,61 @@ function numberOrNull(reply: Reply | undefined): number | null {
   return reply === null || reply === undefined ? null : Number(reply);
 }
 
-type Slice = {
-  /** The number of the last change in the store. */
-  readonly lastNumber: number;
-  /** Removals up to this number are forgotten. */
-  readonly forgottenNumber: number;
-  /** Whether more changes may follow. */
-  readonly isFull: boolean;
-  readonly changed: readonly (readonly [number: number, status: AgentStatus])[];
-  readonly removed: readonly string[];
-};
+/** How far a reader has read: changes, and removals, which a reader of all needs only from its start. */
+type Position = { readonly changes: number; readonly removals: number };
+
+/** Before all changes, and after all removals. */
+const START: Position = { changes: 0, removals: Number.MAX_SAFE_INTEGER };
 
 /**
- * Reads the agents that changed since a cursor, in slices: an agent that changes meanwhile comes again at the
- * end. A cursor from before the connection was lost gets all agents: the new primary may be behind the one it
- * replaced.
+ * Reads one page of the agents that changed since a cursor; an agent that changes meanwhile comes again on a
+ * later page. A cursor from before the connection was lost gets all agents: the new primary may be behind the
+ * one it replaced.
  */
-export async function readAgentChanges(connection: Connection, cursor: string | null): Promise<AgentChanges> {
+export async function readAgentChanges(
+  connection: Connection,
+  statuses: AgentStatuses,
+  cursor: string | null,
+): Promise<AgentChanges> {
   const clientId = connection.clientId();
-  const [, cursorClientId, number] = /^([\w-]+):(\d+)$/.exec(cursor ?? '') ?? [];
-  const after = cursorClientId === clientId ? Number(number) : null;
-  const first = await readSlice(connection, after ?? 0, after ?? 0);
-  if (after !== null && (after < first.forgottenNumber || after > first.lastNumber))
-    return await readAgentChanges(connection, null);
-  const changed = new Map<string, AgentStatus>();
-  const removedAfter = after ?? first.lastNumber;
-  let slice = first;
-  for (;;) {
-    for (const [, status] of slice.changed) changed.set(status.record.agent_id, status);
-    if (!slice.isFull) break;
-    slice = await readSlice(connection, slice.changed.at(-1)?.[0] ?? slice.lastNumber, removedAfter);
-  }
-  for (const agent_id of slice.removed) changed.delete(agent_id);
+  const [, cursorClientId, changes, removals] = /^([\w-]+):(\d+):(\d+)$/.exec(cursor ?? '') ?? [];
+  const from = cursorClientId === clientId ? { changes: Number(changes), removals: Number(removals) } : null;
+  const page = await readPage(connection, from ?? START);
+  if (from && (Math.max(from.changes, from.removals) < page.forgotten || from.changes > page.last))
+    return await readAgentChanges(connection, statuses, null);
   return {
-    reset: after === null,
-    changed: [...changed.values()],
-    removed: after === null ? [] : slice.removed,
-    cursor: `${clientId}:${slice.lastNumber}`,
+    reset: from === null,
+    changed: page.changed.flatMap(
+      ([, agent_id, status]) => statuses.parse(String(agent_id), page.resumedMs, status) ?? [],
+    ),
+    removed: page.removed,
+    cursor: `${clientId}:${page.complete}:${from?.removals ?? page.last}`,
+    more: page.complete < page.last,
   };
 }
 
-async function readSlice(connection: Connection, after: number, removedAfter: number): Promise<Slice> {
-  const args = [after, removedAfter, SLICE].map(String);
+type ChangesPage = {
+  readonly resumedMs: Reply | undefined;
+  /** The number of the last change in the store. */
+  readonly last: number;
+  /** Removals up to this number are forgotten. */
+  readonly forgotten: number;
+  /** The page has everything up to this number. */
+  readonly complete: number;
+  readonly changed: readonly (readonly Reply[])[];
+  readonly removed: readonly string[];
+};
+
+async function readPage(connection: Connection, { changes, removals }: Position): Promise<ChangesPage> {
+  const args = [changes, removals, PAGE].map(String);
   const reply = (await connection.call(scripts.agentChanges, args)) as readonly Reply[];
-  const [resumedMs, lastNumber, forgottenNumber, count, changed, removed] = reply;
+  const [resumedMs, last, forgotten, complete, changed, removed] = reply;
   return {
-    lastNumber: Number(lastNumber),
-    forgottenNumber: Number(forgottenNumber),
-    isFull: Number(count) === SLICE,
-    changed: (changed as readonly (readonly Reply[])[]).flatMap(([number, found]) => {
-      const status = parseAgentStatus(resumedMs, found);
-      return status ? [[Number(number), status] as const] : [];
-    }),
+    resumedMs,
+    last: Number(last),
+    forgotten: Number(forgotten),
+    complete: Number(complete),
+    changed: changed as readonly (readonly Reply[])[],
     removed: removed as readonly string[],
   };
 }

@@ -5,6 +5,7 @@
  */
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { RedisClient } from './client.ts';
+import { runScript, scripts } from './scripts.ts';
 
 export type Barrier = {
   /**
@@ -25,7 +26,7 @@ export function createBarrier(client: RedisClient, prefix: string): Barrier {
   async function run(): Promise<void> {
     // Sent together, because Redis reads nothing else from this connection until the wait is over.
     const [, acknowledged] = await Promise.all([
-      client.send(['INCR', `${prefix}barrier`]),
+      runScript(client, scripts.barrier, ['1', prefix]),
       client.send(['WAIT', '1', String(REPLICA_WITHIN_MS)]),
     ]);
     if (Number(acknowledged) > 0) return;

@@ -1,7 +1,7 @@
 /**
- * One physical connection to the primary. It carries calls and notifications alike (RESP3), so a store that
- * can call also receives notifications, and none is lost unless the connection breaks. `onGone` is called
- * once when it breaks; it is never reopened.
+ * One physical connection to the primary. It either carries calls or subscribes, never both: Redis cuts a
+ * subscriber whose pending replies exceed 32 MB. `onGone` is called once when it breaks; it is never
+ * reopened.
  */
 import { createClient, ErrorReply, type RedisClientOptions } from '@redis/client';
 import { messageOf } from '../../async/error-message.ts';
@@ -27,9 +27,7 @@ export type RedisClient = {
    * connection is lost.
    */
   send(command: readonly string[]): Promise<Reply>;
-  /**
-   * Subscribes to a channel; a message arrives before the reply to any command sent after it was published.
-   */
+  /** Subscribes to a channel. Messages come in the order of publishing; none is lost unless it breaks. */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
   /** Host and port of the server, for the log. */
   readonly peer: string;
@@ -41,7 +39,18 @@ export type RedisClient = {
 const CONNECT_WITHIN_MS = 1_000;
 const NO_REPLY = 'it does not reply';
 
+/** What a connection is for; Redis lists it under a name of its own. */
+export type ConnectionUse = 'calls' | 'notifications' | 'bulk';
+
+/** Version 1.0 gave its only connection the name that the connection of the calls has now. */
+const CLIENT_NAMES: Readonly<Record<ConnectionUse, string>> = {
+  calls: 'task-gateway',
+  notifications: 'task-gateway-notifications',
+  bulk: 'task-gateway-bulk',
+};
+
 export type ConnectOptions = {
+  readonly use: ConnectionUse;
   /** Called once with the reason when the connection is lost, but not when it was destroyed. */
   readonly onGone: (reason: string) => void;
   /** Ends the attempt to connect; ignored once the connection is open. */
@@ -75,14 +84,14 @@ async function connect(
   endpoint: Endpoint,
   credentials: Credentials,
   tls: boolean,
-  { onGone, signal }: ConnectOptions,
+  { use, onGone, signal }: ConnectOptions,
 ): Promise<RedisClient> {
   const peer = describeEndpoint(endpoint);
   const socket = { ...endpoint, connectTimeout: CONNECT_WITHIN_MS, reconnectStrategy: false as const };
   const client = createClient({
     ...credentials,
     RESP: 3,
-    name: 'task-gateway',
+    name: CLIENT_NAMES[use],
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
@@ -131,7 +140,7 @@ async function findPrimary(
   signal: AbortSignal,
 ): Promise<Endpoint> {
   async function ask(endpoint: Endpoint): Promise<Endpoint> {
-    const sentinel = await connect(endpoint, {}, tls, { onGone: () => undefined, signal });
+    const sentinel = await connect(endpoint, {}, tls, { use: 'calls', onGone: () => undefined, signal });
     const replied = sentinel.send(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master]);
     const aborted = rejectOnAbort(signal, new Error(NO_REPLY));
     const reply = await Promise.race([replied, aborted]).finally(sentinel.destroy);

@@ -3,12 +3,15 @@
  * which it stores as they are. So no number and no empty list of a value passes through the JSON of Lua,
  * which would change them.
  */
-import { isSettled } from '../../domain/task.ts';
+import { claimableFromMs } from '../../domain/delivery.ts';
+import { isSettled, type TaskState } from '../../domain/task.ts';
 import type { Batch, DueChange, Revision, SlotChange, Write } from '../../ports/store.ts';
 
 type CommitOptions = {
   /** Names this process in its notifications. */
   readonly processName: string;
+  /** Where notifications are published, without the prefix. */
+  readonly channel: string;
   readonly revision: Revision;
   /** When the caller will have given up. */
   readonly notAfterMs: number;
@@ -23,6 +26,7 @@ export function buildCommitArguments(batch: Batch, options: CommitOptions): read
     slots: (batch.slots ?? []).map(encodeSlot),
     due: (batch.due ?? []).map(encodeDue),
     noneFree: batch.noneFree ?? [],
+    noContactAfter: batch.noContactAfter,
     openTasksMax: batch.atMost?.openTasks,
     agentsMax: batch.atMost?.agents,
     wait: batch.wait,
@@ -48,7 +52,8 @@ function encodeWrite(write: Write, values: string[]): object {
       const { createdMs, cli_session_id: session } = write.value;
       const assignees = JSON.stringify(write.value.assignees);
       const open = !isSettled(write.value);
-      return { kind, id, expect, valueIndex, open, createdMs, session, assignees };
+      const claimable = encodeClaimable(write.value);
+      return { kind, id, expect, valueIndex, open, createdMs, session, assignees, claimable };
     }
     case 'agent': {
       const { registration, limit, agent_tags } = write.value;
@@ -56,6 +61,13 @@ function encodeWrite(write: Write, values: string[]): object {
       return { kind, id, expect, valueIndex, registration, limit, tags };
     }
   }
+}
+
+/** Where a claim finds the task; undefined when none may hand it out. */
+function encodeClaimable(state: TaskState): object | undefined {
+  const fromMs = claimableFromMs(state);
+  if (fromMs === null) return undefined;
+  return { agent_id: state.agent_id, fromMs, assignedMs: state.delivery?.assignedMs };
 }
 
 function encodeSlot(slot: SlotChange): object {
@@ -77,9 +89,22 @@ function agentsOf(batch: Batch): readonly string[] {
   return [...new Set([...written, ...(batch.slots ?? []).map(({ agent_id }) => agent_id)])];
 }
 
+/** The agents for which a task is claimable at once. */
+function claimersOf({ writes }: Batch): readonly string[] {
+  return writes.flatMap(({ kind, value }) => {
+    const isClaimable = kind === 'task' && value !== null && claimableFromMs(value) === 0;
+    return isClaimable && value.agent_id !== null ? [value.agent_id] : [];
+  });
+}
+
 /** What watchers and feed readers are notified about. */
 function topicsOf(batch: Batch): readonly string[] {
   const tasks = batch.writes.flatMap(({ kind, id }) => (kind === 'task' ? [`task:${id}`] : []));
-  const agents = agentsOf(batch).map((id) => `agent:${id}`);
+  const agents = [...agentsOf(batch), ...claimersOf(batch)].map((id) => `agent:${id}`);
   return [...new Set([...tasks, ...agents, ...(batch.event ? [`feed:${batch.event.session}`] : [])])];
+}
+
+/** Whether a batch adds a task or an agent. What it adds to is not full; what it ends or frees has room. */
+export function isAdmission({ writes }: Batch): boolean {
+  return writes.some(({ expect, value }) => expect === 'absent' && value !== null);
 }

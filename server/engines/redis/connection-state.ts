@@ -1,5 +1,17 @@
 /**
- * Which connection to Redis is in use: opens one at a time, gives it up, opens the next.
+ * Which connection to Redis is in use: opens one at a time, gives it up, opens the next. There are two of
+ * these machines:
+ *
+ *    calls    a pair of physical connections: one carries the calls, one the notifications. They are opened
+ *             together and given up together, so a store that can call also receives notifications. When
+ *             only one of them breaks, or does not respond any more, both are down.
+ *    bulk     one physical connection, for large values alone. It is open only beside the calls: it goes down
+ *             with them, and they go on without it.
+ *
+ * What a caller may rest on: a message that was published while the pair was up arrives, in the order of
+ * publishing, or the pair goes down. It may arrive before or after the reply to a command that was sent
+ * later. So every reader listens first and reads then, and reads again after each notification; and after the
+ * pair was down (`onReopened`) all listeners are notified, so that each reads on from its cursor.
  *
  *    start()
  *       |
@@ -30,19 +42,30 @@ import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { Barrier } from './barrier.ts';
 import type { ConnectOptions, RedisClient } from './client.ts';
-import { describeOutage, describePublicly, isPermanent } from './failures.ts';
+import { describeOutage, isPermanent } from './failures.ts';
 
 /** A connection that is ready, and the epoch of the store it leads to. */
-export type Opened = { readonly client: RedisClient; readonly barrier: Barrier; readonly epoch: string };
+export type Opened = {
+  readonly client: RedisClient;
+  /** The one that receives notifications; null on the bulk connection. */
+  readonly notifications: RedisClient | null;
+  readonly barrier: Barrier;
+  readonly epoch: string;
+};
+
+/** How a machine opens a connection: the pair, or the bulk connection. */
+export type OpenOptions = Omit<ConnectOptions, 'use'>;
 
 export type ConnectionStateDeps = {
   readonly clock: Clock;
   readonly log: Log;
+  /** What the log calls the connection. */
+  readonly name: string;
   /**
    * Opens a connection to the store with this epoch (empty: to any) and makes it ready; rejects if it is
    * unusable.
    */
-  open(epoch: string, options: ConnectOptions): Promise<Opened>;
+  open(epoch: string, options: OpenOptions): Promise<Opened>;
   /** Called when the connection is lost; `outage` is a sentence that says why. */
   onLost(outage: string): void;
   /** Called when there is a connection again after one was lost. */
@@ -57,7 +80,7 @@ export type ConnectionState = {
   /** Why there is no connection; null when there is one. */
   outage(): string | null;
   /** Gives up the connection in use. Does nothing in another mode. */
-  goDown(reason: string): void;
+  goDown(reason: unknown): void;
   /** Resolves when there is a connection (true), or at that monotonic time without one (false). */
   isUpBy(untilMs: number): Promise<boolean>;
   /** Names the connection in use, or the last one; no other ever has the same name. */
@@ -95,9 +118,9 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
   async function goUp(): Promise<void> {
     const { opened, gone } = await openInTime(deps, epoch, closing.signal);
     gone.throwIfAborted();
-    if (isClosing) return opened.client.destroy();
+    if (isClosing) return destroyAll(opened);
     gone.addEventListener('abort', () => {
-      if (state.mode === 'up' && state.opened === opened) goDown(messageOf(gone.reason));
+      if (state.mode === 'up' && state.opened === opened) goDown(gone.reason);
     });
     epoch = opened.epoch;
     failures.reset();
@@ -105,15 +128,15 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     upOrClosed.resolve();
   }
 
-  function goDown(reason: string): void {
+  function goDown(reason: unknown): void {
     if (state.mode !== 'up') return;
-    const { client } = state.opened;
+    const { opened } = state;
     const outage = describeOutage(reason);
     state = { mode: 'down', clientId: state.clientId, outage };
     upOrClosed = Promise.withResolvers();
-    client.destroy();
+    destroyAll(opened);
     deps.onLost(outage);
-    log.error({ reason, peer: client.peer }, 'the connection to Redis was lost');
+    log.error({ reason: messageOf(reason), peer: opened.client.peer }, `${deps.name} to Redis was lost`);
     void reopen();
   }
 
@@ -124,13 +147,13 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
       await goUp().catch(noteFailure);
     }
     if (isClosing) return;
-    log.info({}, 'the connection to Redis was opened again');
+    log.info({}, `${deps.name} to Redis was opened again`);
     deps.onReopened();
   }
 
   function noteFailure(error: unknown): void {
     if (state.mode !== 'down') return;
-    state = { ...state, outage: describeOutage(describePublicly(error)) };
+    state = { ...state, outage: describeOutage(error) };
     failures.note(error);
   }
 
@@ -141,7 +164,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     state = { mode: 'closed', clientId: last.clientId, outage: 'The store is closed.' };
     closing.abort('closing');
     upOrClosed.resolve();
-    if (last.mode === 'up') last.opened.client.destroy();
+    if (last.mode === 'up') destroyAll(last.opened);
   }
 
   return {
@@ -163,6 +186,11 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
   };
 }
 
+function destroyAll({ client, notifications }: Opened): void {
+  client.destroy();
+  notifications?.destroy();
+}
+
 /** Opens a connection, or gives up when it is not ready in time. `gone` fires when the connection is lost. */
 async function openInTime(
   { clock, open }: ConnectionStateDeps,
@@ -176,6 +204,7 @@ async function openInTime(
   void clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
   try {
     const opened = await open(epoch, { onGone, signal: AbortSignal.any([late.signal, closing]) });
+    if (gone.signal.aborted) destroyAll(opened);
     return { opened, gone: gone.signal };
   } finally {
     ready.abort();

@@ -1,5 +1,6 @@
 /**
- * Calls to Redis over one connection at a time (`connection-state.ts` keeps it).
+ * Calls to Redis over one connection at a time (`connection-state.ts` keeps it). The store has two: one for
+ * calls, and one for large values alone.
  *
  * Promises
  * - A call is sent once and replied to within `TIME_BUDGETS.storeWithinMs`, or rejects with
@@ -8,17 +9,27 @@
  *   sent again on the next connection, if there is one within three seconds.
  * - When the connection is lost, or the oldest call has waited that long for a reply, every call under way
  *   rejects at once; calls are refused until a new connection to the same store is ready.
- * - A Redis that replies but takes no writes (it is full, or its replica is missing) is up and not healthy.
+ * - A Redis that replies but takes no writes (its disk fails, or its replica is missing) is up and not
+ *   healthy. One whose memory is full still takes what ends a task or frees memory: it is healthy.
+ * - The arguments of the calls under way have at most `ARGUMENT_BYTES_MAX` in all, so a Redis that is slow
+ *   does not fill the memory of the gateway: a call beyond that is refused before it is sent.
  */
 import { createDeadlineSet, type DeadlineSet } from '../../async/deadline-set.ts';
 import { waitAtMost } from '../../async/waiting.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
+import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { type Barrier, NO_BARRIER } from './barrier.ts';
 import type { Reply } from './client.ts';
-import { type ConnectionState, type ConnectionStateDeps, createConnectionState } from './connection-state.ts';
+import type { SetClock } from './clock-agreement.ts';
+import {
+  type ConnectionState,
+  type ConnectionStateDeps,
+  createConnectionState,
+  type Opened,
+} from './connection-state.ts';
 import { explainCallFailure, ReplyLost, replyLost } from './failures.ts';
-import { runScript, type Script } from './scripts.ts';
+import { runScript, type Script, scripts } from './scripts.ts';
 
 export type Connection = {
   /** Runs a script; `args` follow the epoch and the time. */
@@ -26,35 +37,54 @@ export type Connection = {
   /** Runs an idempotent script; it is sent again when its reply is lost. */
   callRepeatable(script: Script, args: readonly string[]): Promise<Reply>;
   /**
-   * Reads fields of a hash, by its key without the prefix. Cheaper than a script, but does not check that the
-   * store is still the same: a value that was found is right, one that is missing must be read again by a
-   * script.
+   * Reads a value and its revision: two fields of a hash, by its key without the prefix. Resolves with the
+   * bytes of the value where it has more than `bytesMax`. Cheaper than other scripts, but does not check that
+   * the store is still the same: a value that was found is right, one that is missing must be read again.
    */
-  read(key: string, ...fields: readonly string[]): Promise<readonly (string | null)[]>;
+  read(
+    key: string,
+    fields: readonly [value: string, revision: string],
+    bytesMax: number,
+  ): Promise<number | readonly (string | null)[]>;
+  /** Looks at the server itself, not at the store. Where it rejects or is late, the connection goes down. */
+  inspect(look: (opened: Opened) => Promise<void>): Promise<void>;
+  /** The connection in use; throws `StoreUnavailable` while there is none. */
+  requireOpened(): Opened;
   /** Throws `StoreUnavailable` while there is no connection. */
   requireUp(): void;
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
   /** Names the connection in use, or the last one; no other ever has the same name. */
   clientId(): string;
+  /** Gives up the connection in use; another is opened at once. Does nothing while there is none. */
+  goDown(reason: unknown): void;
   /** Waits for the calls under way, then closes the connection. Idempotent. */
   close(): Promise<void>;
 };
 
 export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
+  /** Called when the connection is lost. */
+  onLost?(): void;
   /** What the names of all keys begin with. */
   readonly prefix: string;
-  /** The time that is passed to each script: empty for that of Redis. */
+  /** The time argument of each script (`store-clock.ts`). */
   timeArgument(): string;
+  /** Returns the call, resolving disagreements about the time; it sets the clock by the call itself. */
+  guardTime(call: Connection['call'], setClock: SetClock): Connection['call'];
 };
 
 /** A call whose reply was lost is sent again within this time after it began. */
 const RETRY_WITHIN_MS = 3_000;
+/** All calls under way together send at most this. */
+const ARGUMENT_BYTES_MAX = 64 * 2 ** 20;
 
 /** Opens the connection; rejects when the first attempts fail. */
 export async function openConnection(deps: ConnectionDeps): Promise<Connection> {
   const state = createConnectionState({
     ...deps,
-    onLost: (outage) => underWay.rejectAll(replyLost(outage)),
+    onLost(outage) {
+      underWay.rejectAll(replyLost(outage));
+      deps.onLost?.();
+    },
   });
   const underWay = createDeadlineSet({
     clock: deps.clock,
@@ -63,12 +93,17 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
     signal: state.closed,
   });
   const { writeFailure, ...calls } = createCalls(deps, state, underWay);
+  const guard = (call: Connection['call']): Connection['call'] =>
+    deps.guardTime(call, (args) => calls.call(scripts.setClock, args));
   await state.start();
   let closed: Promise<void> | null = null;
   return {
     ...calls,
-    callRepeatable: (script, args) => callWithRetry(deps, state, () => calls.call(script, args)),
+    call: guard(calls.call),
+    callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
     requireUp: () => void state.requireUp(),
+    requireOpened: state.requireUp,
+    goDown: state.goDown,
     health() {
       const reason = state.outage() ?? writeFailure();
       return reason === null ? { ok: true } : { ok: false, reason };
@@ -81,16 +116,17 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
   };
 }
 
-type Calls = Pick<Connection, 'call' | 'read'> & {
+type Calls = Pick<Connection, 'call' | 'read' | 'inspect'> & {
   /** Why the last write on this connection failed; null when it did not. */
   writeFailure(): string | null;
 };
 
 function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: DeadlineSet): Calls {
-  let lastWrite: { readonly clientId: string; readonly failure: string | null } | null = null;
+  const argumentBytes = createArgumentCount();
+  const writes = createWriteLog(deps.log, state);
 
   /** Waits for the reply to what was sent, and for the barrier. */
-  async function receive(replied: Promise<Reply>, barrier: Barrier): Promise<Reply> {
+  async function receive<T>(replied: Promise<T>, barrier: Barrier): Promise<T> {
     try {
       return await underWay.run(passBarrier(replied, barrier));
     } catch (error) {
@@ -102,26 +138,75 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
   }
 
   return {
-    async read(key, ...fields) {
+    async read(key, fields, bytesMax) {
       const { client, barrier } = state.requireUp();
-      const replied = client.send(['HMGET', `${deps.prefix}${key}`, ...fields]);
-      return (await receive(replied, barrier)) as readonly (string | null)[];
+      const args = ['1', `${deps.prefix}${key}`, ...fields, String(bytesMax)];
+      return (await receive(runScript(client, scripts.read, args), barrier)) as
+        | number
+        | readonly (string | null)[];
     },
     async call(script, args) {
       const { client, barrier, epoch } = state.requireUp();
-      const clientId = state.clientId();
-      const allArgs = ['1', deps.prefix, epoch, deps.timeArgument(), ...args];
+      const release = argumentBytes.take(args);
+      const noteResult = writes.begin(script);
       try {
+        const allArgs = ['1', deps.prefix, epoch, deps.timeArgument(), ...args];
         const reply = await receive(runScript(client, script, allArgs), barrier);
-        if (script.writes) lastWrite = { clientId, failure: null };
+        noteResult(null);
         return reply;
       } catch (error) {
-        if (script.writes && error instanceof StoreUnavailable)
-          lastWrite = { clientId, failure: error.message };
+        noteResult(error);
         throw error;
+      } finally {
+        release();
       }
     },
-    writeFailure: () => (lastWrite?.clientId === state.clientId() ? lastWrite.failure : null),
+    async inspect(look) {
+      const opened = state.requireUp();
+      await receive(look(opened), NO_BARRIER);
+    },
+    writeFailure: writes.failure,
+  };
+}
+
+/** Counts the bytes of the arguments under way; `take` throws where they would be too many. */
+function createArgumentCount(): { take(args: readonly string[]): () => void } {
+  let used = 0;
+  return {
+    take(args) {
+      let bytes = 0;
+      for (const arg of args) bytes += arg.length;
+      if (used > 0 && used + bytes > ARGUMENT_BYTES_MAX)
+        throw new StoreUnavailable('Redis is slow: too many bytes are on their way to it already.');
+      used += bytes;
+      return () => {
+        used -= bytes;
+      };
+    },
+  };
+}
+
+type WriteLog = {
+  /** Returns what notes how a call of the script ended. */
+  begin(script: Script): (error: unknown) => void;
+  /** Why the last write on the connection in use failed; null when it did not. */
+  failure(): string | null;
+};
+
+/** Remembers whether Redis takes writes, and logs when that changes. */
+function createWriteLog(log: Log, state: ConnectionState): WriteLog {
+  let last: { readonly clientId: string; readonly failure: string | null } | null = null;
+  const failure = (): string | null => (last?.clientId === state.clientId() ? last.failure : null);
+  return {
+    begin(script) {
+      const clientId = state.clientId();
+      return (error) => {
+        if (!script.endsOrFrees || (error !== null && !(error instanceof StoreUnavailable))) return;
+        if (error !== null && failure() === null) log.error({ err: error }, 'a write to Redis failed');
+        last = { clientId, failure: error === null ? null : error.message };
+      };
+    },
+    failure,
   };
 }
 
@@ -151,7 +236,7 @@ async function callWithRetry(
 }
 
 /** Holds a reply back until replicas have what it rests on. */
-async function passBarrier(replied: Promise<Reply>, barrier: Barrier): Promise<Reply> {
+async function passBarrier<T>(replied: Promise<T>, barrier: Barrier): Promise<T> {
   const reply = await replied;
   if (barrier !== NO_BARRIER) await barrier.pass();
   return reply;

@@ -1,7 +1,7 @@
 /**
  * What a 2xx response is worth on Redis, and whether the server can keep that promise. It is checked at every
- * new connection, because another server may have replaced the first; a server that cannot keep it is not
- * used.
+ * new connection, because another server may have replaced the first, and again now and then
+ * (`inspection.ts`), because a person may change its settings; a server that cannot keep it is not used.
  */
 import type { RedisClient, Reply } from './client.ts';
 
@@ -25,7 +25,7 @@ export async function validateServer(
   client: RedisClient,
   durability: Durability,
 ): Promise<readonly string[]> {
-  const info = parseInfo(String(await client.send(['INFO'])));
+  const info = parseInfo(await client.send(['INFO']));
   const { peer } = client;
   const major = Number.parseInt(info.get('redis_version') ?? '0', 10);
   if (major < MAJOR_MIN) {
@@ -33,12 +33,7 @@ export async function validateServer(
       `${peer} is version ${info.get('redis_version')}; use ${MAJOR_MIN}.0 or later, or Valkey`,
     );
   }
-  const policy = info.get('maxmemory_policy') ?? 'noeviction';
-  if (policy !== 'noeviction') {
-    throw new UnusableServer(
-      `${peer} may evict tasks (maxmemory-policy ${policy}); set maxmemory-policy noeviction`,
-    );
-  }
+  requireNoEviction(peer, info);
   const replicas = Number(info.get('connected_slaves') ?? 0);
   if (durability === 'replica') {
     if (replicas > 0) return [];
@@ -49,29 +44,44 @@ export async function validateServer(
     return [
       `${peer} does not let CONFIG GET be called: whether it keeps REDIS_DURABILITY=${durability} is unknown`,
     ];
-  return durability === 'disk' ? validateDisk(peer, config, replicas) : warnOfMemory(peer, config);
+  if (durability === 'memory') return warnOfMemory(peer, config);
+  requireDisk(peer, config);
+  return warnOfFailover(peer, replicas);
 }
 
-/** Throws when the server replies before it has written; warns of what a failover would lose. */
-function validateDisk(
-  peer: string,
-  config: ReadonlyMap<string, string>,
-  replicas: number,
-): readonly string[] {
+/** Rejects with `UnusableServer` when the settings were changed since and no longer keep the promise. */
+export async function validateSettings(client: RedisClient, durability: Durability): Promise<void> {
+  const config = durability === 'disk' ? await readConfig(client) : undefined;
+  if (config) requireDisk(client.peer, config);
+}
+
+/** Throws `UnusableServer` when Redis may remove keys to free memory. `info` has the section `memory`. */
+export function requireNoEviction(peer: string, info: ReadonlyMap<string, string>): void {
+  const policy = info.get('maxmemory_policy') ?? 'noeviction';
+  if (policy === 'noeviction') return;
+  throw new UnusableServer(
+    `${peer} may evict tasks (maxmemory-policy ${policy}); set maxmemory-policy noeviction`,
+  );
+}
+
+/** Throws when the server replies before it has written. */
+function requireDisk(peer: string, config: ReadonlyMap<string, string>): void {
   const required = [
     ['appendonly', 'yes'],
     ['appendfsync', 'always'],
     ['no-appendfsync-on-rewrite', 'no'],
   ] as const;
   const wrong = required.filter(([name, value]) => (config.get(name) ?? value) !== value);
-  if (wrong.length > 0) {
-    const actual = wrong.map(([name]) => `${name} ${config.get(name)}`).join(', ');
-    const expected = wrong.map(([name, value]) => `${name} ${value}`).join(', ');
-    throw new UnusableServer(
-      `${peer} does not write to its disk before it replies (${actual}); set ${expected}, ` +
-        'or REDIS_DURABILITY=memory if accepted tasks may be lost with Redis',
-    );
-  }
+  if (wrong.length === 0) return;
+  const actual = wrong.map(([name]) => `${name} ${config.get(name)}`).join(', ');
+  const expected = wrong.map(([name, value]) => `${name} ${value}`).join(', ');
+  throw new UnusableServer(
+    `${peer} does not write to its disk before it replies (${actual}); set ${expected}, ` +
+      'or REDIS_DURABILITY=memory if accepted tasks may be lost with Redis',
+  );
+}
+
+function warnOfFailover(peer: string, replicas: number): readonly string[] {
   if (replicas === 0) return [];
   return [
     `${peer} has replicas: after a failover, what the new primary had not received is lost; REDIS_DURABILITY=replica waits for a replica`,
@@ -87,6 +97,22 @@ function warnOfMemory(peer: string, config: ReadonlyMap<string, string>): readon
   }
   const lost = config.get('save') === '' ? 'everything' : 'what was accepted since its last snapshot';
   return [`${peer} keeps no log on its disk (appendonly no): ${lost} is lost when it crashes`];
+}
+
+/**
+ * Throws `UnusableServer` while a replica of version 1.0 uses the same database beyond the first: it listens
+ * to a channel that all databases shared, and neither would hear of the other's changes. It had one
+ * connection for everything, so it is a subscriber under the name of the calls. Where Redis does not list its
+ * clients, nothing is known.
+ */
+export async function requireNoOlderReplica(client: RedisClient, database: number): Promise<void> {
+  if (database === 0) return;
+  const list = String(await client.send(['CLIENT', 'LIST', 'TYPE', 'pubsub']).catch(() => ''));
+  const older = new RegExp(`^.* name=task-gateway .*\\bdb=${database} .*$`, 'm');
+  if (!older.test(list)) return;
+  throw new UnusableServer(
+    `a gateway of version 1.0 still uses database ${database} of ${client.peer}; stop it first, or use database 0`,
+  );
 }
 
 /** The settings that decide durability; undefined where CONFIG GET is not allowed. */
@@ -110,8 +136,9 @@ function parsePairs(reply: Reply): ReadonlyMap<string, string> {
   return pairs;
 }
 
-function parseInfo(text: string): ReadonlyMap<string, string> {
+/** The fields of a reply to INFO. */
+export function parseInfo(reply: Reply): ReadonlyMap<string, string> {
   return new Map(
-    [...text.matchAll(/^([a-z_]+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]),
+    [...String(reply).matchAll(/^([a-z_]+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]),
   );
 }

@@ -1,30 +1,35 @@
 /** The listings of the port, each a range of one sorted set, or of several that are merged. */
-import type { Lists, Page } from '../../ports/store.ts';
-import { parseAgentStatus } from './agent-status.ts';
+import type { AgentStatus, Lists, Page } from '../../ports/store.ts';
+import type { AgentStatuses } from './agent-status.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 
 type PageOptions = { readonly after?: string; readonly limit: number };
-type AnyItem = Lists[keyof Lists]['item'];
-type PositionedItem = { readonly item: AnyItem; readonly position: string };
 
-/** Reads one page of a listing. */
+/** Reads one page of a listing. One of agents may be short: it ends once the records have a megabyte. */
 export async function readPage<Q extends keyof Lists>(
-  connection: Connection,
+  { connection, statuses }: { readonly connection: Connection; readonly statuses: AgentStatuses },
   query: Q,
   ask: Lists[Q]['ask'],
   { after, limit }: PageOptions,
 ): Promise<Page<Lists[Q]['item']>> {
   const [listing, subjects] = findListing(query, ask);
   const from = after === undefined ? '' : query === 'slots' ? grantNumberOf(after) : after;
-  // One item beyond the page shows whether there are more.
+  // One entry beyond the page shows whether there are more.
   const reply = await connection.call(scripts.list, [listing, from, String(limit + 1), ...subjects]);
-  const [resumedMs, entries] = reply as readonly Reply[];
-  const found = (entries as readonly Reply[]).flatMap((entry) => parseEntry(query, resumedMs, entry));
-  const items = found.slice(0, limit);
-  const next = found.length > limit ? (items.at(-1)?.position ?? null) : null;
-  return { items: items.map(({ item }) => item) as Lists[Q]['item'][], next };
+  const [resumedMs, entries, isCut] = reply as readonly [Reply, readonly Reply[], Reply];
+  const shown = entries.slice(0, limit);
+  const hasMore = entries.length > limit || isCut === 1;
+  const items =
+    query === 'agents'
+      ? shown.flatMap((entry) => parseAgent(statuses, resumedMs, entry))
+      : shown.map((entry) => parseTask(query, entry));
+  const last = shown.at(-1);
+  return {
+    items: items as readonly Lists[Q]['item'][],
+    next: hasMore && last !== undefined ? positionOf(query, last) : null,
+  };
 }
 
 /** The name of the listing in Redis, and the tags, session or agent that it is about. */
@@ -47,20 +52,21 @@ function findListing<Q extends keyof Lists>(
   }
 }
 
-/** The item of an entry; none for an agent whose record is gone. */
-function parseEntry(
-  query: keyof Lists,
-  resumedMs: Reply | undefined,
-  entry: Reply,
-): readonly PositionedItem[] {
-  if (query === 'agents') {
-    const [position, status] = entry as readonly Reply[];
-    const item = parseAgentStatus(resumedMs, status);
-    return item ? [{ item, position: String(position) }] : [];
-  }
+/** The item of an agent's entry; none when its record is gone or cannot be read. */
+function parseAgent(statuses: AgentStatuses, resumedMs: Reply, entry: Reply): readonly AgentStatus[] {
+  const [agent_id, status] = entry as readonly Reply[];
+  const item = statuses.parse(String(agent_id), resumedMs, status);
+  return item ? [item] : [];
+}
+
+function parseTask(query: keyof Lists, entry: Reply): Lists['tasks' | 'slots']['item'] {
   const position = String(entry);
   const request_id = position.slice(position.indexOf('/') + 1);
-  return [{ item: query === 'tasks' ? { request_id, position } : { request_id }, position }];
+  return query === 'tasks' ? { request_id, position } : { request_id };
+}
+
+function positionOf(query: keyof Lists, entry: Reply): string {
+  return String(query === 'agents' ? (entry as readonly Reply[])[0] : entry);
 }
 
 /** The number of the grant in the position of a slot; a text without one is before all slots. */

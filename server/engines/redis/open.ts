@@ -1,4 +1,4 @@
-/** Opens the Redis engine: connects, makes the connection ready, and puts the parts together. */
+/** Opens the Redis engine: connects, makes the connections ready, and puts the parts together. */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -7,15 +7,19 @@ import { createDueTimer } from '../due-timer.ts';
 import { createNotifications } from '../notifications.ts';
 import { createSharedReads } from '../shared-reads.ts';
 import type { RedisAddress } from './address.ts';
+import { createAgentStatuses } from './agent-status.ts';
 import { createBarrier, NO_BARRIER } from './barrier.ts';
-import { type ConnectOptions, connectPrimary, type Reply } from './client.ts';
-import { openConnection } from './connection.ts';
-import type { Opened } from './connection-state.ts';
-import { type Durability, validateServer } from './durability.ts';
+import { type ConnectionUse, connectPrimary, type RedisClient, type Reply, Unreachable } from './client.ts';
+import { type Connection, openConnection } from './connection.ts';
+import type { Opened, OpenOptions } from './connection-state.ts';
+import { type Durability, requireNoOlderReplica, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
+import { createInspection } from './inspection.ts';
+import { createNextDue } from './next-due.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createRedisStore, type Engine } from './store.ts';
-import { createStoreTime, type StoreTime } from './store-time.ts';
+import { createStoreClock, createTestClock, type StoreClock } from './store-clock.ts';
+import { createValues } from './values.ts';
 
 export type RedisDeps = {
   readonly address: RedisAddress;
@@ -27,8 +31,12 @@ export type RedisDeps = {
   readonly prefix?: string;
   /** Opens a physical connection; tests replace it. */
   readonly connect?: typeof connectPrimary;
+  /** Whether the clock of Redis is believed at the start, whatever this host's says. */
+  readonly isClockTrusted?: boolean;
   /** For tests: the store's time, instead of that of Redis. */
   readonly testMs?: () => number;
+  /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
+  readonly wallMs?: () => number;
 };
 
 /** In braces, so that all keys of a store live in one slot of a cluster. */
@@ -43,27 +51,55 @@ const LEAVE_TO_OTHERS_MS = 100;
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, prefix = PREFIX } = deps;
-  const time: StoreTime = testMs ? { nowMs: testMs, learn: () => undefined } : createStoreTime(clock);
-  const timeArgument = (): string => (testMs ? String(testMs()) : '');
+  const { isClockTrusted = false, wallMs = Date.now } = deps;
+  const time = testMs
+    ? createTestClock(testMs)
+    : createStoreClock({ clock, log, isRedisTrusted: isClockTrusted, wallMs });
   const notifications = createNotifications();
   const slices = createSharedReads<Slice>();
-  const nextDue: Engine['nextDue'] = { ms: undefined };
-  const dueTimer = createDueTimer({ clock, notifications, nowMs: time.nowMs, earliestMs: () => nextDue.ms });
+  const nextDue = createNextDue();
+  const dueTimer = createDueTimer({ clock, notifications, nowMs: time.nowMs, earliestMs: nextDue.ms });
   const processName = createUniqueName();
-  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName };
+  const channel = channelOf(deps.address.database);
+  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, channel };
+  const opener = { ...deps, prefix, time, channel, onMessage: createMessageHandler(parts) };
+  let bulk: Connection | null = null;
   const connection = await openConnection({
-    clock,
-    log,
-    prefix,
-    timeArgument,
-    open: createOpener({ ...deps, prefix, timeArgument, time, onMessage: createMessageHandler(parts) }),
+    ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard, name: 'the connection' },
+    open: createOpener(opener),
+    onLost: () => bulk?.goDown('the connection of the calls was lost'),
     onReopened() {
       slices.forget();
       notifications.notifyAll();
       dueTimer.update();
     },
   });
-  return createRedisStore({ connection, ...parts });
+  try {
+    bulk = await openConnection({
+      ...{
+        clock,
+        log,
+        prefix,
+        timeArgument: time.argument,
+        guardTime: time.guard,
+        name: 'the bulk connection',
+      },
+      open: createBulkOpener(opener, connection),
+      onReopened: () => undefined,
+    });
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  const values = createValues({ calls: connection, bulk, clock });
+  const inspection = createInspection({ ...deps, connection });
+  const statuses = createAgentStatuses(log);
+  return createRedisStore({ connection, bulk, values, inspection, statuses, ...parts });
+}
+
+/** Names of channels belong to no database, so a store in another one has a channel of its own. */
+function channelOf(database: number): string {
+  return database === 0 ? 'hints' : `hints:${database}`;
 }
 
 function createUniqueName(): string {
@@ -73,7 +109,9 @@ function createUniqueName(): string {
 /**
  * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed.
  */
-function createMessageHandler(parts: Omit<Engine, 'connection'>): (message: string) => void {
+function createMessageHandler(
+  parts: Pick<Engine, 'notifications' | 'slices' | 'nextDue' | 'dueTimer' | 'time' | 'processName'>,
+): (message: string) => void {
   const { notifications, slices, nextDue, dueTimer, time, processName } = parts;
   return (message) => {
     slices.forget();
@@ -82,23 +120,45 @@ function createMessageHandler(parts: Omit<Engine, 'connection'>): (message: stri
     if (!due) return;
     const dueMs = Number(due);
     const atMs = sender === processName ? dueMs : Math.max(dueMs, time.nowMs() + LEAVE_TO_OTHERS_MS);
-    nextDue.ms = Math.min(nextDue.ms ?? Number.POSITIVE_INFINITY, atMs);
+    nextDue.note(atMs);
     dueTimer.update();
   };
 }
 
 type OpenerDeps = RedisDeps & {
   readonly prefix: string;
-  readonly time: StoreTime;
-  timeArgument(): string;
+  readonly channel: string;
+  readonly time: StoreClock;
   onMessage(message: string): void;
 };
 
+/** Opens one physical connection and makes it ready; destroys it when that fails or the signal fires. */
+async function prepare(
+  { address, connect = connectPrimary }: RedisDeps,
+  options: OpenOptions & { readonly use: ConnectionUse },
+  makeReady: (client: RedisClient) => Promise<void>,
+): Promise<RedisClient> {
+  const client = await connect(address, options);
+  const destroy = (): void => client.destroy();
+  options.signal.addEventListener('abort', destroy, { once: true });
+  try {
+    options.signal.throwIfAborted();
+    await makeReady(client);
+    return client;
+  } catch (error) {
+    client.destroy();
+    throw error;
+  } finally {
+    options.signal.removeEventListener('abort', destroy);
+  }
+}
+
 /**
- * Opens connections that are ready: the server is checked, subscribed to, and has the scripts and a store.
+ * Opens pairs that are ready: the server is checked, one connection listens, the other has the scripts and a
+ * store.
  */
-function createOpener(deps: OpenerDeps): (epoch: string, options: ConnectOptions) => Promise<Opened> {
-  const { address, durability, clock, log, prefix, time, connect = connectPrimary } = deps;
+function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) => Promise<Opened> {
+  const { durability, clock, log, prefix, channel, time } = deps;
   let warnedLast = '';
 
   function warn(warnings: readonly string[]): void {
@@ -106,28 +166,57 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: ConnectOptions
     warnedLast = warnings.join();
   }
 
+  async function openStore(client: RedisClient, epoch: string): Promise<string> {
+    await loadScripts(client);
+    const sentMs = clock.monotonicMs();
+    const args = ['1', prefix, epoch, time.argument(), createUniqueName()];
+    const [reading, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
+    await time.begin(reading, sentMs, (setting) =>
+      runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
+    );
+    return String(openedEpoch);
+  }
+
   return async (epoch, options) => {
-    const client = await connect(address, options);
-    const destroy = (): void => client.destroy();
-    options.signal.addEventListener('abort', destroy, { once: true });
-    try {
-      options.signal.throwIfAborted();
+    const notifications = await prepare(deps, { ...options, use: 'notifications' }, async (client) => {
       warn(await validateServer(client, durability));
-      await client.subscribe(`${prefix}hints`, deps.onMessage);
-      await loadScripts(client);
-      const sentMs = clock.monotonicMs();
-      const args = ['1', prefix, epoch, deps.timeArgument(), createUniqueName()];
-      const [nowMs, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
-      time.learn(Number(nowMs), sentMs);
-      const barrier = durability === 'replica' ? createBarrier(client, prefix) : NO_BARRIER;
-      // A connected replica may still be far behind; the first round waits until it is not.
-      await barrier.pass();
-      return { client, barrier, epoch: String(openedEpoch) };
+      if (epoch === '') await requireNoOlderReplica(client, deps.address.database);
+      await client.subscribe(`${prefix}${channel}`, deps.onMessage);
+    });
+    let openedEpoch = '';
+    let barrier = NO_BARRIER;
+    try {
+      const client = await prepare(deps, { ...options, use: 'calls' }, async (calls) => {
+        requireSamePeer(calls, notifications);
+        openedEpoch = await openStore(calls, epoch);
+        if (durability === 'replica') barrier = createBarrier(calls, prefix);
+        // A connected replica may still be far behind; the first round waits until it is not.
+        await barrier.pass();
+      });
+      return { client, notifications, barrier, epoch: openedEpoch };
     } catch (error) {
-      client.destroy();
+      notifications.destroy();
       throw error;
-    } finally {
-      options.signal.removeEventListener('abort', destroy);
     }
   };
+}
+
+/** Opens bulk connections to the server that the calls use. */
+function createBulkOpener(
+  deps: OpenerDeps,
+  calls: Connection,
+): (epoch: string, options: OpenOptions) => Promise<Opened> {
+  return async (_epoch, options) => {
+    const { client: callsClient, epoch } = calls.requireOpened();
+    const client = await prepare(deps, { ...options, use: 'bulk' }, async (bulk) =>
+      requireSamePeer(bulk, callsClient),
+    );
+    const barrier = deps.durability === 'replica' ? createBarrier(client, deps.prefix) : NO_BARRIER;
+    return { client, notifications: null, barrier, epoch };
+  };
+}
+
+/** While a failover is under way, two connections may find two servers. */
+function requireSamePeer({ peer }: RedisClient, other: RedisClient): void {
+  if (peer !== other.peer) throw new Unreachable(`${peer} is the primary now, no longer ${other.peer}`);
 }

@@ -8,16 +8,21 @@
  *   epoch               which store this is: a random name, written when the store is created
  *   meta                hash: open (how many tasks are open), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a gap)
+ *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a
+ *                       gap); of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber
+ *                       (how often it was set), leftOut (1 while time is left out), agreed (last sweep by a
+ *                       process whose clock agreed)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
  *                       c (created), n (session), a (assignees), e (cursor of its event),
- *                       w (while waiting: {place, tags}, its position in the sets of these tags)
+ *                       w (while waiting: {place, tags}, its position in the sets of these tags),
+ *                       q (while claims may hand it out: {agent, position}, where they find it)
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
  *   slots:<agent>       sorted set: the tasks that hold a slot, by the number of the grant
  *   free:<tag>          set: the agents that may take one more task
  *   waiting:<tag>       sorted set: positions of waiting tasks
+ *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on; 0: at once
  *   agents              sorted set: the agents with a record
  *   changed, gone       sorted sets: agents by the number of their last change, or of their removal
  *   all, by-session:<session>, by-agent:<agent>, unreported:<agent>
@@ -30,25 +35,27 @@
  *   fade                sorted set, the expiry index: k:<key>, s:<session> and
  *                       u:<length of agent>:<agent><position>, by when they expire
  *   barrier             counter, written to find out whether replicas have all writes before it
- *   hints               the channel of notifications
+ *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels
+ *                       belong to no database
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client.ts';
+import { CLOCK_STEP_MS } from './store-time.ts';
 
 export type Script = {
   readonly text: string;
-  /** Whether it may write: Redis refuses it where it takes no writes. */
-  readonly writes: boolean;
+  /** Whether Redis takes it as long as it takes any write: also when its memory is full. */
+  readonly endsOrFrees: boolean;
   /** Names it in Redis once it was loaded. */
   readonly sha: string;
 };
 
 /**
- * `no-writes`: runs also when Redis is full. `allow-oom`: writes also when Redis is full, because it frees
- * memory.
+ * `no-writes`: only reads. `allow-oom`: writes also when the memory of Redis is full, because what ends a
+ * task or frees memory is never refused for want of it. `null`: is refused then, because it adds.
  */
 type Flag = 'no-writes' | 'allow-oom' | null;
 
@@ -58,28 +65,42 @@ const LIMITS = {
   SWEEP_GAP_MS: STORE_LIMITS.sweepGapMs,
   UNREPORTED_MS: STORE_LIMITS.unreportedMs,
   REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,
+  CLOCK_STEP_MS,
 };
 const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
 
-function readScript(name: string, flag: Flag, parts: readonly string[] = ['prelude', 'epoch']): Script {
+function readScript(name: string, flag: Flag, parts: readonly string[]): Script {
   const files = [...parts, name].map((part) => join(import.meta.dirname, 'scripts', `${part}.lua`));
   const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
   const text = [shebang, LIMITS_LINE, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
-  return { text, writes: flag === null, sha: createHash('sha1').update(text).digest('hex') };
+  return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
 }
 
+/** What a script needs to write: its caller's clock must agree. */
+const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
+const COMMIT_PARTS = [...AGREED, 'agents', 'tasks', 'preconditions', 'apply'];
+const TIMED = ['prelude', 'epoch', 'time'];
+
 export const scripts = {
-  open: readScript('open', null, ['prelude']),
-  get: readScript('get', 'no-writes'),
-  agentStatus: readScript('agent_status', 'no-writes', ['prelude', 'epoch', 'agents']),
-  agentChanges: readScript('agent_changes', 'no-writes', ['prelude', 'epoch', 'agents']),
-  list: readScript('list', 'no-writes', ['prelude', 'epoch', 'agents']),
-  feed: readScript('feed', 'no-writes'),
-  commit: readScript('commit', null, ['prelude', 'epoch', 'agents', 'tasks', 'preconditions', 'apply']),
-  takeDue: readScript('take_due', null),
-  renewLeases: readScript('renew_leases', null),
-  touch: readScript('touch', null, ['prelude', 'epoch', 'agents']),
-  trim: readScript('trim', 'allow-oom', ['prelude', 'epoch', 'tasks']),
+  open: readScript('open', 'allow-oom', ['prelude', 'time']),
+  setClock: readScript('set_clock', 'allow-oom', TIMED),
+  read: readScript('read', 'no-writes', []),
+  get: readScript('get', 'no-writes', TIMED),
+  agentStatus: readScript('agent_status', 'no-writes', [...TIMED, 'agents']),
+  agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
+  list: readScript('list', 'no-writes', [...TIMED, 'agents']),
+  feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
+  claimable: readScript('claimable', 'allow-oom', TIMED),
+  findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
+  /** A commit that adds a task or an agent. */
+  admit: readScript('commit', null, COMMIT_PARTS),
+  /** Any other commit. */
+  commit: readScript('commit', 'allow-oom', COMMIT_PARTS),
+  takeDue: readScript('take_due', 'allow-oom', AGREED),
+  renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
+  touch: readScript('touch', 'allow-oom', [...AGREED, 'agents']),
+  trim: readScript('trim', 'allow-oom', [...AGREED, 'tasks']),
+  barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;
 
 /** Runs a script by its hash, or by its text where Redis no longer has it. */

@@ -8,8 +8,13 @@
  * - A reply is held back until what it rests on is durable (`durability.ts`), so reads, conflicts and
  *   notifications need no further care.
  * - The process keeps no state but the connection: what one process was given, every other sees.
- * - Notifications come over the connection that carries the calls. After it was lost, every listener is
- *   notified, feeds continue from their positions, and cursors of `readAgentChanges` are refused.
+ * - Notifications come over a connection of their own, which is up only together with that of the calls
+ *   (`connection-state.ts`). After they were lost, every listener is notified, feeds continue from their
+ *   positions, and cursors of `readAgentChanges` are refused.
+ * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. Large
+ *   values have a connection of their own (`values.ts`).
+ * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents
+ *   are refused before that (`inspection.ts`).
  */
 import type { Clock } from '../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
@@ -27,27 +32,36 @@ import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
 import type { SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
-import { parseAgentStatus, readAgentChanges } from './agent-status.ts';
+import { type AgentStatuses, readAgentChanges } from './agent-status.ts';
 import type { Reply } from './client.ts';
-import { buildCommitArguments } from './commit-arguments.ts';
+import { buildCommitArguments, isAdmission } from './commit-arguments.ts';
 import type { Connection } from './connection.ts';
 import { readFeed, type Slice } from './feed.ts';
+import type { Inspection } from './inspection.ts';
 import { readPage } from './lists.ts';
+import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
-import type { StoreTime } from './store-time.ts';
+import { createSlotReads } from './slot-reads.ts';
+import type { StoreClock } from './store-clock.ts';
+import type { Values } from './values.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
   readonly connection: Connection;
+  readonly bulk: Connection;
+  readonly values: Values;
+  readonly inspection: Inspection;
+  readonly statuses: AgentStatuses;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
   readonly clock: Clock;
-  readonly time: StoreTime;
-  /** When the earliest entry is due, as far as this process knows. */
-  readonly nextDue: { ms: number | undefined };
+  readonly time: StoreClock;
+  readonly nextDue: NextDue;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
+  /** Where notifications are published, without the prefix. */
+  readonly channel: string;
 };
 
 /** One call of `trim` is cut into slices, so that other calls run in between. */
@@ -57,13 +71,20 @@ const TRIM_SLICE = 50;
 /** Creates the store over the parts. */
 export function createRedisStore(engine: Engine): Store {
   const { connection, notifications, dueTimer, time } = engine;
+  const writes = createWrites(engine);
   return {
     nowMs: time.nowMs,
-    ...createReads(engine),
-    ...createWrites(engine),
+    ...createReads(engine, writes.commit),
+    ...createSlotReads(connection),
+    ...writes,
     ...createWatching(engine),
-    health: connection.health,
+    health() {
+      const health = connection.health();
+      const warning = health.ok ? time.warning() : null;
+      return warning === null ? health : { ok: true, warning };
+    },
     async close() {
+      await engine.bulk.close();
       await connection.close();
       notifications.close();
       dueTimer.update();
@@ -77,13 +98,15 @@ const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
   input: ['i', 'ir'],
 };
 
-function createReads({
-  connection,
-}: Engine): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
+function createReads(
+  engine: Engine,
+  commit: Store['commit'],
+): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
+  const { connection, values, statuses } = engine;
   return {
     async get<K extends keyof Kinds>(kind: K, id: string) {
       const fields = FIELDS[kind];
-      const found = fields ? await connection.read(`task:${id}`, ...fields) : [];
+      const found = fields ? await values.read(`task:${id}`, fields) : [];
       const [value, revision] =
         typeof found[0] === 'string'
           ? found
@@ -94,15 +117,21 @@ function createReads({
     async getAgentStatus(agent_id) {
       const reply = await connection.call(scripts.agentStatus, [agent_id]);
       const [resumedMs, status] = reply as readonly Reply[];
-      return parseAgentStatus(resumedMs, status);
+      const agentStatus = statuses.parse(agent_id, resumedMs, status);
+      if (agentStatus || !Array.isArray(status)) return agentStatus;
+      // Nothing else would ever replace or remove a record that cannot be read; the agent registers again.
+      const expect = String(status[1]);
+      await commit({ writes: [{ kind: 'agent', id: agent_id, expect, value: null }] });
+      return undefined;
     },
-    readAgentChanges: (after) => readAgentChanges(connection, after),
-    list: (query, ask, page) => readPage(connection, query, ask, page),
+    readAgentChanges: (after) => readAgentChanges(connection, statuses, after),
+    list: (query, ask, page) => readPage(engine, query, ask, page),
   };
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { connection, dueTimer, clock, time, nextDue, processName } = engine;
+  const { connection, values, inspection, statuses, dueTimer, clock, time, nextDue } = engine;
+  const { processName, channel } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
   const createName = (): string => {
@@ -112,20 +141,29 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
 
   return {
     async commit(batch: Batch): Promise<CommitResult> {
+      const isAdding = isAdmission(batch);
+      if (isAdding) inspection.requireMemory();
       const revision = createName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
-      const args = buildCommitArguments(batch, { processName, revision, notAfterMs });
-      const reply = await connection.callRepeatable(scripts.commit, args);
+      const args = buildCommitArguments(batch, { processName, channel, revision, notAfterMs });
+      const reply = await values.write(isAdding ? scripts.admit : scripts.commit, args);
       return parseCommitResult(reply as readonly Reply[], revision);
     },
 
     async takeDue(limit) {
+      const inspected = inspection.update();
+      const noteNext = nextDue.begin();
       const sentMs = clock.monotonicMs();
-      const reply = await connection.call(scripts.takeDue, [String(limit), createName()]);
-      const [nowMs, nextMs, taken] = reply as readonly Reply[];
-      time.learn(Number(nowMs), sentMs);
-      nextDue.ms = nextMs === '' ? undefined : Number(nextMs);
+      const args = [String(limit), createName()];
+      const reply = await connection.call(scripts.takeDue, args).catch((error: unknown) => {
+        noteNext(nextDue.ms());
+        throw error;
+      });
+      const [reading, nextMs, taken] = reply as readonly Reply[];
+      time.learn(reading, sentMs, (setting) => connection.call(scripts.setClock, setting));
+      noteNext(nextMs === '' ? undefined : Number(nextMs));
       dueTimer.update();
+      await inspected;
       return pairsOf(taken as readonly string[]).map(([ref, lease]) => ({ ref: ref as Ref, lease }));
     },
 
@@ -139,7 +177,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     async touch(agent_id, touch) {
       const reply = await connection.call(scripts.touch, [agent_id, ...encodeTouch(touch)]);
       const [resumedMs, status] = reply as readonly Reply[];
-      return parseAgentStatus(resumedMs, status);
+      return statuses.parse(agent_id, resumedMs, status);
     },
 
     async trim({ keepTasksMs, sessionEventsMax }, limit) {
@@ -169,6 +207,7 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
     case 'revision':
     case 'slot':
     case 'lease':
+    case 'contact':
     case 'full':
       return { ok: false, conflict: result };
     default:
@@ -178,8 +217,8 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
 
 function encodeTouch(touch: Touch): readonly string[] {
   if (touch.by !== 'push') return [touch.by];
-  const { taken, status, error } = touch;
-  return ['push', taken ? '1' : '0', JSON.stringify({ taken, status, error })];
+  const { taken, busy, status, error } = touch;
+  return ['push', taken || busy ? '1' : '0', JSON.stringify({ taken, status, error })];
 }
 
 function pairsOf(texts: readonly string[]): readonly (readonly [string, string])[] {

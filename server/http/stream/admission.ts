@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
-import type { StreamWriter } from './stream-writer.ts';
+import type { ResponseWriter } from '../response/response-writer.ts';
 
 export type StreamLimits = {
   readonly streamsMax: number;
@@ -15,7 +15,7 @@ export type StreamLimits = {
 export type OpenStream = {
   readonly session: string;
   readonly response: ServerResponse;
-  readonly writer: StreamWriter;
+  readonly writer: ResponseWriter;
 };
 
 export type Admission = {

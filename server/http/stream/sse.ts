@@ -2,19 +2,19 @@
  * The open event streams: each is a cursor into its session's feed, never a queue. The feed is read only as
  * fast as the reader takes the bytes, so a slow reader costs one event.
  *
- * A stream ends when its reader disconnects, takes nothing for thirty seconds or falls behind what is kept,
+ * A stream ends when its reader disconnects, takes too little for thirty seconds or falls behind what is kept,
  * and when the server drains. The parts: `admission` holds the open streams within their limits, `ping-timer`
- * visits them, `stream-writer` writes with back-pressure, and this file follows the feed of each.
+ * visits them, and this file follows the feed of each. As every response they are written by the writers of
+ * `response/`, which also disconnect those who do not read.
  */
 import type { ServerResponse } from 'node:http';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import { createResponseWriter, type WriterDeps } from '../response/response-writer.ts';
 import { createAdmission, type OpenStream, type StreamLimits } from './admission.ts';
-import { createFairScheduler } from './fair-scheduling.ts';
 import { OPENING, renderRetry } from './frames.ts';
 import { createPingTimer } from './ping-timer.ts';
-import { createStreamWriter } from './stream-writer.ts';
 
 /** A session's events as frames. */
 export type EventSource = {
@@ -41,6 +41,7 @@ type Deps = {
   readonly log: Log;
   readonly limits: StreamLimits;
   readonly pingIntervalMs: number;
+  readonly writers: WriterDeps;
 };
 
 const STREAM_HEADERS = {
@@ -56,10 +57,9 @@ const RECONNECT_MIN_MS = 1_000;
 const RECONNECT_SPREAD_MS = 4_000;
 
 /** Creates it with no stream open. Its timer runs only while there are any. */
-export function createStreams({ clock, random, log, limits, pingIntervalMs }: Deps): Streams {
+export function createStreams({ clock, random, log, limits, pingIntervalMs, writers }: Deps): Streams {
   const admission = createAdmission(limits);
   const pings = createPingTimer(clock, pingIntervalMs, admission.streams);
-  const scheduler = createFairScheduler();
 
   function release(stream: OpenStream): void {
     admission.release(stream);
@@ -68,14 +68,11 @@ export function createStreams({ clock, random, log, limits, pingIntervalMs }: De
 
   return {
     async serve({ session, open }, response) {
-      const writer = createStreamWriter(response, scheduler);
+      const writer = createResponseWriter(response, writers);
       const stream: OpenStream = { session, response, writer };
       admission.admit(stream);
       pings.start();
-      response.once('close', () => {
-        release(stream);
-        writer.stop();
-      });
+      response.once('close', () => release(stream));
       const frames = open(writer.signal)[Symbol.asyncIterator]();
       const first = frames.next();
       try {

@@ -16,7 +16,7 @@ import type { CallerOptions, Sample } from './beside-caller.ts';
 export const SCALE = Number(process.env.BOUNDS_SCALE ?? 1);
 
 /** Times of B's calls, and each status or error that was not a success. */
-type Measured = { readonly alone: Sample; readonly beside: Sample };
+export type Measured = { readonly alone: Sample; readonly beside: Sample };
 
 export type MeasureOptions = {
   /** Names the figures that are printed. */

@@ -7,12 +7,17 @@ import type { Contact } from '../../../domain/agent.ts';
 import { STORE_LIMITS } from '../../../ports/limits.ts';
 import type { Touch } from '../../../ports/store.ts';
 
-type AgentContact = Omit<Contact, 'contactMs'> & { readonly contactMs: number; readonly lastGrantMs: number };
+type AgentContact = Contact & {
+  readonly lastGrantMs: number;
+  /** When it registered last; null if this process has not seen that. */
+  readonly registeredMs: number | null;
+};
 
 export type Contacts = {
   /** Notes that a sweep runs now. */
   noteSweep(nowMs: number): void;
   noteTouch(agent_id: string, touch: Touch, nowMs: number): void;
+  noteRegistration(agent_id: string, nowMs: number): void;
   noteGrant(agent_id: string, nowMs: number): void;
   contactOf(agent_id: string): Contact;
   lastGrantMs(agent_id: string): number;
@@ -24,7 +29,9 @@ const NO_CONTACT: AgentContact = {
   beatMs: null,
   beatGapMs: null,
   push: null,
+  unreachedSinceMs: null,
   lastGrantMs: 0,
+  registeredMs: null,
 };
 
 /** Creates an empty set: there was no sweep yet, and no contact counts as older than `startMs`. */
@@ -40,31 +47,36 @@ export function createContacts(startMs: number): Contacts {
       lastSweepMs = nowMs;
     },
     noteTouch: (agent_id, touch, nowMs) =>
-      void contacts.set(agent_id, applyTouch(find(agent_id), touch, nowMs)),
+      void contacts.set(agent_id, applyTouch(find(agent_id), touch, nowMs, resumedMs)),
+    noteRegistration(agent_id, nowMs) {
+      const fresh = { contactMs: nowMs, registeredMs: nowMs, push: null, unreachedSinceMs: null };
+      contacts.set(agent_id, { ...find(agent_id), ...fresh });
+    },
     noteGrant: (agent_id, nowMs) => void contacts.set(agent_id, { ...find(agent_id), lastGrantMs: nowMs }),
     contactOf(agent_id) {
-      const { contactMs, beatMs, beatGapMs, push } = find(agent_id);
-      return { contactMs: Math.max(contactMs, resumedMs), beatMs, beatGapMs, push };
+      const { contactMs, beatMs, beatGapMs, push, unreachedSinceMs } = find(agent_id);
+      return { contactMs: Math.max(contactMs, resumedMs), beatMs, beatGapMs, push, unreachedSinceMs };
     },
     lastGrantMs: (agent_id) => find(agent_id).lastGrantMs,
     forget: (agent_id) => void contacts.delete(agent_id),
   };
 }
 
-function applyTouch(before: AgentContact, touch: Touch, nowMs: number): AgentContact {
+function applyTouch(before: AgentContact, touch: Touch, nowMs: number, resumedMs: number): AgentContact {
   switch (touch.by) {
     case 'call':
       return { ...before, contactMs: nowMs };
-    case 'register':
-      return { ...before, contactMs: nowMs, push: null };
     case 'beat': {
-      const beatGapMs = before.beatMs === null ? null : nowMs - before.beatMs;
-      return { ...before, contactMs: nowMs, beatMs: nowMs, beatGapMs };
+      const { beatMs, registeredMs } = before;
+      const isFirstKnown = beatMs === null && registeredMs === null;
+      const sinceMs = Math.max(beatMs ?? 0, registeredMs ?? 0, resumedMs);
+      return { ...before, contactMs: nowMs, beatMs: nowMs, beatGapMs: isFirstKnown ? null : nowMs - sinceMs };
     }
     case 'push': {
-      const { taken, status, error } = touch;
-      const contactMs = taken ? nowMs : before.contactMs;
-      return { ...before, contactMs, push: { taken, status, error } };
+      const { taken, busy, status, error } = touch;
+      const push = { taken, status, error };
+      if (taken || busy) return { ...before, contactMs: nowMs, push, unreachedSinceMs: null };
+      return { ...before, push, unreachedSinceMs: before.unreachedSinceMs ?? nowMs };
     }
   }
 }

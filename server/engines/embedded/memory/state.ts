@@ -1,6 +1,6 @@
 /**
- * The memory state of the engine: the open tasks, the agents, what waits, what is due, and how far cursors
- * have come.
+ * The memory state of the engine: the open tasks, the agents, what waits, what claims may hand out, what is
+ * due, and how far cursors have come.
  *
  * Invariants
  * - The state is what the file will hold once every decided commit is durable. Decisions on open tasks and
@@ -14,6 +14,7 @@ import type { TaskState } from '../../../domain/task.ts';
 import type { Revision } from '../../../ports/store.ts';
 import type { HighWaterMark } from '../sqlite/row-keys.ts';
 import { type Agents, createAgents } from './agents.ts';
+import { type ClaimableTasks, createClaimableTasks } from './claimable-tasks.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';
 import { createWaitingTasks, type WaitingTasks } from './waiting-tasks.ts';
 
@@ -35,6 +36,7 @@ export type MemoryState = {
   readonly tasks: Map<string, OpenTask>;
   readonly agents: Agents;
   readonly waiting: WaitingTasks;
+  readonly claimable: ClaimableTasks;
   readonly due: DueQueue;
   /** The last cursor that was issued. */
   highWaterMark: HighWaterMark;
@@ -53,6 +55,7 @@ export function createMemoryState(highWaterMark: HighWaterMark, newestTaskKey: s
     tasks: new Map(),
     agents: createAgents(run),
     waiting: createWaitingTasks(),
+    claimable: createClaimableTasks(),
     due: createDueQueue(run),
     highWaterMark,
     newestTaskKey,

@@ -1,7 +1,15 @@
 /**
- * One process for one database: a lock file beside the database, locked by an open exclusive transaction. The
- * operating system releases the lock when the process ends, however it ends; so there are no stale locks.
+ * One process for one database. The lock is a file beside the database, locked by an open exclusive
+ * transaction. The operating system releases the lock when the process ends, however it ends; so there are no
+ * stale locks.
+ *
+ * A file can have two names: by a hard link, or by a mount of this one file. Each name has a lock file and a
+ * journal of its own, so two processes would damage the database. `requireOneName` refuses both: a file with
+ * more than one link, and a file that a process has opened under another name, since SQLite's own lock is on
+ * the file and not on its name. Two processes that start in the same few milliseconds under two mounts of one
+ * file are not noticed.
  */
+import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -19,16 +27,54 @@ type Lock = { release(): void };
  */
 export async function takeLock(path: string, clock: Clock): Promise<Lock> {
   const file = `${path}.lock`;
+  const inUse = `The database ${path} is in use by another process, which holds ${file}.`;
+  return await waitUntilFree(clock, () => tryLock(file), `${inUse} ${STOP_IT}`);
+}
+
+/**
+ * Rejects when the database can be reached under another name: when its file has several links, or when a
+ * process has it open. `path` must be locked, and its journal intact. Waits up to 10 s for a process that
+ * reads the file, such as a backup.
+ */
+export async function requireOneName(path: string, clock: Clock): Promise<void> {
+  if (!existsSync(path)) return;
+  const { nlink } = statSync(path);
+  if (nlink > 1) {
+    throw new Error(
+      `The database ${path} has ${nlink} names (hard links), and SQLite would keep a journal for each of them. ` +
+        `Copy the file (cp ${path} COPY), and name the copy.`,
+    );
+  }
+  const inUse = `The database ${path} is in use by another process under another name.`;
+  await waitUntilFree(clock, () => tryExclusively(path), `${inUse} ${STOP_IT}`);
+}
+
+const STOP_IT = 'Stop that process, or name another file.';
+
+async function waitUntilFree<T>(clock: Clock, attempt: () => T | undefined, inUse: string): Promise<T> {
   const deadlineMs = clock.monotonicMs() + WAIT_MS;
   for (;;) {
-    const lock = tryLock(file);
-    if (lock) return lock;
-    if (clock.monotonicMs() >= deadlineMs) {
-      throw new Error(
-        `The database ${path} is in use by another process, which holds ${file}. Stop that process, or name another file.`,
-      );
-    }
+    const taken = attempt();
+    if (taken !== undefined) return taken;
+    if (clock.monotonicMs() >= deadlineMs) throw new Error(inUse);
     await clock.sleep(TRY_EVERY_MS);
+  }
+}
+
+/**
+ * True unless another process has the file open; undefined while one has. An exclusive lock on the file is
+ * taken before its journal is read, and released again at once.
+ */
+function tryExclusively(path: string): true | undefined {
+  const sqlite = new DatabaseSync(path, { timeout: 0 });
+  try {
+    sqlite.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK');
+    return true;
+  } catch (error) {
+    // Any other error is met again, and described, when the file is opened to be used.
+    return isBusy(error) ? undefined : true;
+  } finally {
+    sqlite.close();
   }
 }
 

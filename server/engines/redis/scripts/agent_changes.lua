@@ -1,21 +1,46 @@
--- Reads the agents that changed or were removed, in the order of their change numbers. ARGV[3] is the number
--- after which changes are read, ARGV[4] the number after which removals are, ARGV[5] how many changes at
--- most. Returns when sweeping resumed, the last change number, the number up to which removals are forgotten,
--- how many changes were read, then each changed agent with its number, then the removed ones (only with the
--- last slice of changes).
+-- Reads one page of the agents that changed or were removed, in the order of their change numbers. ARGV[3] is
+-- the number after which changes are read, ARGV[4] the one after which removals are (the larger of both
+-- counts for them), ARGV[5] how many of each at most. Returns when sweeping resumed, the last change number,
+-- the number up to which removals are forgotten, the number up to which this page is complete, then each
+-- changed agent (its number, its id, its status), then the removed ones. The page is the last one when it is
+-- complete up to the last change number.
 
-local after, removed_after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
+local after, removed_after = tonumber(ARGV[3]), tonumber(ARGV[4])
+local limit = tonumber(ARGV[5])
 local meta = redis.call('HMGET', PREFIX .. 'meta', 'resumed', 'changes', 'forgotten')
-local ids = redis.call('ZRANGEBYSCORE', PREFIX .. 'changed', '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
-local changed = {}
-for index = 1, #ids, 2 do
-  local status = read_status(ids[index])
+local last = tonumber(meta[2] or '0')
+
+local function read_after(key, number)
+  return redis.call('ZRANGEBYSCORE', PREFIX .. key, '(' .. digits(number), '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+end
+
+local removals = read_after('gone', math.max(after, removed_after))
+local complete = #removals / 2 < limit and last or tonumber(removals[#removals])
+local changes = read_after('changed', after)
+if #changes / 2 == limit then
+  complete = math.min(complete, tonumber(changes[#changes]))
+end
+
+local changed, bytes = {}, 0
+for index = 1, #changes, 2 do
+  local number = tonumber(changes[index + 1])
+  if number > complete then
+    break
+  end
+  if bytes > REPLY_BYTES then
+    complete = tonumber(changes[index - 1])
+    break
+  end
+  local status = read_status(changes[index])
   if status then
-    changed[#changed + 1] = { ids[index + 1], status }
+    bytes = bytes + #status[1]
+    changed[#changed + 1] = { digits(number), changes[index], status }
   end
 end
 local removed = {}
-if #ids / 2 < limit then
-  removed = redis.call('ZRANGEBYSCORE', PREFIX .. 'gone', '(' .. removed_after, '+inf')
+for index = 1, #removals, 2 do
+  if tonumber(removals[index + 1]) <= complete then
+    removed[#removed + 1] = removals[index]
+  end
 end
-return { meta[1], meta[2] or '0', meta[3] or '0', #ids / 2, changed, removed }
+return { meta[1], digits(last), meta[3] or '0', digits(complete), changed, removed }

@@ -1,6 +1,9 @@
 -- Agents: their status, and what follows when a record or its slots change. Invariant: an agent is in the
 -- free set of each of its tags exactly while it has a record and holds fewer slots than its limit.
 
+-- A reply with many agents ends once their records have more bytes than this: a record may have 100 KB.
+local REPLY_BYTES = 1048576
+
 local function read_agent(id)
   local found = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'reg', 'lim', 'tags')
   local used_slots = redis.call('ZCARD', PREFIX .. 'slots:' .. id)
@@ -14,11 +17,11 @@ end
 -- The fields of an agent's status: those of its record, then its contact, then its number of slots. False
 -- without one.
 local function read_status(id)
-  local status = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'v', 'r', 'lg', 'cm', 'bm', 'bg', 'p')
+  local status = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'v', 'r', 'lg', 'cm', 'bm', 'bg', 'p', 'um')
   if not status[1] then
     return false
   end
-  status[8] = redis.call('ZCARD', PREFIX .. 'slots:' .. id)
+  status[9] = redis.call('ZCARD', PREFIX .. 'slots:' .. id)
   return status
 end
 

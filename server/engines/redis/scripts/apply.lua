@@ -37,7 +37,7 @@ end
 
 local function write_task(write, value, revision)
   local key = PREFIX .. 'task:' .. write.id
-  local found = redis.call('HMGET', key, 'r', 'o', 'c', 'n', 'a', 'w')
+  local found = redis.call('HMGET', key, 'r', 'o', 'c', 'n', 'a', 'w', 'q')
   local existed, was_open = found[1], found[2] == '1'
   local created = write.createdMs and digits(write.createdMs)
   local keeps_listings = existed and value and found[3] == created and found[4] == write.session
@@ -55,6 +55,7 @@ local function write_task(write, value, revision)
     remove_waiting(found[6])
     redis.call('HDEL', key, 'w')
   end
+  update_claimable(write.id, found[7], value and write.claimable)
   if not value then
     redis.call('HDEL', key, 's', 'r', 'o', 'c', 'n', 'a', 'e')
     redis.call('ZREM', PREFIX .. 'ended', write.id)
@@ -75,6 +76,10 @@ local function write_agent(write, value, revision)
     redis.call('DEL', key)
     redis.call('ZREM', PREFIX .. 'agents', write.id)
     return
+  end
+  if redis.call('HGET', key, 'reg') ~= write.registration then
+    redis.call('HSET', key, 'cm', digits(now), 'rm', digits(now))
+    redis.call('HDEL', key, 'p', 'um')
   end
   redis.call('HSET', key, 'v', value, 'r', revision, 'reg', write.registration, 'lim', digits(write.limit), 'tags',
     write.tags)
@@ -164,7 +169,7 @@ local function publish(batch)
     return
   end
   local due = earliest_due_ms and digits(earliest_due_ms) or ''
-  redis.call('PUBLISH', PREFIX .. 'hints', due .. ' ' .. batch.processName .. ' ' .. batch.topics)
+  redis.call('PUBLISH', PREFIX .. batch.channel, due .. ' ' .. batch.processName .. ' ' .. batch.topics)
 end
 
 -- `values` are what the writes name by index.

@@ -1,6 +1,7 @@
 -- One page of a listing. ARGV[3] is the listing, ARGV[4] the position after which it goes on (empty: from the
 -- start), ARGV[5] how many items, ARGV[6] and on what the listing is about. Returns when sweeping resumed,
--- then the position of each item; of agents, their id and status.
+-- then the position of each item; of agents, their id and status. Last, whether the page was cut because of
+-- its bytes, so that more items follow.
 
 local listing, after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
@@ -43,16 +44,22 @@ local function read_slots()
 end
 
 local function read_agents()
-  local agents = {}
+  local agents, bytes = {}, 0
   for _, id in ipairs(read_ascending(PREFIX .. 'agents')) do
-    agents[#agents + 1] = { id, read_status(id) }
+    if bytes > REPLY_BYTES then
+      return agents, 1
+    end
+    local status = read_status(id)
+    bytes = bytes + (status and #status[1] or 0)
+    agents[#agents + 1] = { id, status }
   end
-  return agents
+  return agents, 0
 end
 
 local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
 if listing == 'agents' then
-  return { resumed, read_agents() }
+  local agents, is_cut = read_agents()
+  return { resumed, agents, is_cut }
 elseif listing == 'waiting' then
   return { resumed, read_waiting() }
 elseif listing == 'slots' then

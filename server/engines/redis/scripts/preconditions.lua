@@ -42,6 +42,13 @@ local function find_free_agent(tags)
   end
 end
 
+-- Whether an agent had a contact after a time, or sweeping resumed after it.
+local function had_contact_after(silent)
+  local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
+  local contact = redis.call('HGET', PREFIX .. 'agent:' .. silent.agent_id, 'cm')
+  return math.max(tonumber(resumed or 0), tonumber(contact or 0)) > silent.atMs
+end
+
 -- Whether the batch adds tasks or agents beyond its limits. One that adds none always passes.
 local function exceeds_limits(batch)
   local added_tasks, added_agents = 0, 0
@@ -86,6 +93,9 @@ local function find_conflict(batch)
   end
   if not can_grant(batch.slots) then
     return { 'slot' }
+  end
+  if batch.noContactAfter and had_contact_after(batch.noContactAfter) then
+    return { 'contact' }
   end
   local free_agent = find_free_agent(batch.noneFree)
   if free_agent then

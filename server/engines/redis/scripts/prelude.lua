@@ -1,14 +1,7 @@
--- Opens every script: the name of the store and its clock. KEYS[1] is what the names of all keys begin with
--- (in braces, so that all live in one slot), ARGV[1] the epoch that the caller knows, ARGV[2] the time, which
--- only tests pass.
+-- Opens every script: the name of the store. KEYS[1] is what the names of all keys begin with (in braces, so
+-- that all live in one slot), ARGV[1] the epoch that the caller knows, ARGV[2] the time (`time.lua`).
 
 local PREFIX = KEYS[1]
-
-local now = tonumber(ARGV[2])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 
 -- A whole number as text: Lua would write a large one with an exponent.
 local function digits(number)

@@ -1,18 +1,20 @@
 -- Takes what is due. ARGV[3] is how many entries at most, ARGV[4] what the names of the leases begin with.
 -- Each call is a sweep; after a long gap without one it notes when sweeping resumed, because no agent's
--- contact counts as older than that. Returns the time, the time of the next entry (empty without one), then
--- each ref and its lease.
+-- contact counts as older than that. Returns what is known of the clock, the time of the next entry (empty
+-- without one), then each ref and its lease.
 
 -- The time of a sweep is noted no more often than this, because every note is a write.
 local SWEEP_NOTE_MS = 1000
 
 local limit, lease_prefix = tonumber(ARGV[3]), ARGV[4]
-local swept = tonumber(redis.call('HGET', PREFIX .. 'meta', 'swept') or '')
+local noted = redis.call('HMGET', PREFIX .. 'meta', 'swept', 'agreed')
+local swept, agreed = tonumber(noted[1] or ''), tonumber(noted[2] or '')
 if not swept or now - swept > SWEEP_GAP_MS then
   redis.call('HSET', PREFIX .. 'meta', 'resumed', digits(now))
 end
-if not swept or now - swept >= SWEEP_NOTE_MS then
-  redis.call('HSET', PREFIX .. 'meta', 'swept', digits(now))
+-- A replica of an earlier version notes its sweeps without asking whether its clock agrees.
+if not swept or not agreed or math.abs(now - swept) >= SWEEP_NOTE_MS or now - agreed >= SWEEP_NOTE_MS then
+  redis.call('HSET', PREFIX .. 'meta', 'swept', digits(now), 'agreed', digits(now))
 end
 
 local taken = {}
@@ -24,4 +26,4 @@ for index, ref in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'due', '-inf', di
   taken[#taken + 1] = lease
 end
 local next_due = redis.call('ZRANGE', PREFIX .. 'due', 0, 0, 'WITHSCORES')
-return { digits(now), next_due[2] or '', taken }
+return { clock_reading(), next_due[2] or '', taken }

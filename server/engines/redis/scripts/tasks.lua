@@ -1,4 +1,5 @@
--- Tasks: adding one to its listings, and removing it from them and from the waiting tasks.
+-- Tasks: adding one to its listings, removing it from them and from the waiting tasks, and keeping it where
+-- claims find it.
 
 local function listings_of(session, assignees)
   local listings = { PREFIX .. 'all', PREFIX .. 'by-session:' .. session }
@@ -29,4 +30,27 @@ local function remove_waiting(encoded)
   for _, tag in ipairs(waiting.tags) do
     redis.call('ZREM', PREFIX .. 'waiting:' .. tag, waiting.place)
   end
+end
+
+-- `encoded` is the field `q` of the task: where a claim finds it.
+local function remove_claimable(encoded)
+  local claimable = cjson.decode(encoded)
+  redis.call('ZREM', PREFIX .. 'claimable:' .. claimable.agent, claimable.position)
+end
+
+-- Puts the task where its new state says; `claimable` is nil when no claim may hand it out.
+local function update_claimable(id, encoded, claimable)
+  local key = PREFIX .. 'task:' .. id
+  if encoded then
+    remove_claimable(encoded)
+  end
+  if not claimable then
+    if encoded then
+      redis.call('HDEL', key, 'q')
+    end
+    return
+  end
+  local position = position_of(claimable.assignedMs, id)
+  redis.call('ZADD', PREFIX .. 'claimable:' .. claimable.agent_id, digits(claimable.fromMs), position)
+  redis.call('HSET', key, 'q', cjson.encode({ agent = claimable.agent_id, position = position }))
 end

@@ -1,0 +1,66 @@
+/** What can happen to a task, and the two results of deciding it. `step.ts` decides. */
+import type { JsonObject, TaskState } from './task.ts';
+
+export type Trigger =
+  /** `attempted`: the first push starts with the assignment; a pull agent's first attempt is its claim. */
+  | {
+      readonly type: 'assign';
+      readonly agent_id: string;
+      readonly attempted: boolean;
+      readonly nextMs: number;
+    }
+  | { readonly type: 'wait' }
+  | { readonly type: 'stay' }
+  /** `pull`: a claim hands the task out; else a push starts. */
+  | { readonly type: 'attempt'; readonly pull: boolean; readonly nextMs: number }
+  | { readonly type: 'fetch' }
+  | {
+      readonly type: 'untaken';
+      readonly agent_id: string;
+      readonly attempt: number;
+      readonly nextMs: number;
+      /** Set when the agent was busy: until when other agents are offered this task first. */
+      readonly busyUntilMs: number | null;
+    }
+  | {
+      readonly type: 'acknowledge';
+      readonly agent_id: string;
+      /** The acknowledged push; null when the agent named the task itself. */
+      readonly attempt: number | null;
+    }
+  | { readonly type: 'disown'; readonly agent_id: string }
+  | {
+      readonly type: 'reassign';
+      readonly agent_id: string;
+      readonly attempted: boolean;
+      readonly nextMs: number;
+      /** The present agent is gone: offline or unregistered for 90 s. */
+      readonly agentGone: boolean;
+    }
+  | {
+      readonly type: 'progress';
+      readonly agent_id: string;
+      readonly progress: number | null;
+      readonly reply: string | null;
+    }
+  | { readonly type: 'succeed'; readonly agent_id: string; readonly result: JsonObject | null }
+  | { readonly type: 'fail'; readonly agent_id: string; readonly error_info: string | null }
+  | { readonly type: 'lose'; readonly seconds: number }
+  | { readonly type: 'cancel' }
+  | { readonly type: 'expire' }
+  | { readonly type: 'abandon' };
+
+/**
+ * Why a step is not allowed. `task_not_pending`, `task_not_running` and `task_not_movable` never reach the
+ * wire.
+ */
+export type Refusal =
+  | 'task_not_pending'
+  | 'task_not_running'
+  | 'task_not_movable'
+  | 'task_terminal'
+  | 'agent_mismatch';
+
+export type Step =
+  | { readonly ok: true; readonly state: TaskState }
+  | { readonly ok: false; readonly refusal: Refusal };

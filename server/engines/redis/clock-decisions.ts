@@ -1,0 +1,94 @@
+/**
+ * What the clock of Redis says, and the two decisions about it: at which offset to it the store's time starts
+ * when no gateway ran, and who is wrong when it and a running gateway disagree. Pure.
+ */
+
+/** What the scripts return about the clock (`time.lua`). */
+export type ClockReading = {
+  /** TIME of Redis. */
+  readonly redisMs: number;
+  /** What is added to it: the store's time is their sum. */
+  readonly offsetMs: number;
+  /** How often the offset was set. */
+  readonly offsetNumber: number;
+  /** Whether time was left out at the start, because two clocks did not agree about it. */
+  readonly isTimeLeftOut: boolean;
+  /** Store time of the last sweep by a process whose clock agreed; 0 before the first. */
+  readonly agreedMs: number;
+  /** The latest store time that is known to have been reached; 0 in a store without any. */
+  readonly lastMs: number;
+};
+
+/** Reads what a script returned. */
+export function parseClockReading(text: string): ClockReading {
+  const [redisMs = 0, offsetMs = 0, offsetNumber = 0, leftOut = 0, agreedMs = 0, lastMs = 0] = text
+    .split(' ')
+    .map(Number);
+  return { redisMs, offsetMs, offsetNumber, isTimeLeftOut: leftOut === 1, agreedMs, lastMs };
+}
+
+/** The store's time of a reading. */
+export function storeMsOf({ redisMs, offsetMs }: ClockReading): number {
+  return redisMs + offsetMs;
+}
+
+/**
+ * A running gateway notes its sweeps at most so much later than they are, so the store's time may have come
+ * so far beyond the last one that was noted.
+ */
+export const SWEEP_NOTED_WITHIN_MS = 2_500;
+/** Clocks of two hosts that differ by less than this agree. */
+const HOSTS_AGREE_WITHIN_MS = 60_000;
+
+/** Whether the clock of Redis and the wall clock of this host agree. */
+export function checkHostsAgree({ redisMs }: ClockReading, wallMs: number): boolean {
+  return Math.abs(redisMs - wallMs) <= HOSTS_AGREE_WITHIN_MS;
+}
+
+/** Whether the store's time went on from where it was: the store is new, or a gateway swept just now. */
+export function checkTimeGoesOn(reading: ClockReading): boolean {
+  const passedMs = storeMsOf(reading) - reading.lastMs;
+  return reading.lastMs === 0 || (passedMs >= 0 && passedMs <= SWEEP_NOTED_WITHIN_MS);
+}
+
+/** An offset to set, and whether time is left out with it. */
+export type ClockSetting = { readonly offsetMs: number; readonly isTimeLeftOut: boolean };
+
+/**
+ * Decides the offset with which a store starts that no gateway ran on. The time that passed counts where the
+ * clock of Redis and this host's agree about it (`areTrusted`: whatever they say). Otherwise the store goes
+ * on from its last time, as if none had passed. Its time never runs back: the first of these counts at which
+ * it does not.
+ *
+ *   Case                                                       Offset             Time is left out
+ *   Redis' clock and this host's agree                         0                  no
+ *   store time (by the offset it has) and this host's agree    the one it has     no
+ *   else                                                       to the last time   unless the clocks agree
+ */
+export function decideStart(reading: ClockReading, wallMs: number, areTrusted: boolean): ClockSetting {
+  const { redisMs, lastMs } = reading;
+  for (const offsetMs of [0, reading.offsetMs]) {
+    const storeMs = redisMs + offsetMs;
+    const isConfirmed = areTrusted || Math.abs(storeMs - wallMs) <= HOSTS_AGREE_WITHIN_MS;
+    if (isConfirmed && storeMs >= lastMs) return { offsetMs, isTimeLeftOut: false };
+  }
+  const isTimeLeftOut = !areTrusted && !checkHostsAgree(reading, wallMs);
+  return { offsetMs: lastMs + SWEEP_NOTED_WITHIN_MS - redisMs, isTimeLeftOut };
+}
+
+/** Who is wrong when the store's time and a gateway's monotonic clock contradict each other. */
+export type Disagreement = 'redis_stepped' | 'set_by_another' | 'own_clock_stood_still';
+
+/**
+ * Classifies it. `latestMs` is the latest store time that this process thinks possible now, `offsetNumber`
+ * that of the offset it agreed with last.
+ */
+export function classifyDisagreement(
+  reading: ClockReading,
+  own: { readonly latestMs: number; readonly offsetNumber: number },
+): Disagreement {
+  if (reading.offsetNumber > own.offsetNumber) return 'set_by_another';
+  // Another swept at a time that this process thinks is still to come: time passed without this one.
+  const isWitnessed = reading.agreedMs > own.latestMs && reading.agreedMs <= storeMsOf(reading);
+  return isWitnessed ? 'own_clock_stood_still' : 'redis_stepped';
+}

@@ -1,0 +1,31 @@
+-- The tasks that a claim may hand out now. ARGV[3] is the agent, ARGV[4] how many at most. Returns the task of
+-- each, oldest assignment first, and the time from which the next of the others may be (empty without one).
+
+-- Tasks that were handed out before and may be again, from which the oldest are taken.
+local HANDED_OUT_MAX = 100
+
+local agent_id, limit = ARGV[3], tonumber(ARGV[4])
+local key = PREFIX .. 'claimable:' .. agent_id
+local positions = redis.call('ZRANGEBYSCORE', key, 0, 0, 'LIMIT', 0, limit)
+for _, position in ipairs(redis.call('ZRANGEBYSCORE', key, '(0', digits(now), 'LIMIT', 0, HANDED_OUT_MAX)) do
+  positions[#positions + 1] = position
+end
+table.sort(positions)
+
+local next_time = redis.call('ZRANGEBYSCORE', key, '(' .. digits(now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local next_ms = next_time[2] or ''
+local ids = {}
+for _, position in ipairs(positions) do
+  if #ids == limit then
+    break
+  end
+  local id = string.sub(position, string.find(position, '/', 1, true) + 1)
+  if redis.call('ZSCORE', PREFIX .. 'slots:' .. agent_id, id) then
+    ids[#ids + 1] = id
+  else
+    -- A gateway of an older version settled or moved it, which does not keep these sets.
+    redis.call('ZREM', key, position)
+    next_ms = digits(now)
+  end
+end
+return { ids, next_ms }

@@ -1,0 +1,72 @@
+/**
+ * One turn of the dispatch loop: takes due entries and does what each needs. No part stops the others:
+ *
+ *   the agents cannot be read      tasks are assigned by the older copy; what ends or expires needs none
+ *   one entry fails                it is logged by its ref and looked at again later; the others go on
+ *   the store is out               every entry is tried, then the turn throws; all of them come due again
+ */
+import { GatewayError } from '../ports/gateway.ts';
+import type { Log } from '../ports/log.ts';
+import { type Lease, type Ref, type Store, StoreUnavailable } from '../ports/store.ts';
+import type { AgentIndex } from './agent-index.ts';
+import type { TaskCommits } from './commit-step.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Sweeper } from './sweeper.ts';
+
+type Deps = {
+  readonly store: Store;
+  readonly log: Log;
+  readonly commits: TaskCommits;
+  readonly agentIndex: AgentIndex;
+  readonly dispatcher: Dispatcher;
+  readonly sweeper: Sweeper;
+};
+
+/** Due entries taken in one turn. */
+const DUE_PER_TURN = 500;
+/** An entry that failed is looked at again after this. */
+const FAILED_RETRY_MS = 30_000;
+
+/** Creates the function that runs a turn and returns how many entries it took. */
+export function createDueTurn(deps: Deps): () => Promise<number> {
+  const { store, agentIndex } = deps;
+  const noteRefresh = createRefreshLog(deps.log);
+
+  return async () => {
+    const due = await store.takeDue(DUE_PER_TURN);
+    if (due.length === 0) return 0;
+    agentIndex.refresh().then(() => noteRefresh(null), noteRefresh);
+    const looks = await Promise.allSettled(due.map(({ ref, lease }) => lookOrPostpone(deps, ref, lease)));
+    await agentIndex.whenRefreshed();
+    const failed = looks.find((look) => look.status === 'rejected');
+    if (failed) throw failed.reason;
+    return due.length;
+  };
+}
+
+/** Throws only what the store throws. */
+async function lookOrPostpone(deps: Deps, ref: Ref, lease: Lease): Promise<void> {
+  const { store, commits, dispatcher, sweeper, log } = deps;
+  const id = ref.slice(ref.indexOf(':') + 1);
+  try {
+    await (ref.startsWith('task:') ? dispatcher.lookAtTask(id, lease) : sweeper.lookAtAgent(id, lease));
+  } catch (error) {
+    // Too many conflicts: it comes due again when its lease runs out.
+    if (error instanceof GatewayError) return;
+    if (error instanceof StoreUnavailable) throw error;
+    const againSeconds = FAILED_RETRY_MS / 1_000;
+    log.error({ ref, err: error }, `what is due failed; it is looked at again in ${againSeconds} s`);
+    await commits.reschedule([{ ref, atMs: store.nowMs() + FAILED_RETRY_MS, lease }]);
+  }
+}
+
+/** Logs when the agents cannot be read, and when they can again. */
+function createRefreshLog(log: Log): (error: unknown) => void {
+  let isFailing = false;
+  return (error) => {
+    if (error !== null && !isFailing)
+      log.error({ err: error }, 'the agents cannot be read; tasks are assigned by an older copy of them');
+    if (error === null && isFailing) log.info({}, 'the agents can be read again');
+    isFailing = error !== null;
+  };
+}

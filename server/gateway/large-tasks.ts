@@ -1,0 +1,57 @@
+/**
+ * Reading tasks, the large ones one at a time. Nothing says how large a task is before it is read, so those
+ * that were found to be large are remembered by their ids and wait for their turn from then on; and once one
+ * was found in a turn of the event loop, the other reads of this turn wait too. So a crowd of reads of large
+ * tasks holds up no read of a small one.
+ *
+ * Cost: the ids of the last `REMEMBERED_MAX` large tasks that were read.
+ */
+import type { LargeWork } from '../async/large-work.ts';
+import { isLargeValue } from '../domain/value-size.ts';
+
+const REMEMBERED_MAX = 10_000;
+
+export type LargeTasks = {
+  /** Reads the task of this id, or a part of it, when its turn has come; settles as the read does. */
+  read<T>(request_id: string, read: () => Promise<T>): Promise<T>;
+};
+
+/** Creates it with no id remembered. */
+export function createLargeTasks(work: LargeWork): LargeTasks {
+  const largeIds = new Set<string>();
+  let isTurnUsed = false;
+
+  async function readAndNote<T>(request_id: string, read: () => Promise<T>): Promise<T> {
+    const value = await read();
+    if (isLargeValue(value)) note(request_id);
+    return value;
+  }
+
+  function note(request_id: string): void {
+    largeIds.delete(request_id);
+    largeIds.add(request_id);
+    const [oldest] = largeIds;
+    if (largeIds.size > REMEMBERED_MAX && oldest !== undefined) largeIds.delete(oldest);
+    if (isTurnUsed) return;
+    isTurnUsed = true;
+    setImmediate(() => {
+      isTurnUsed = false;
+    });
+  }
+
+  async function readInTurn<T>(request_id: string, read: () => Promise<T>): Promise<T> {
+    if (!largeIds.has(request_id)) {
+      // While it waited, another read of the same task may have found that it is large.
+      const early = await work.run('next', async () =>
+        largeIds.has(request_id) ? null : { value: await readAndNote(request_id, read) },
+      );
+      if (early) return early.value;
+    }
+    return await work.run('last', () => readAndNote(request_id, read));
+  }
+
+  return {
+    read: (request_id, read) =>
+      isTurnUsed || largeIds.has(request_id) ? readInTurn(request_id, read) : readAndNote(request_id, read),
+  };
+}

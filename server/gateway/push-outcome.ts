@@ -1,0 +1,110 @@
+/**
+ * What becomes of a push that has ended: the agent's contact and statistics, and the commit of the outcome
+ * under the lease of the task.
+ */
+import { BUSY_REST_MS, retryAfterMs } from '../domain/delivery.ts';
+import type { Random } from '../ports/clock.ts';
+import type { PushOutcome } from '../ports/pusher.ts';
+import { type Store, taskRef } from '../ports/store.ts';
+import type { TaskCommits } from './commit-step.ts';
+import { NOT_SENT, type RunningPush } from './push-sending.ts';
+import type { RegisteredAgents } from './registered-agents.ts';
+
+type Deps = {
+  readonly store: Store;
+  readonly random: Random;
+  readonly agents: RegisteredAgents;
+  readonly commits: TaskCommits;
+};
+
+/** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
+export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOutcome): Promise<void> {
+  // An agent that nothing was sent to is neither reachable nor unreachable for that.
+  if (outcome === NOT_SENT) return await recordOutcome(deps, push, outcome);
+  // The next agent of a task that was not taken is picked only after the index knows which agent did not take
+  // it.
+  const noted = notePushContact(deps, push, outcome);
+  if (outcome.kind !== 'acknowledged') await noted.catch(() => undefined);
+  // The task's outcome matters more than the agent's statistics: it is stored even where those cannot be.
+  for (const done of await Promise.allSettled([recordOutcome(deps, push, outcome), noted])) {
+    if (done.status === 'rejected') throw done.reason;
+  }
+}
+
+async function notePushContact(
+  { store, agents }: Deps,
+  { attempt: { agent_id, written } }: RunningPush,
+  outcome: PushOutcome,
+): Promise<void> {
+  const { status } = outcome;
+  if (outcome.kind === 'acknowledged') {
+    await agents.noteContactIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
+    return;
+  }
+  const agentStatus = await agents.findIfRegistered(agent_id);
+  // The failure of an attempt older than the registration says nothing about the agent as it is registered
+  // now.
+  if (agentStatus && agentStatus.record.registeredMs > (written.value.delivery?.attemptMs ?? 0)) return;
+  const touch = { by: 'push', taken: false, status, error: outcome.error } as const;
+  // A busy agent responded: it is there.
+  if (outcome.kind === 'untaken' && outcome.busy) {
+    await agents.noteContactIfRegistered(agent_id, { ...touch, busy: true });
+    return;
+  }
+  await store.touch(agent_id, touch);
+  if (!agentStatus) return;
+  const { left: answered410, offlineMs } = agentStatus.record;
+  if (outcome.kind === 'untaken' && outcome.leave && !answered410) {
+    const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
+    await agents.changeRecord(agent_id, (record) => ({ ...record, ...offline }));
+  }
+}
+
+/** Commits the outcome of an attempt. The step itself decides whether it still matters. */
+async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome): Promise<void> {
+  const { store, commits } = deps;
+  const { request_id, agent_id, written } = push.attempt;
+  const attempt = written.value.delivery?.attempts ?? 0;
+  const nowMs = store.nowMs();
+  switch (outcome.kind) {
+    case 'acknowledged':
+      await recordAcknowledged(deps, push, attempt, nowMs);
+      return;
+    case 'untaken': {
+      const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
+      const busyUntilMs = outcome.busy ? nowMs + BUSY_REST_MS : null;
+      // After "busy" or 410 the task is looked at again at once: another agent may be free. A waiting task too:
+      // it was not offered while the attempt was under way.
+      const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
+      const options = isDueNow ? { dueAt: nowMs } : {};
+      const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs } as const;
+      await commits.advanceTask(request_id, trigger, options);
+      return;
+    }
+    case 'unknown': {
+      if (push.lease === null) return;
+      const retryMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
+      const atMs = Math.min(written.value.deadlineMs, retryMs);
+      await commits.reschedule([{ ref: taskRef(request_id), atMs, lease: push.lease }]);
+      return;
+    }
+  }
+}
+
+async function recordAcknowledged(
+  { commits }: Deps,
+  push: RunningPush,
+  attempt: number,
+  nowMs: number,
+): Promise<void> {
+  const { request_id, agent_id, written } = push.attempt;
+  const trigger = { type: 'acknowledge', agent_id, attempt } as const;
+  const result = await commits.advanceTask(request_id, trigger, {}, written);
+  // The agent has registered again since and does not have the task: its earlier process answered.
+  const isDisowned = result.kind === 'unchanged' && result.state.delivery?.acknowledged === false;
+  const { lease } = push;
+  if (!isDisowned || lease === null) return;
+  // Given back before the entry is due: a lease that is held would say that a push is still under way.
+  push.lease = null;
+  await commits.reschedule([{ ref: taskRef(request_id), atMs: nowMs, lease }]);
+}

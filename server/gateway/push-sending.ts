@@ -1,0 +1,180 @@
+/**
+ * One push from its start to its outcome: it waits for a turn to send, reads the task only then, and gives
+ * the turn back as soon as the request is written. While the agent works on its response nothing is held but
+ * the connection.
+ *
+ *   started ─▶ waits for its turn ─▶ reads, encodes and writes the task ─▶ waits for the response ─▶ outcome
+ *                    ╰── longer than 30 s: not taken
+ */
+import { PUSH_OPEN_MAX_MS } from '../domain/delivery.ts';
+import { describeTask, type TaskState } from '../domain/task.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Pusher, PushOutcome } from '../ports/pusher.ts';
+import { type Lease, type Store, type Stored, taskRef } from '../ports/store.ts';
+import type { TaskCommits } from './commit-step.ts';
+import {
+  createPushTurns,
+  LARGE_PUSH_BYTES_MAX,
+  type PushTurns,
+  SMALL_PAYLOAD_BYTES_MAX,
+  SMALL_PUSHES_MAX,
+} from './push-turns.ts';
+
+/** One attempt to push a task to an agent. */
+export type PushAttempt = {
+  readonly request_id: string;
+  readonly agent_id: string;
+  readonly endpoint: string;
+  /** The state that was written by the commit that allows this attempt. */
+  readonly written: Stored<TaskState>;
+  readonly lease: Lease;
+};
+
+/** A push under way; `lease` is null once it was given back. */
+export type RunningPush = {
+  readonly attempt: PushAttempt;
+  readonly origin: string;
+  lease: Lease | null;
+  readonly stop: AbortController;
+};
+
+export type PushSending = {
+  /**
+   * Sends a push and resolves with its outcome; null when it was not sent, because its task has moved on or
+   * the push was stopped. Gives the lease back when there is no outcome in time.
+   */
+  send(push: RunningPush): Promise<PushOutcome | null>;
+};
+
+type Deps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly pusher: Pusher;
+  readonly commits: TaskCommits;
+};
+
+/** A push that waits longer than this for its turn was not taken: another agent may be free. */
+const TURN_WITHIN_MS = 30_000;
+/**
+ * After a longer wait for its turn, a push looks whether its task still is what the attempt was begun for.
+ */
+const LONG_WAIT_MS = 200;
+/** What counts for a task that was stored before its payload was measured. */
+const UNMEASURED_BYTES = 4 * 2 ** 20;
+
+/** The outcome of a push that had no turn in time. */
+export const NOT_SENT: PushOutcome = {
+  kind: 'untaken',
+  status: null,
+  error: `not sent: earlier pushes took all of its share for ${TURN_WITHIN_MS / 1_000} s`,
+  busy: false,
+  leave: false,
+  retryAfterMs: null,
+};
+
+/** Creates the sending of pushes, with all turns free. */
+export function createPushSending(deps: Deps): PushSending {
+  const smallTurns = createPushTurns(SMALL_PUSHES_MAX);
+  const largeTurns = createPushTurns(LARGE_PUSH_BYTES_MAX);
+  const readLarge = createQueue();
+
+  return {
+    async send(push) {
+      const over = new AbortController();
+      const { deadlineMs, payloadBytes = UNMEASURED_BYTES } = push.attempt.written.value;
+      const openMs = Math.max(0, Math.min(PUSH_OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
+      void deps.clock.sleep(openMs, over.signal).then(async () => {
+        if (!over.signal.aborted) await giveBackLease(deps, push);
+      });
+      const isSmall = payloadBytes <= SMALL_PAYLOAD_BYTES_MAX;
+      const turns = isSmall ? smallTurns : largeTurns;
+      const end = await takeTurn(deps, turns, push, isSmall ? 1 : payloadBytes);
+      try {
+        if (end === null) return push.stop.signal.aborted || push.lease === null ? null : NOT_SENT;
+        const outcome = isSmall
+          ? startSending(deps, push, end)
+          : readLarge(() => startSending(deps, push, end));
+        return await (await outcome).promise;
+      } finally {
+        end?.();
+        over.abort('over');
+      }
+    },
+  };
+}
+
+/** Waits for a turn; null when it did not come in time or the push was stopped. */
+async function takeTurn(
+  { clock }: Deps,
+  turns: PushTurns,
+  { attempt, origin, stop }: RunningPush,
+  size: number,
+): Promise<(() => void) | null> {
+  const sized = { agent_id: attempt.agent_id, origin, size };
+  const atOnce = turns.takeAtOnce(sized);
+  if (atOnce) return atOnce;
+  const waited = new AbortController();
+  const turn = turns.take(sized, AbortSignal.any([stop.signal, waited.signal]));
+  const late = new AbortController();
+  void clock.sleep(TURN_WITHIN_MS, late.signal).then(() => waited.abort('late'));
+  const end = await turn;
+  late.abort('over');
+  return end;
+}
+
+/**
+ * Reads the task and starts to send it. Resolves with the promise of the outcome in an object, so that a
+ * reader of large tasks goes on without waiting for the response. Nothing here refers to the task afterwards.
+ */
+async function startSending(
+  { store, pusher }: Deps,
+  { attempt, stop, lease }: RunningPush,
+  end: () => void,
+): Promise<{ readonly promise: Promise<PushOutcome | null> }> {
+  const { request_id, endpoint, written } = attempt;
+  const nothing = { promise: Promise.resolve(null) };
+  if (lease === null || stop.signal.aborted) return nothing;
+  const waitedMs = store.nowMs() - (written.value.delivery?.attemptMs ?? 0);
+  if (waitedMs > LONG_WAIT_MS && !(await isCurrent(store, attempt))) return nothing;
+  const input = await store.get('input', request_id);
+  if (!input) return nothing;
+  const nowMs = store.nowMs();
+  const remainingSeconds = Math.max(0, written.value.deadlineMs - nowMs) / 1_000;
+  const task = describeTask(input.value, written.value);
+  return { promise: pusher.push({ endpoint, task, remainingSeconds, nowMs }, stop.signal, end) };
+}
+
+/** Whether the task still waits for the outcome of this attempt: it may have been settled or have moved. */
+async function isCurrent(store: Store, { request_id, written }: PushAttempt): Promise<boolean> {
+  const now = (await store.get('task', request_id))?.value;
+  const before = written.value.delivery;
+  return (
+    now?.status === 'running' &&
+    now.agent_id === written.value.agent_id &&
+    now.delivery?.assignedMs === before?.assignedMs &&
+    now.delivery?.attempts === before?.attempts &&
+    now.delivery?.acknowledged === false
+  );
+}
+
+/** The task is due at once: the next look finds its deadline over, moves it or pushes again. */
+export async function giveBackLease(
+  { store, commits }: Pick<Deps, 'store' | 'commits'>,
+  push: RunningPush,
+): Promise<void> {
+  const { lease, attempt } = push;
+  if (lease === null) return;
+  push.lease = null;
+  const due = [{ ref: taskRef(attempt.request_id), atMs: store.nowMs(), lease }];
+  await commits.reschedule(due).catch(() => undefined);
+}
+
+/** Runs one piece of work after the other. */
+function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * Turns to send. A push has a turn from before its task is read until its request is written; then it only
+ * waits for the agent's response, and holds no turn. Small and large pushes have turns of their own, so large
+ * ones to an agent that does not read never stop small ones:
+ *
+ *   small   payload up to 64 KiB    counted: 512 at once, so at most 32 MiB
+ *   large   longer                  by bytes: 48 MiB at once, read and encoded one at a time
+ *
+ * One origin may take a quarter of either, one agent an eighth. So an agent that takes all it can leaves the
+ * rest to others. Where pushes wait, origins come in rotation, and in each of them its agents.
+ *
+ *   waiting ── its agent, its origin and all together are below their share ──▶ sending ── written ──▶ released
+ *      ╰── the signal fires ──▶ released
+ *
+ * A share counts as free while it is not used up, so it is exceeded by at most one push: a body may be larger
+ * than a share. Cost: about 300 bytes for each push that waits, in memory alone.
+ */
+
+export type PushTurns = {
+  /** Takes a turn that is free now, as `take()` does; returns null where the push must wait. */
+  takeAtOnce(push: PushSize): (() => void) | null;
+  /**
+   * Waits for a turn; resolves with a function that ends it, which may be called again. Resolves with null
+   * when the signal fires before.
+   */
+  take(push: PushSize, signal: AbortSignal): Promise<(() => void) | null>;
+};
+
+export type PushSize = {
+  readonly agent_id: string;
+  readonly origin: string;
+  /** What this push takes of the whole. */
+  readonly size: number;
+};
+
+/** What may be sent at once. */
+export const SMALL_PUSHES_MAX = 512;
+export const LARGE_PUSH_BYTES_MAX = 48 * 2 ** 20;
+/** The payload of a small push has at most this many bytes. */
+export const SMALL_PAYLOAD_BYTES_MAX = 65_536;
+
+const ORIGIN_SHARE = 1 / 4;
+const AGENT_SHARE = 1 / 8;
+
+type Waiting = PushSize & {
+  /** Null once its signal fired. */
+  start: ((end: () => void) => void) | null;
+};
+
+/** Creates the turns of one kind; `max` is what all pushes together may take. */
+export function createPushTurns(max: number): PushTurns {
+  /** By origin and agent, the next in rotation first. Only those that have a push waiting. */
+  const waiting = new Map<string, Map<string, Waiting[]>>();
+  const used = { all: 0, origins: new Map<string, number>(), agents: new Map<string, number>() };
+
+  function add({ agent_id, origin }: PushSize, size: number): void {
+    used.all += size;
+    addTo(used.origins, origin, size);
+    addTo(used.agents, agent_id, size);
+  }
+
+  const isOriginBelow = (origin: string) => (used.origins.get(origin) ?? 0) < max * ORIGIN_SHARE;
+  const isAgentBelow = (agent_id: string) => (used.agents.get(agent_id) ?? 0) < max * AGENT_SHARE;
+
+  /** Passes over origins and agents that have used up their share: there are at most eight. */
+  function findNext(): Waiting | undefined {
+    if (used.all >= max) return undefined;
+    for (const [origin, agents] of waiting) {
+      if (!isOriginBelow(origin)) continue;
+      for (const [agent_id, queue] of agents) {
+        if (!isAgentBelow(agent_id)) continue;
+        const next = queue.shift();
+        moveToEnd(agents, agent_id, queue, queue.length);
+        moveToEnd(waiting, origin, agents, agents.size);
+        return next;
+      }
+    }
+    return undefined;
+  }
+
+  function startNext(): void {
+    for (let next = findNext(); next; next = findNext()) {
+      if (next.start === null) continue;
+      add(next, next.size);
+      next.start(createEnd(next));
+    }
+  }
+
+  function createEnd({ agent_id, origin, size }: PushSize): () => void {
+    let ended = false;
+    return () => {
+      if (ended) return;
+      ended = true;
+      add({ agent_id, origin, size }, -size);
+      startNext();
+    };
+  }
+
+  return {
+    takeAtOnce(push) {
+      // Whatever waits is at its share, so this passes over nothing that could start.
+      if (used.all >= max || !isOriginBelow(push.origin) || !isAgentBelow(push.agent_id)) return null;
+      add(push, push.size);
+      return createEnd(push);
+    },
+
+    take(push, signal) {
+      if (signal.aborted) return Promise.resolve(null);
+      return new Promise((resolve) => {
+        const one: Waiting = { ...push, start };
+        function start(end: () => void): void {
+          signal.removeEventListener('abort', leave);
+          resolve(end);
+        }
+        function leave(): void {
+          one.start = null;
+          resolve(null);
+        }
+        signal.addEventListener('abort', leave, { once: true });
+        const agents = waiting.get(push.origin) ?? new Map<string, Waiting[]>();
+        const queue = agents.get(push.agent_id) ?? [];
+        queue.push(one);
+        waiting.set(push.origin, agents.set(push.agent_id, queue));
+        startNext();
+      });
+    },
+  };
+}
+
+/** An entry at zero is removed. */
+function addTo(counts: Map<string, number>, key: string, size: number): void {
+  const count = (counts.get(key) ?? 0) + size;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
+/** Moves an entry to the end of the rotation, or removes it when nothing waits there any more. */
+function moveToEnd<T>(entries: Map<string, T>, key: string, value: T, left: number): void {
+  entries.delete(key);
+  if (left > 0) entries.set(key, value);
+}

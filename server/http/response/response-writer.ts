@@ -1,0 +1,93 @@
+/**
+ * Writing one response with back-pressure. What is larger than a slice goes to the socket in slices, and a
+ * write resolves only when the reader's socket has taken it: so a feed is read no faster than its reader
+ * reads, and what a reader leaves unread is counted.
+ */
+import type { ServerResponse } from 'node:http';
+import type { FairScheduler, Quota } from './fair-scheduling.ts';
+import type { UnreadBytes } from './unread-bytes.ts';
+
+/** Bytes that are written at a time: the grain at which a slow reader's progress can be seen. */
+export const SLICE_BYTES = 16_384;
+
+export type ResponseWriter = {
+  /** Aborts when the writer stops. */
+  readonly signal: AbortSignal;
+  /** Resolves when more may be written, or at once after the writer has stopped. Never rejects. */
+  write(bytes: Buffer): Promise<void>;
+  /** Writes nothing more, and resolves the write that waits for the reader. Idempotent. */
+  stop(): void;
+};
+
+/** What the writers of all responses share. */
+export type WriterDeps = { readonly scheduler: FairScheduler; readonly unread: UnreadBytes };
+
+/** Creates the writer of one response; it stops when the response closes. */
+export function createResponseWriter(
+  response: ServerResponse,
+  { scheduler, unread }: WriterDeps,
+): ResponseWriter {
+  const stopped = new AbortController();
+  const quota: Quota = { turn: 0, events: 0 };
+  let stopWaiting: (() => void) | null = null;
+
+  /** Resolves when the reader has taken what was written, or the writer has stopped. */
+  function waitForDrain(): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        response.off('drain', finish);
+        stopWaiting = null;
+        resolve();
+      };
+      stopWaiting = finish;
+      response.on('drain', finish);
+    });
+  }
+
+  /** Writes the last slice; resolves when the reader has taken all of it, or the writer has stopped. */
+  function writeLast(slice: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        stopWaiting = null;
+        resolve();
+      };
+      stopWaiting = finish;
+      response.write(slice, finish);
+    });
+  }
+
+  async function writeSlices(bytes: Buffer): Promise<void> {
+    const lastFrom = Math.floor((bytes.length - 1) / SLICE_BYTES) * SLICE_BYTES;
+    for (let from = 0; from < lastFrom; from += SLICE_BYTES) {
+      if (stopped.signal.aborted) return;
+      if (response.write(bytes.subarray(from, from + SLICE_BYTES))) continue;
+      await waitForDrain();
+      unread.noteProgress(response);
+      // A fast reader's socket drains at once: without this, a large value would be written in one turn.
+      if (!stopped.signal.aborted) await scheduler.waitForTurn(quota);
+    }
+    if (!stopped.signal.aborted) await writeLast(bytes.subarray(lastFrom));
+  }
+
+  function stop(): void {
+    if (stopped.signal.aborted) return;
+    stopped.abort('stopped');
+    unread.release(response);
+    stopWaiting?.();
+  }
+
+  response.once('close', stop);
+  return {
+    signal: stopped.signal,
+    async write(bytes) {
+      if (bytes.length > SLICE_BYTES) {
+        if (stopped.signal.aborted) return;
+        unread.hold(response, bytes);
+        await writeSlices(bytes);
+        unread.release(response);
+      } else if (!stopped.signal.aborted && !response.write(bytes)) await waitForDrain();
+      if (scheduler.countEvent(quota)) await scheduler.waitForTurn(quota);
+    },
+    stop,
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * The body of a push as it is written to the connection. undici keeps the body it was given until the
+ * response is complete, which may be five minutes after the body was sent. So a body that is not short is
+ * given as a stream that drops its bytes as they are taken:
+ *
+ *   up to 4 KiB    the buffer itself; the socket and its parser cost more
+ *   longer         a stream of 64 KiB parts; each part is taken after the one before has left the process
+ *
+ * Cost of an open push: its body's bytes until the last part was taken, then nothing.
+ */
+import { Readable } from 'node:stream';
+
+/** A body up to this length stays in memory until its response. */
+const KEPT_BYTES_MAX = 4_096;
+const PART_BYTES = 65_536;
+
+/** Creates what undici sends. The caller keeps no reference to the bytes. */
+export function createRequestBody(bytes: Buffer): Buffer | Readable {
+  return bytes.length <= KEPT_BYTES_MAX ? bytes : createPartStream(bytes);
+}
+
+function createPartStream(bytes: Buffer): Readable {
+  let rest: Buffer | null = bytes;
+  return new Readable({
+    highWaterMark: PART_BYTES,
+    read() {
+      if (rest === null) {
+        this.push(null);
+      } else if (rest.length > PART_BYTES) {
+        const part = rest.subarray(0, PART_BYTES);
+        rest = rest.subarray(PART_BYTES);
+        this.push(part);
+      } else {
+        // Copied: a part that waits in the socket would keep the memory of the whole body.
+        const last = Buffer.from(rest);
+        rest = null;
+        this.push(last);
+      }
+    },
+    destroy(error, done) {
+      rest = null;
+      done(error);
+    },
+  });
+}

@@ -1,0 +1,58 @@
+/**
+ * What the process does from its start to its end: reads the settings, starts the gateway, prints where it
+ * listens, and stops it on SIGTERM or SIGINT. When settings are wrong it prints every mistake at once and
+ * starts nothing.
+ */
+import { setTimeout } from 'node:timers/promises';
+import closeWithGrace from 'close-with-grace';
+import { messageOf } from './async/error-message.ts';
+import { composeGateway } from './compose.ts';
+import { type Config, readConfig } from './config/config.ts';
+import { buildStartupMessage } from './startup-message.ts';
+import { createLog } from './system/log.ts';
+
+/** Time for the last lines of the log to be written in the background, or to fail. */
+const LAST_LINES_MS = 50;
+
+/** Starts the gateway with the settings of an environment; ends the process when that is not possible. */
+export async function startProcess(env: NodeJS.ProcessEnv): Promise<void> {
+  const result = readConfig(env);
+  if (!result.ok) {
+    console.error(`The gateway was not started. Mistakes in the settings: ${result.mistakes.length}`);
+    for (const mistake of result.mistakes) console.error(`  ${mistake}`);
+    process.exit(1);
+  }
+
+  const { config, warnings } = result;
+  const log = createLog({ level: config.logLevel, secrets: config.secrets });
+  for (const warning of warnings) log.warn({}, warning);
+  try {
+    await startGateway(config, log);
+  } catch (error) {
+    console.error(`The gateway was not started. ${messageOf(error)}`);
+    process.exit(1);
+  }
+}
+
+async function startGateway(config: Config, log: ReturnType<typeof createLog>): Promise<void> {
+  const running = await composeGateway(config, log);
+  // Before the address is printed: a reader of the address may stop the gateway at once.
+  closeWithGrace({ delay: config.shutdownMs + 1_000, logger: false }, async ({ signal, err }) => {
+    if (err) log.error({ err }, 'the gateway stops because of an unexpected error');
+    else log.info({ signal }, 'shutting down');
+    await running.stop();
+    log.info({}, 'stopped');
+    // Lines are written in the background, where a closed pipe is detected. Flushing at once would retry a
+    // closed pipe forever.
+    await setTimeout(LAST_LINES_MS);
+    log.flush();
+  });
+  const message = buildStartupMessage(config, running.address);
+  if (process.stdout.isTTY) process.stdout.write(message.terminalText);
+  else {
+    log.info(message.logFields, 'listening');
+    log.flush();
+    // Not through the log, whose redactor would remove the secret.
+    if (message.adminSecretLine !== null) process.stdout.write(`${message.adminSecretLine}\n`);
+  }
+}

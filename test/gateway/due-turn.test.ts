@@ -1,0 +1,74 @@
+/** One turn over what is due: a part that fails stops no other part. */
+import { describe, expect, test } from 'vitest';
+import { createDueTurn } from '../../server/gateway/due-turn.ts';
+import { type Lease, type Ref, type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { SILENT } from '../harness/silent-log.ts';
+
+type Looked = { readonly refs: string[]; readonly rescheduled: unknown[] };
+
+/** A turn over these refs. `fail` is called before each look; what it throws is how that look fails. */
+function createTurn(refs: readonly Ref[], fail: (id: string) => void, refresh: () => Promise<void>) {
+  const looked: Looked = { refs: [], rescheduled: [] };
+  const errors: object[] = [];
+  const look = async (id: string, _lease: Lease): Promise<void> => {
+    fail(id);
+    looked.refs.push(id);
+  };
+  const store = {
+    nowMs: () => 1_000,
+    takeDue: async () => refs.map((ref) => ({ ref, lease: `lease of ${ref}` })),
+  } as Partial<Store> as Store;
+  const turn = createDueTurn({
+    store,
+    log: { ...SILENT, error: (fields, message) => void errors.push({ ...fields, message }) },
+    commits: {
+      reschedule: async (due: unknown) => {
+        looked.rescheduled.push(due);
+        return { ok: true, revision: 'r' };
+      },
+    } as never,
+    agentIndex: { refresh, whenRefreshed: () => refresh().catch(() => undefined) } as never,
+    dispatcher: { lookAtTask: look },
+    sweeper: { lookAtAgent: look, trim: async () => 0 },
+  });
+  return { turn, looked, errors };
+}
+
+const REFS: readonly Ref[] = ['task:t1', 'agent:A', 'task:t2'];
+
+describe('a turn', () => {
+  test('goes on with an older copy of the agents, and logs that once', async () => {
+    let isOut = true;
+    const refresh = async (): Promise<void> => {
+      if (isOut) throw new StoreUnavailable('the agents cannot be read');
+    };
+    const { turn, looked, errors } = createTurn(REFS, () => undefined, refresh);
+    expect(await turn()).toBe(3);
+    expect(await turn()).toBe(3);
+    expect(looked.refs).toEqual(['t1', 'A', 't2', 't1', 'A', 't2']);
+    expect(errors).toHaveLength(1);
+    isOut = false;
+    expect(await turn()).toBe(3);
+  });
+
+  test('logs an entry that fails by its ref, postpones it and does the others', async () => {
+    const fail = (id: string): void => {
+      if (id === 't1') throw new SyntaxError('damaged');
+    };
+    const { turn, looked, errors } = createTurn(REFS, fail, async () => undefined);
+    expect(await turn()).toBe(3);
+    expect(looked.refs).toEqual(['A', 't2']);
+    expect(errors).toMatchObject([{ ref: 'task:t1' }]);
+    expect(looked.rescheduled).toEqual([[{ ref: 'task:t1', atMs: 31_000, lease: 'lease of task:t1' }]]);
+  });
+
+  test('tries every entry in an outage, then throws it', async () => {
+    const fail = (id: string): void => {
+      if (id !== 't2') throw new StoreUnavailable('out');
+    };
+    const { turn, looked } = createTurn(REFS, fail, async () => undefined);
+    await expect(turn()).rejects.toThrow('out');
+    expect(looked.refs).toEqual(['t2']);
+    expect(looked.rescheduled).toEqual([]);
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * Party A asks for large answers and does not read them. Party B is served as before, what A holds of the
+ * process is bounded, and A is disconnected within the promised time, after which all of it is free.
+ */
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { buildCall } from '../../contract/usual-calls.ts';
+import { submit } from '../../e2e/plain-calls.ts';
+import { printFigure } from '../../harness/figures.ts';
+import { makeFolder } from '../../harness/folder.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
+import { countDescriptors, readRssKiB } from '../process-cost.ts';
+import { expectUnaffected, measureBeside, SCALE } from './beside.ts';
+
+const READERS = Math.min(2_000, Math.round(200 * SCALE));
+const LARGE_CHARS = 4_000_000;
+const LARGE_TASKS = 20;
+const HEAD = `HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\n\r\n`;
+/**
+ * The promise is 30 s from the moment at which a response is there to be read. They are rendered one after the
+ * other, in no more than half of the time.
+ */
+const CUT_WITHIN_MS = 90_000;
+/** 256 MiB of unread bytes, and what a heap swings by while twenty such values are read and written. */
+const HELD_KIB = 600 * 1_024;
+
+let gateway: GatewayProcess;
+let port: number;
+const ids: string[] = [];
+let smallId = '';
+const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+let folder: ReturnType<typeof makeFolder>;
+beforeAll(async () => {
+  folder = makeFolder();
+  gateway = await startGateway({ STORE: `sqlite:${join(folder.path, 'gateway.db')}` });
+  port = Number(new URL(gateway.baseUrl).port);
+  smallId = await submit(gateway.baseUrl);
+  for (let n = 0; n < LARGE_TASKS; n += 1) {
+    ids.push(await submit(gateway.baseUrl, { payload: { text: 'x'.repeat(LARGE_CHARS) } }));
+  }
+}, 150_000);
+afterAll(async () => {
+  await gateway?.stop();
+  folder?.remove();
+});
+
+/** A caller that sends requests and takes no byte of what it is sent. */
+function openUnread(requests: string): Socket {
+  const socket = connect(port, '127.0.0.1');
+  socket.pause();
+  socket.on('error', () => undefined);
+  socket.write(requests);
+  return socket;
+}
+
+const largeGet = (n: number): string => `GET /api/cli/tasks/${ids[n % ids.length]}?auth=${SECRET} ${HEAD}`;
+
+/** The most memory that the process holds from now until the returned function is called, in KiB. */
+function watchMemory(): () => number {
+  let mostKiB = readRssKiB(gateway.pid);
+  const looking = setInterval(() => (mostKiB = Math.max(mostKiB, readRssKiB(gateway.pid))), 50);
+  return () => {
+    clearInterval(looking);
+    return mostKiB;
+  };
+}
+
+const kinds = [
+  ['one large answer each', largeGet],
+  ['many large answers, all asked for at once', (n: number) => largeGet(n).repeat(20)],
+  ['pages of large tasks', () => `GET /api/admin/tasks?limit=1000 ${HEAD}`],
+] as const;
+
+test.each(kinds)(
+  `beside ${READERS} readers of %s who take nothing`,
+  { timeout: 240_000 },
+  async (what, requests) => {
+    const beforeKiB = readRssKiB(gateway.pid);
+    const readMostKiB = watchMemory();
+    const descriptors = countDescriptors(gateway.pid);
+    const sockets: Socket[] = [];
+    let startMs = 0;
+    const measured = await measureBeside({
+      name: `readers: ${what}`,
+      baseUrl: gateway.baseUrl,
+      calls: [buildCall('submitTask', secrets), buildCall('getTask', secrets, {}, smallId)],
+      async takeAll() {
+        startMs = performance.now();
+        for (let n = 0; n < READERS; n += 1) sockets.push(openUnread(requests(n)));
+        return async () => {};
+      },
+    });
+    try {
+      await vi.waitFor(() => expect(countDescriptors(gateway.pid)).toBeLessThanOrEqual(descriptors + 4), {
+        timeout: CUT_WITHIN_MS,
+        interval: 250,
+      });
+    } finally {
+      printFigure(`readers: ${what}, cut`, (performance.now() - startMs) / 1_000, 's');
+      printFigure(`readers: ${what}, memory`, (readMostKiB() - beforeKiB) / 1_024, 'MB');
+      for (const socket of sockets) socket.destroy();
+    }
+    expect(readMostKiB() - beforeKiB).toBeLessThan(HELD_KIB);
+    expectUnaffected(measured);
+  },
+);
