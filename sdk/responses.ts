@@ -77,16 +77,19 @@ export const checkClaim: Guard<Task | undefined> = (value): value is Task | unde
   value === undefined || checkTask(value);
 export const checkCancelReceipt = createGuard<CancelReceipt>({ ok: isTrue, request_id: isText });
 export const checkRegistrationReceipt = createGuard<RegistrationReceipt>({
-  ...{ ok: isTrue, agent_id: isText, registration: orAbsent(isText) },
+  ...{ ok: isTrue, agent_id: orAbsent(isText), registration: orAbsent(isText) },
   ...{ heartbeat_interval: orAbsent(isNumber), cancelled_request_ids: orAbsent(isTexts) },
 });
 export const checkHeartbeatReceipt = createGuard<HeartbeatReceipt>({
-  ...{ ok: isTrue, agent_id: isText, cancelled_request_ids: orAbsent(isTexts) },
+  ...{ ok: isTrue, agent_id: orAbsent(isText), cancelled_request_ids: orAbsent(isTexts) },
 });
 export const checkReportReceipt = createGuard<ReportReceipt>({
   ...{ ok: isTrue, request_id: isText, accepted: isBoolean },
 });
-export const checkDepartureReceipt = createGuard<DepartureReceipt>({ ok: isTrue, agent_id: isText });
+export const checkDepartureReceipt = createGuard<DepartureReceipt>({
+  ok: isTrue,
+  agent_id: orAbsent(isText),
+});
 export const checkAgentListings = createGuard<AgentListings>({
   total: isNumber,
   agents: isListOf(

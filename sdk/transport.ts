@@ -80,7 +80,7 @@ function readValue(bytes: Uint8Array): unknown {
 }
 
 /** Creates the error for an error response. */
-export function createResponseError(
+function createResponseError(
   { clock, redactor }: Network,
   { status, headers, bytes }: Omit<Received, 'ok'>,
   attempts: number,

@@ -57,6 +57,12 @@ const CRASHES: readonly CiSuite[] = [
     partIn: ['test/sdk/agent.test.ts', 'test/sdk/outbox.test.ts', 'test/sdk/work.test.ts'],
   },
   {
+    file: 'test/sdk/client-fuzz.test.ts',
+    seconds: 150,
+    reason: 'every operation against 27 wrong answers, some of 80 MB, and agents watched for seconds',
+    partIn: ['test/sdk/agent-faults.test.ts', 'test/sdk/retries.test.ts', 'test/sdk/errors.test.ts'],
+  },
+  {
     file: 'test/cli/restart.test.ts',
     seconds: 11,
     reason: 'commands that wait for a gateway to come back',

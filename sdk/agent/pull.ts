@@ -26,15 +26,18 @@ const REQUEST_IDS_MAX = 1_000;
 export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<void> {
   const { work, registration, clock, logEvent } = deps;
   let failures = 0;
+  let lastId: string | undefined;
   while (!signal.aborted) {
     await work.waitForSlot(signal);
     if (signal.aborted) return;
     const startMs = readMonotonicMs(clock);
     try {
-      const isTaken = await claimOne(deps, signal);
+      const request_id = await claimOne(deps, signal);
       failures = 0;
       // A gateway that has nothing new holds the claim. One that does not is asked no more often than this.
-      if (!isTaken) await clock.sleep(startMs + HELD_EVERY_MS - readMonotonicMs(clock), signal);
+      const isNew = request_id !== undefined && request_id !== lastId;
+      lastId = request_id;
+      if (!isNew) await clock.sleep(startMs + HELD_EVERY_MS - readMonotonicMs(clock), signal);
       // Each claim names the tasks the agent has. Once it is full there is none, so a heartbeat names the
       // last task.
       if (work.isFull()) await registration.sendHeartbeat(signal);
@@ -49,13 +52,17 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<vo
   }
 }
 
-/** Makes one claim. Resolves to whether it brought a task that the agent has taken. */
-async function claimOne({ calls, agent_id, work }: PullDeps, signal: AbortSignal): Promise<boolean> {
+/** Makes one claim. Resolves to the id of the task that it brought, if the agent has taken it. */
+async function claimOne(
+  { calls, agent_id, work }: PullDeps,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const request_ids = [...work.request_ids()].slice(-REQUEST_IDS_MAX);
   const task = await calls.claimTask(
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0 },
   );
-  if (task?.status !== 'running' || task.agent_id !== agent_id) return false;
-  return work.take(task, readTimeLeft(task), { kind: 'claim' }) === 'taken';
+  if (task?.status !== 'running' || task.agent_id !== agent_id) return undefined;
+  const result = work.take(task, readTimeLeft(task), { kind: 'claim' });
+  return result === 'taken' ? task.request_id : undefined;
 }

@@ -5,6 +5,7 @@ await runAgent(
   {
     ...{ agentId: 'own-process', tags: ['own'], maxConcurrent: 2, outbox: process.env.OUTBOX },
     async handler({ payload }, { signal }) {
+      if (payload.throws === 'nothing that has a text') throw Object.create(null);
       if (typeof payload.block_ms === 'number') {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, payload.block_ms);
         return 'blocked';
@@ -18,7 +19,10 @@ await runAgent(
       });
       return 'lasted';
     },
-    onNotice: ({ kind }) => console.log(kind),
+    onNotice({ kind }) {
+      console.log(kind);
+      throw new Error('A listener that fails.');
+    },
   },
   { drainMs: 20_000, graceMs: 500 },
 );

@@ -139,7 +139,7 @@ describe('each operation is sent as the contract says', () => {
     },
   );
 
-  test('a body that is no JSON and a header that is none are rejected by an error of the SDK', async () => {
+  test('a body and a header that can’t be sent are rejected by an error of the SDK', async () => {
     const { client, sent } = connect([json(someTask())]);
     const payload: Record<string, unknown> = {};
     payload.itself = payload;

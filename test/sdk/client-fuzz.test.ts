@@ -13,8 +13,8 @@ const LARGE: ReadonlySet<string> = new Set(['deep', 'huge', 'gzip-bomb', 'endles
 const submission = { task_type: 'x', task_tags: ['x'], payload: {} };
 /** How long each of those that go on by themselves is watched. */
 const WATCHED_MS = 2_500;
-/** Far above what a client that waits as it should needs in that time, and far below any loop. */
-const REQUESTS_MAX = 25;
+/** What two agents, a run and a subscription need in that time if they wait; far below any loop. */
+const REQUESTS_MAX = 35;
 
 const CALLS: Readonly<Record<string, (client: TaskGatewayClient) => Promise<unknown>>> = {
   submitTask: (client) => client.submitTask(submission),

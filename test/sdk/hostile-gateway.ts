@@ -1,13 +1,16 @@
 /**
  * A server on a real socket that answers every request of the contract with the same wrong thing. Each answer
- * has a name, which is the first segment of the path, so that a client or a command selects one by its address.
+ * has a name, which is the first segment of the path, so that a client or a command selects one by its
+ * address.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 export type HostileGateway = {
-  /** Returns the address of an answer. With `registers`, agents are registered as they should be before it. */
+  /**
+   * Returns the address of an answer. With `registers`, agents are registered as they should be before it.
+   */
   baseUrl(answer: string, options?: { readonly registers: boolean }): string;
   /** Returns how many requests were answered so. */
   requests(answer: string): number;

@@ -125,6 +125,31 @@ test('A second SIGTERM stops a running task: it is reported as failed, and the a
   expect(gateway.calls.at(-1)?.operation).toBe('unregister');
 });
 
+test('A handler that throws what has no text, and a listener that fails, end neither the process nor another task.', async () => {
+  const other = await submit({ last_ms: 1_500 });
+  const request_id = await submit({ throws: 'nothing that has a text' });
+  await until(() => taskOf(request_id)?.status === 'failed', 'the task fails');
+  await until(() => taskOf(other)?.status === 'success', 'the other task is done');
+  expect(child.exitCode).toBeNull();
+});
+
+test('A second process on the same outbox does not start, and says why.', async () => {
+  const environment = {
+    ...{ TASK_GATEWAY_URL: gateway.url, TASK_GATEWAY_AUTH: gateway.options.auth },
+    OUTBOX: join(folder, 'outbox'),
+  };
+  const second = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], {
+    env: environment,
+  });
+  let text = '';
+  second.stderr.on('data', (chunk) => {
+    text += chunk;
+  });
+  const [code] = await once(second, 'close');
+  expect(code).toBe(1);
+  expect(text).toContain('in use by another process');
+});
+
 test('An outcome that an agent could not report before it was killed is reported after a restart, without working again.', async () => {
   const request_id = await submit({ last_ms: 500 });
   gateway.fail();

@@ -101,21 +101,6 @@ beforeAll(async () => {
       visit.response.write(bytes.subarray(0, middle), () => visit.response.write(bytes.subarray(middle)));
     }),
     'sends-a-page': inTurn((visit) => visit.respond(200, '<html>', { 'content-type': 'text/html' })),
-    'names-its-type-otherwise': inTurn((visit) => {
-      visit.response.writeHead(200, { 'content-type': 'Text/Event-Stream ; charset="utf-8"' });
-      visit.stream(HEAD, doneFrame('1'));
-    }),
-    'is-nearly-a-stream': inTurn((visit) =>
-      visit.respond(200, 'retry: 1', { 'content-type': 'text/event-streamer' }),
-    ),
-    'asks-for-no-delay': inTurn((visit) => {
-      visit.stream('retry: 0\n\n');
-      visit.response.end();
-    }),
-    'asks-for-a-year': inTurn((visit) => {
-      visit.stream('retry: 31536000000\n\n', doneFrame(`${visit.count}`));
-      visit.response.end();
-    }),
     redirects: inTurn((visit) => visit.respond(302, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
   });
 });
@@ -226,29 +211,6 @@ describe('a broken stream', () => {
     expect(down().map(({ retryInMs }) => retryInMs)).toEqual([562.5]);
   });
 
-  test('is a stream in any spelling of its type', async () => {
-    expect(await take(subscribe('names-its-type-otherwise').events, 1)).toEqual(['task-1']);
-  });
-
-  test('that asks for no delay is opened ever more rarely', async () => {
-    const { events, down } = subscribe('asks-for-no-delay');
-    const taken = take(events, 1);
-    await until(() => down().length >= 5, 'five attempts');
-    events.close();
-    await taken;
-    expect(
-      down()
-        .map(({ retryInMs }) => retryInMs)
-        .slice(0, 5),
-    ).toEqual([562.5, 750, 1_500, 3_000, 6_000]);
-  });
-
-  test('that asks for a year is opened again after half a minute', async () => {
-    const { events, down } = subscribe('asks-for-a-year');
-    await take(events, 2);
-    expect(down()[0]?.retryInMs).toBeLessThanOrEqual(40_000);
-  });
-
   test('waits longer after each failed attempt', async () => {
     const { events, down } = subscribe('fails-three-times');
     await take(events, 1);
@@ -296,7 +258,6 @@ describe('a subscription ends', () => {
     ['knows-no-secret', { name: 'AuthenticationError', status: 401 }],
     ['wants-a-session', { name: 'ValidationError', status: 422 }],
     ['sends-a-page', { name: 'ConnectionError', code: 'not_an_event_stream' }],
-    ['is-nearly-a-stream', { name: 'ConnectionError', code: 'not_an_event_stream' }],
     ['redirects', { name: 'ConnectionError', code: 'redirected' }],
   ])('at once with a typed error where a retry makes no sense: %s', async (behaviour, error) => {
     await expect(take(subscribe(behaviour).events, 1)).rejects.toMatchObject(error);
