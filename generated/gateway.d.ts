@@ -454,8 +454,8 @@ export interface components {
             detail: string;
         };
         /**
-         * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-         *     which is public, only pages of its own machine and of configured origins are served.
+         * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+         *     secret, which is public, only pages of its own machine and of configured origins are served.
          * @example {
          *       "type": "urn:task-gateway:problem:origin_not_allowed",
          *       "title": "Origin not allowed",
@@ -546,8 +546,8 @@ export interface components {
             last_error: string | null;
         };
         /**
-         * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-         *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+         * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+         *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
          * @example {
          *       "type": "urn:task-gateway:problem:misdirected",
          *       "title": "Misdirected request",
@@ -1070,8 +1070,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -1106,8 +1106,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -1203,8 +1203,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -1230,8 +1230,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -1339,8 +1339,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -1366,8 +1366,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -1451,8 +1451,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -1464,8 +1464,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -1600,8 +1600,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -1650,8 +1650,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -1760,8 +1760,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -1810,8 +1810,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -1920,8 +1920,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -1956,8 +1956,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -2066,8 +2066,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -2116,8 +2116,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -2226,8 +2226,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -2276,8 +2276,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -2367,8 +2367,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -2380,8 +2380,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
@@ -2472,8 +2472,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default secret,
-             *     which is public, only pages of its own machine and of configured origins are served.
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
              */
             403: {
                 headers: {
@@ -2485,8 +2485,8 @@ export interface operations {
                 };
             };
             /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which is
-             *     public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
              */
             421: {
                 headers: {
