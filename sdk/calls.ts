@@ -3,6 +3,7 @@
  * where the contract expects it: in the body if the request has one, otherwise in a header; never in a URL.
  */
 import type { paths } from '@task-gateway/contract';
+import createFetchClient from 'openapi-fetch';
 import type {
   AgentDeparture,
   AgentHeartbeat,
@@ -22,7 +23,6 @@ import type {
 } from './contract.ts';
 import { BadRequestError, InvalidOptionError, NotFoundError } from './errors.ts';
 import { createId } from './ids.ts';
-import { createRequestBuilder, encodeId, type RequestParts } from './requests.ts';
 import {
   checkAgentListings,
   checkCancelReceipt,
@@ -38,7 +38,7 @@ import {
 import { withSecret } from './secrets.ts';
 import { CANCELLED_TEXT } from './settled.ts';
 import { createOpenSession, type OpenSession } from './stream/open.ts';
-import { type CallOptions, type CallSettings, exchange, type Network } from './transport.ts';
+import { type CallOptions, type CallSettings, exchange, type FetchResult, type Network } from './transport.ts';
 
 /** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
 export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters']['query']>;
@@ -90,85 +90,110 @@ export type CallsDeps = Network &
     readonly baseUrl: string;
     /** Resolves to the current secret; so does `adminAuth`. */
     readonly auth: () => Promise<string>;
-    readonly adminAuth: (() => Promise<string>) | undefined;
+    readonly adminAuth: () => Promise<string>;
     readonly headers: Readonly<Record<string, string>>;
   };
 
 type Options = CallOptions | undefined;
+type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
 
 /** Where a call carries its secret: as a field of its body, or in a header. */
 type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
-
-/** One call, before the secret is added. */
-type Call<Data> = Omit<RequestParts, 'headers'> & {
-  readonly secretIn: SecretIn;
-  readonly header?: Readonly<Record<string, string>>;
-  /** Whether the response is one that the contract has for this call. */
-  readonly check: Guard<Data>;
-  /** How long the gateway may hold the call, in seconds; added to its timeout. */
-  readonly holdSeconds?: number | undefined;
-};
+/** What each request takes: the headers of the call, and the `fetch` that sends it. */
+type Init = { readonly headers: Headers; readonly fetch: (request: Request) => Promise<Response> };
+/** Builds a request and sends it. A request whose body carries the secret puts `auth` there. */
+type SecretRequest = (init: Init, auth: string) => Promise<FetchResult>;
 
 /** Creates the calls, and the function that opens event streams with the same settings. */
 export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession } {
+  const { baseUrl, headers } = deps;
+  const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual', bodySerializer: writeJson });
   const send = createSend(deps);
   return {
-    ...createTaskCalls(send),
-    ...createAgentCalls(send),
-    ...createAdminCalls(send),
-    openSession: createOpenSession(deps),
+    ...createTaskCalls(api, send),
+    ...createAgentCalls(api, send),
+    ...createAdminCalls(api, send),
+    openSession: createOpenSession(deps, (request) =>
+      api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
+    ),
   };
 }
 
-/** Creates the function that makes one call with its options, and the client's where these are absent. */
+function writeJson(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    throw new InvalidOptionError('The request can’t be written as JSON.', { cause });
+  }
+}
+
+/**
+ * Creates the function that makes one call with its options, and the client's where these are absent. The
+ * gateway may hold the call for `holdSeconds`, which are added to its timeout.
+ */
 function createSend(deps: CallsDeps) {
-  const { baseUrl, adminAuth = throwMissingAdminAuth } = deps;
-  return <Data>(options: Options, call: Call<Data>): Promise<Data> => {
-    const { secretIn, header, check, holdSeconds = 0, body, ...parts } = call;
+  return <Data>(
+    options: Options,
+    secretIn: SecretIn,
+    check: Guard<Data>,
+    request: SecretRequest,
+    holdSeconds = 0,
+  ): Promise<Data> => {
     const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + holdSeconds * 1_000;
     const maxRetries = options?.maxRetries ?? deps.maxRetries;
     const { signal, onResponse } = options ?? {};
-    return withSecret(secretIn === 'x-admin-auth' ? adminAuth : deps.auth, (secret) => {
-      const own =
-        secretIn === 'body' ? {} : { [secretIn]: secretIn === 'authorization' ? `Bearer ${secret}` : secret };
-      const createRequest = createRequestBuilder(baseUrl, {
-        ...parts,
-        headers: [deps.headers, options?.headers, header, own],
-        body: secretIn === 'body' ? { ...(body as object), auth: secret } : body,
-      });
-      return exchange(deps, { signal, timeoutMs, maxRetries, onResponse }, createRequest, check);
-    });
+    return withSecret(secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth, (secret) =>
+      exchange(
+        deps,
+        { signal, timeoutMs, maxRetries, onResponse },
+        async (fetch) => {
+          const headers = new Headers(options?.headers);
+          if (secretIn !== 'body') {
+            headers.set(secretIn, secretIn === 'authorization' ? `Bearer ${secret}` : secret);
+          }
+          return await request({ headers, fetch }, secret);
+        },
+        check,
+      ),
+    );
   };
 }
 
-function createTaskCalls(send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
-  const pathOf = (request_id: RequestId): string => `/api/cli/tasks/${encodeId(request_id)}`;
+/** Returns an id that a path can hold: a URL takes `.` and `..` for steps between folders. */
+function requireId(id: string): string {
+  if (typeof id === 'string' && !/^\.{0,2}$/.test(id)) return id;
+  throw new InvalidOptionError('An id must be a text, and neither empty nor "." or "..".');
+}
+
+function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
+  const pathOf = (request_id: RequestId) => ({ request_id: requireId(request_id) });
   const calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> = {
-    submitTask: async (submission, options) =>
-      await send(options, {
-        path: '/api/cli/tasks',
-        body: submission,
-        header: { 'idempotency-key': options?.idempotencyKey ?? createId() },
-        secretIn: 'body',
-        check: checkTask,
-      }),
+    async submitTask(submission, options) {
+      const header = { 'Idempotency-Key': options?.idempotencyKey ?? createId() };
+      return await send(options, 'body', checkTask, (init, auth) =>
+        api.POST('/api/cli/tasks', { ...init, params: { header }, body: { ...submission, auth } }),
+      );
+    },
 
     async getTask(request_id, options) {
       const wait = options?.wait;
-      const path = pathOf(request_id);
-      const query = { wait };
-      return await send(options, {
-        ...{ path, query, holdSeconds: wait, secretIn: 'authorization', check: checkTask },
-      });
+      const query = wait === undefined ? {} : { wait };
+      return await send(
+        options,
+        'authorization',
+        checkTask,
+        (init) =>
+          api.GET('/api/cli/tasks/{request_id}', { ...init, params: { path: pathOf(request_id), query } }),
+        wait,
+      );
     },
 
     async cancelTask(request_id, options) {
-      const path = `${pathOf(request_id)}/cancel`;
       try {
-        return await send(options, {
-          ...{ path, method: 'POST', secretIn: 'authorization', check: checkCancelReceipt },
-        });
+        return await send(options, 'authorization', checkCancelReceipt, (init) =>
+          api.POST('/api/cli/tasks/{request_id}/cancel', { ...init, params: { path: pathOf(request_id) } }),
+        );
       } catch (error) {
         if (!mayHaveTakenEffect(error, 'task_terminal')) throw error;
         const task = await calls.getTask(request_id, options);
@@ -187,25 +212,41 @@ function mayHaveTakenEffect(error: unknown, code: string): boolean {
 }
 
 function createAgentCalls(
+  api: Api,
   send: Send,
 ): Pick<Calls, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
-  const post = <Data>(operation: string, body: object, options: Options, check: Guard<Data>, wait = 0) =>
-    send(options, { path: `/api/agent/${operation}`, body, secretIn: 'body', check, holdSeconds: wait });
   return {
     registerAgent: async (registration, options) =>
-      await post('register', registration, options, checkRegistrationReceipt),
+      await send(options, 'body', checkRegistrationReceipt, (init, auth) =>
+        api.POST('/api/agent/register', { ...init, body: { ...registration, auth } }),
+      ),
 
     heartbeatAgent: async (heartbeat, options) =>
-      await post('heartbeat', heartbeat, options, checkHeartbeatReceipt),
+      await send(options, 'body', checkHeartbeatReceipt, (init, auth) =>
+        api.POST('/api/agent/heartbeat', { ...init, body: { ...heartbeat, auth } }),
+      ),
 
-    claimTask: async (claim, options) =>
-      (await post('claim', claim, options, checkClaim, claim.wait)) ?? null,
+    async claimTask(claim, options) {
+      const task = await send(
+        options,
+        'body',
+        checkClaim,
+        (init, auth) => api.POST('/api/agent/claim', { ...init, body: { ...claim, auth } }),
+        claim.wait,
+      );
+      return task ?? null;
+    },
 
-    reportResult: async (report, options) => await post('result', report, options, checkReportReceipt),
+    reportResult: async (report, options) =>
+      await send(options, 'body', checkReportReceipt, (init, auth) =>
+        api.POST('/api/agent/result', { ...init, body: { ...report, auth } }),
+      ),
 
     async unregisterAgent(departure, options) {
       try {
-        return await post('unregister', departure, options, checkDepartureReceipt);
+        return await send(options, 'body', checkDepartureReceipt, (init, auth) =>
+          api.POST('/api/agent/unregister', { ...init, body: { ...departure, auth } }),
+        );
       } catch (error) {
         if (!mayHaveTakenEffect(error, 'agent_not_found')) throw error;
         return { ok: true, agent_id: departure.agent_id };
@@ -214,22 +255,14 @@ function createAgentCalls(
   };
 }
 
-function createAdminCalls(send: Send): Pick<Calls, 'listAgents' | 'listTasks'> {
+function createAdminCalls(api: Api, send: Send): Pick<Calls, 'listAgents' | 'listTasks'> {
   return {
     listAgents: async (options) =>
-      await send(options, {
-        ...{ path: '/api/admin/agents', secretIn: 'x-admin-auth', check: checkAgentListings },
-      }),
+      await send(options, 'x-admin-auth', checkAgentListings, (init) => api.GET('/api/admin/agents', init)),
 
     listTasks: async (query = {}, options) =>
-      await send(options, {
-        ...{ path: '/api/admin/tasks', query, secretIn: 'x-admin-auth', check: checkTaskPage },
-      }),
+      await send(options, 'x-admin-auth', checkTaskPage, (init) =>
+        api.GET('/api/admin/tasks', { ...init, params: { query } }),
+      ),
   };
-}
-
-async function throwMissingAdminAuth(): Promise<never> {
-  throw new InvalidOptionError(
-    'Listings need the administrator’s secret: give createClient adminAuth, or set TASK_GATEWAY_ADMIN_AUTH.',
-  );
 }

@@ -162,30 +162,21 @@ export class UnavailableError extends ApiError {
   override readonly name: string = 'UnavailableError';
 }
 
+const CLASSES: Readonly<Record<number, typeof ApiError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  404: NotFoundError,
+  413: PayloadTooLargeError,
+  415: UnsupportedMediaTypeError,
+  422: ValidationError,
+  429: RateLimitError,
+  500: InternalError,
+  503: UnavailableError,
+};
+
 /** Creates an error of the class that belongs to the status. */
 export function createApiError(response: ErrorResponse): ApiError {
-  switch (response.status) {
-    case 400:
-      return new BadRequestError(response);
-    case 401:
-      return new AuthenticationError(response);
-    case 404:
-      return new NotFoundError(response);
-    case 413:
-      return new PayloadTooLargeError(response);
-    case 415:
-      return new UnsupportedMediaTypeError(response);
-    case 422:
-      return new ValidationError(response);
-    case 429:
-      return new RateLimitError(response);
-    case 500:
-      return new InternalError(response);
-    case 503:
-      return new UnavailableError(response);
-    default:
-      return new ApiError(response);
-  }
+  return new (CLASSES[response.status] ?? ApiError)(response);
 }
 
 /** A task failed. `code`: `task_failed`. Thrown by `runTask`. */

@@ -43,7 +43,8 @@ export type ClientOptions = {
 export type ClientSettings = {
   readonly baseUrl: string;
   readonly auth: () => Promise<string>;
-  readonly adminAuth: (() => Promise<string>) | undefined;
+  /** Rejects where the option is absent. */
+  readonly adminAuth: () => Promise<string>;
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -68,7 +69,12 @@ export function readSettings(options: ClientOptions): ClientSettings {
   return {
     baseUrl: readBaseUrl(baseUrl),
     auth: createSecretSource('auth', auth, redactor),
-    adminAuth: adminAuth === undefined ? undefined : createSecretSource('adminAuth', adminAuth, redactor),
+    adminAuth:
+      adminAuth === undefined
+        ? async () => {
+            throw createMissingOptionError('adminAuth', 'ADMIN_AUTH');
+          }
+        : createSecretSource('adminAuth', adminAuth, redactor),
     timeoutMs: readNumber('timeoutMs', options.timeoutMs ?? readVariable('TIMEOUT_MS') ?? TIMEOUT_MS, 1),
     maxRetries: readNumber('maxRetries', options.maxRetries ?? readVariable('MAX_RETRIES') ?? MAX_RETRIES, 0),
     headers: options.headers ?? readHeaders(readVariable('HEADERS') ?? ''),

@@ -3,10 +3,17 @@
  * response, and after 408, 429 and 5xx. So only idempotent calls may go through here. All of the client's
  * calls are: a submission carries an idempotency key, and the others set a state instead of adding to it.
  */
+import { checkDepth, readText } from './bodies.ts';
 import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
-import { AbortError, ConnectionError, createApiError, TaskGatewayError, TimeoutError } from './errors.ts';
+import {
+  AbortError,
+  ConnectionError,
+  createApiError,
+  InvalidOptionError,
+  TaskGatewayError,
+  TimeoutError,
+} from './errors.ts';
 import { type Log, runCallback } from './log.ts';
-import { readBytes, readJson } from './requests.ts';
 import { type Guard, readProblem } from './responses.ts';
 import type { Redactor } from './secrets.ts';
 import { ASKED_MAX_MS, choosePauseMs, isTransient, readRetryAfter } from './waiting.ts';
@@ -42,52 +49,75 @@ export type Network = {
   readonly log: Log;
 };
 
-/** A response with its whole body. */
-type Received = Pick<Response, 'status' | 'ok' | 'headers'> & { readonly bytes: Uint8Array };
+/** What openapi-fetch resolves to. */
+export type FetchResult = {
+  readonly data?: unknown;
+  readonly error?: unknown;
+  readonly response: Response;
+};
 
 const BACKOFF = { firstMs: 500, maxMs: 8_000 };
 
 /**
- * Makes one call with the request that `createRequest` builds for each attempt. Returns the JSON value of the
- * response, undefined for a 204, once `check` has accepted it. Throws `ApiError`, `ConnectionError`,
- * `TimeoutError` or `AbortError`.
+ * Makes one call: `request` builds the request and sends it with the `fetch` it is given. Returns the JSON
+ * value of the response, undefined for a 204, once `check` has accepted it. Throws `InvalidOptionError` for a
+ * request that can't be built, `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`.
  */
 export async function exchange<Data>(
   network: Network,
   options: CallOptions & CallSettings,
-  createRequest: () => Request,
+  request: (fetch: (request: Request) => Promise<Response>) => Promise<FetchResult>,
   check: Guard<Data>,
 ): Promise<Data> {
   if (options.signal?.aborted) throw new AbortError(options.signal.reason);
   const sent = { attempts: 0 };
-  const received = await sendWithRetries(network, options, createRequest, sent);
-  if (!received.ok) throw createResponseError(network, received, sent.attempts);
-  const value = received.status === 204 ? undefined : readValue(received.bytes);
+  const result = await requireResult(
+    () => request((one) => sendWithRetries(network, options, one, sent)),
+    sent,
+  );
+  const { data, response } = result;
+  if (!response.ok) throw createResponseError(network, result, sent.attempts);
+  // A body that is empty is no JSON; only a 204 may have none.
+  const value = response.status === 204 ? data : (data ?? null);
   if (check(value)) return value;
-  throw new ConnectionError(
+  throw createNotGatewayError();
+}
+
+/**
+ * Returns the result of openapi-fetch. What it throws by itself is about the request before that is sent, and
+ * about a body that is no JSON afterwards. The platform's errors are not quoted: they hold values, which may
+ * be secrets.
+ */
+export async function requireResult<Result extends FetchResult>(
+  request: () => Promise<Result>,
+  sent = { attempts: 0 },
+): Promise<Result> {
+  try {
+    return await request();
+  } catch (error) {
+    if (error instanceof TaskGatewayError) throw error;
+    if (sent.attempts > 0) throw createNotGatewayError();
+    throw new InvalidOptionError('An id, a filter or a header holds what no request can carry.');
+  }
+}
+
+/** Creates the error for a response that a gateway would not send. */
+function createNotGatewayError(): ConnectionError {
+  return new ConnectionError(
     'not_a_gateway',
     'The server at this address is not a Task Gateway: its response is not valid. Check baseUrl.',
   );
 }
 
-/** Returns the JSON value in a body; null if there is no such value. */
-function readValue(bytes: Uint8Array): unknown {
-  try {
-    return readJson(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/** Creates the error for an error response. */
-function createResponseError(
+/** Creates the error for an error response. A secret that the server echoed is redacted. */
+export function createResponseError(
   { clock, redactor }: Network,
-  { status, headers, bytes }: Omit<Received, 'ok'>,
+  { response: { status, headers }, error }: FetchResult,
   attempts: number,
 ): TaskGatewayError {
   return createApiError({
     status,
-    problem: readProblem(redactor.redactValue(readValue(bytes))),
+    problem: readProblem(redactor.redactValue(error)),
     retryAfterMs: readRetryAfter(headers, clock.nowMs()),
     attempts,
     headers,
@@ -97,25 +127,29 @@ function createResponseError(
 async function sendWithRetries(
   network: Network,
   options: CallOptions & CallSettings,
-  createRequest: () => Request,
+  request: Request,
   sent: { attempts: number },
-): Promise<Received> {
+): Promise<Response> {
   const { clock, log } = network;
-  const { signal } = options;
+  const { signal, timeoutMs, onResponse } = options;
+  const call = `${request.method} ${new URL(request.url).pathname}`;
   for (;;) {
     const startMs = readMonotonicMs(clock);
-    const request = createRequest();
-    const call = `${request.method} ${new URL(request.url).pathname}`;
-    const outcome = await sendOnce(network, options, request);
+    const linked = linkSignals(signal);
+    const attempt = { signal: linked.signal, timeoutMs };
+    const outcome = await send(network, attempt, request.clone(), (response) =>
+      readResponse(response, onResponse),
+    ).catch((error: TaskGatewayError) => error);
+    linked.abort();
     sent.attempts += 1;
-    const status = 'ok' in outcome ? String(outcome.status) : outcome.code;
+    const status = outcome instanceof Response ? outcome.status : outcome.code;
     const afterMs = readMonotonicMs(clock) - startMs;
     log('debug', `${call}: ${status}`, { attempt: sent.attempts, afterMs });
     const waitMs = chooseRetryDelay(outcome, sent.attempts, options.maxRetries, clock);
     if (waitMs === undefined) {
-      if ('ok' in outcome && outcome.ok) return outcome;
+      if (outcome instanceof Response && outcome.ok) return outcome;
       log(signal?.aborted ? 'debug' : 'warn', `${call} failed: ${status}`, { attempts: sent.attempts });
-      if ('ok' in outcome) return outcome;
+      if (outcome instanceof Response) return outcome;
       throw outcome;
     }
     log('info', `${call}: ${status}, retrying in ${Math.round(waitMs)} ms`, { attempt: sent.attempts });
@@ -124,72 +158,63 @@ async function sendWithRetries(
   }
 }
 
-/**
- * Makes one attempt within its timeout, reading the whole body. Returns an error instead of throwing, for the
- * retries.
- */
-async function sendOnce(
-  { fetch, clock }: Network,
-  { signal, timeoutMs, onResponse }: CallOptions & CallSettings,
-  request: Request,
-): Promise<Received | TaskGatewayError> {
-  const linked = linkSignals(signal);
-  const timeout = new TimeoutError(timeoutMs);
-  void clock.sleep(timeoutMs, linked.signal).then(() => linked.abort(timeout));
-  try {
-    const response = await fetch(request, { signal: linked.signal });
-    const redirected = validateNoRedirect(response);
-    if (redirected) return redirected;
-    const bytes = await readBytes(response);
-    const { status, statusText, ok, headers } = response;
-    runCallback('onResponse', () =>
-      onResponse?.(new Response(bytes.length > 0 ? bytes.slice() : null, { status, statusText, headers })),
-    );
-    return { status, ok, headers, bytes };
-  } catch (cause) {
-    if (signal?.aborted) return new AbortError(signal.reason);
-    if (linked.signal.reason === timeout) return timeout;
-    return cause instanceof TaskGatewayError ? cause : createConnectionError(request, cause);
-  } finally {
-    linked.abort();
-  }
+/** Opens a stream with one attempt: the body of a success streams until the signal fires. */
+export function openOnce(network: Network, attempt: Attempt, request: Request): Promise<Response> {
+  return send(network, attempt, request, (response) => (response.ok ? response : readResponse(response)));
 }
 
+/** The timeout of one attempt, and a signal that belongs to it alone and fires at its end. */
+type Attempt = { readonly signal: AbortSignal; readonly timeoutMs: number };
+
 /**
- * Opens a stream with one attempt. The response's head must arrive within `timeoutMs`; the body then streams
- * until the signal fires. The signal must belong to this connection alone and fire at its end. Throws the
- * error of a response that is not a success.
+ * Sends a request with one attempt. What `read` resolves to must be there within the timeout. Throws only
+ * errors of the SDK.
  */
-export async function openOnce(
-  network: Network,
-  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+async function send(
+  { fetch, clock }: Network,
+  { signal, timeoutMs }: Attempt,
   request: Request,
+  read: (response: Response) => Response | Promise<Response>,
 ): Promise<Response> {
-  const { fetch, clock } = network;
   const linked = linkSignals(signal);
-  const headTimer = linkSignals(signal);
+  const timer = new AbortController();
   const timeout = new TimeoutError(timeoutMs);
-  void clock.sleep(timeoutMs, headTimer.signal).then(() => headTimer.signal.aborted || linked.abort(timeout));
+  void clock.sleep(timeoutMs, timer.signal).then(() => timer.signal.aborted || linked.abort(timeout));
   try {
     const response = await fetch(request, { signal: linked.signal });
-    const redirected = validateNoRedirect(response);
-    if (redirected) throw redirected;
-    if (response.ok) return response;
-    const { status, headers } = response;
-    throw createResponseError(network, { status, headers, bytes: await readBytes(response) }, 1);
+    requireHead(response);
+    return await read(response);
   } catch (cause) {
     if (signal.aborted) throw new AbortError(signal.reason);
     if (linked.signal.reason === timeout) throw timeout;
     throw cause instanceof TaskGatewayError ? cause : createConnectionError(request, cause);
   } finally {
-    headTimer.abort();
+    timer.abort();
   }
 }
 
-/** Redirects are not followed: the secret and the task would be sent to the server they name. */
-function validateNoRedirect({ type, status }: Response): ConnectionError | undefined {
-  if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return undefined;
-  return new ConnectionError(
+/**
+ * Reads a response to its end and returns a copy that holds it. A body that nests too deep to be parsed is
+ * left out of it.
+ */
+async function readResponse(
+  response: Response,
+  onResponse?: (response: Response) => void,
+): Promise<Response> {
+  const text = await readText(response);
+  const copy = (body: string): Response => new Response(body || null, response);
+  if (onResponse) runCallback('onResponse', () => onResponse(copy(text)));
+  return copy(checkDepth(text) ? text : '');
+}
+
+/**
+ * Redirects are not followed: the secret and the task would be sent to the server they name. No HTTP server
+ * has a status of more than 599, which a `Response` can't hold.
+ */
+function requireHead({ type, status }: Response): void {
+  if (status > 599) throw createNotGatewayError();
+  if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return;
+  throw new ConnectionError(
     'redirected',
     'The server at this address redirects, which is not followed. Set baseUrl to the gateway itself.',
   );
@@ -220,14 +245,14 @@ function findCode(cause: unknown): string | undefined {
 
 /** Returns the milliseconds to wait before the next attempt, or undefined if there should be none. */
 function chooseRetryDelay(
-  outcome: Received | TaskGatewayError,
+  outcome: Response | TaskGatewayError,
   attempts: number,
   maxRetries: number,
   clock: Clock,
 ): number | undefined {
   if (attempts > maxRetries) return undefined;
   let askedMs: number | undefined;
-  if ('ok' in outcome) {
+  if (outcome instanceof Response) {
     if (!isTransient(outcome.status)) return undefined;
     askedMs = readRetryAfter(outcome.headers, clock.nowMs());
     // The call fails at once; its error says how long to wait.

@@ -3,7 +3,7 @@
  * thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { readBytes, readJson } from '../requests.ts';
+import { parseJson, readText } from '../bodies.ts';
 import { checkHeartbeatReceipt, checkRegistrationReceipt } from '../responses.ts';
 import type { HeartbeatMessage, HeartbeatState, HeartbeatTarget } from './heartbeat.ts';
 
@@ -49,7 +49,7 @@ async function sendHeartbeat(): Promise<void> {
     const isUnknown = response.status === 404 && !draining;
     if (isUnknown) response = await send('register', { ...registration, ...body });
     if (!response.ok) throw new Error(`${response.status}`);
-    const receipt: unknown = readJson(await readBytes(response));
+    const receipt: unknown = parseJson(await readText(response));
     if (isUnknown && checkRegistrationReceipt(receipt) && receipt.registration !== undefined) {
       post({ kind: 'registered', token: receipt.registration });
     }

@@ -8,6 +8,7 @@
  * Failures that a retry can't solve (any other 4xx, a response that is not an event stream) end the feed with
  * a typed error. When the reader leaves its loop or the signal fires, the connection is closed.
  */
+import { parseJson } from '../bodies.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { TaskDone } from '../contract.ts';
 import { ApiError, ConnectionError, TaskGatewayError } from '../errors.ts';
@@ -129,7 +130,7 @@ function readItem(frame: Frame | { kind: 'open' }, cursor: Cursor): FeedItem | u
 /** Returns the event, or undefined for kinds that a later version of the gateway may send. */
 function readEvent(data: string): TaskDone | undefined {
   try {
-    const value: unknown = JSON.parse(data);
+    const value = parseJson(data);
     return checkTaskDone(value) ? value : undefined;
   } catch {
     return undefined;

@@ -4,9 +4,16 @@
  */
 import type { SessionId } from '../contract.ts';
 import { ConnectionError } from '../errors.ts';
-import { createRequestBuilder } from '../requests.ts';
 import { withSecret } from '../secrets.ts';
-import { type CallOptions, type CallSettings, type Network, openOnce } from '../transport.ts';
+import {
+  type CallOptions,
+  type CallSettings,
+  createResponseError,
+  type FetchResult,
+  type Network,
+  openOnce,
+  requireResult,
+} from '../transport.ts';
 
 /** Opens a session's stream once. The signal must belong to this connection alone. */
 export type OpenSession = (
@@ -15,36 +22,47 @@ export type OpenSession = (
   options: { readonly signal: AbortSignal } & Pick<CallOptions, 'timeoutMs' | 'headers'>,
 ) => Promise<ReadableStream<Uint8Array>>;
 
-export type OpenSessionDeps = Network &
+/**
+ * Sends the request for the stream with the `fetch` it is given. The body of a success is returned unread.
+ */
+type RequestStream = (request: {
+  readonly params: { readonly query: { readonly cli_session_id: string } };
+  readonly headers: Headers;
+  readonly fetch: (request: Request) => Promise<Response>;
+}) => Promise<FetchResult & { readonly data?: ReadableStream<Uint8Array> | null }>;
+
+type OpenSessionDeps = Network &
   Pick<CallSettings, 'timeoutMs'> & {
-    readonly baseUrl: string;
-    readonly headers: Readonly<Record<string, string>>;
     /** Resolves to the current secret. */
     readonly auth: () => Promise<string>;
   };
 
 /** Creates the function that opens streams. It throws what the calls throw, and `not_an_event_stream`. */
-export function createOpenSession(deps: OpenSessionDeps): OpenSession {
-  return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) => {
-    // An id that fits in no header is not from a gateway. Without one the stream starts from the first stored
-    // event.
-    const resume = lastEventId && /^[\x20-\x7e]+$/.test(lastEventId) ? { 'last-event-id': lastEventId } : {};
-    return withSecret(deps.auth, async (auth) => {
-      const own = { accept: 'text/event-stream', authorization: `Bearer ${auth}`, ...resume };
-      const createRequest = createRequestBuilder(deps.baseUrl, {
-        path: '/api/cli/events',
-        query: { cli_session_id: session },
-        headers: [deps.headers, headers, own],
+export function createOpenSession(deps: OpenSessionDeps, requestStream: RequestStream): OpenSession {
+  return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) =>
+    withSecret(deps.auth, async (auth) => {
+      const result = await requireResult(async () => {
+        const own = new Headers(headers);
+        own.set('accept', 'text/event-stream');
+        own.set('authorization', `Bearer ${auth}`);
+        // An id that fits in no header is not from a gateway. Without one the stream starts from the first
+        // stored event.
+        if (lastEventId && /^[\x20-\x7e]+$/.test(lastEventId)) own.set('last-event-id', lastEventId);
+        return await requestStream({
+          params: { query: { cli_session_id: session } },
+          headers: own,
+          fetch: (request) => openOnce(deps, { signal, timeoutMs }, request),
+        });
       });
-      const { body, headers: received } = await openOnce(deps, { signal, timeoutMs }, createRequest());
-      if (body && isEventStream(received.get('content-type'))) return body;
-      body?.cancel().catch(() => undefined);
+      const { data, response } = result;
+      if (!response.ok) throw createResponseError(deps, result, 1);
+      if (data && isEventStream(response.headers.get('content-type'))) return data;
+      data?.cancel().catch(() => undefined);
       throw new ConnectionError(
         'not_an_event_stream',
         'The response at this address is not an event stream. Check baseUrl.',
       );
     });
-  };
 }
 
 /** Whether a content type is that of event streams: in any case, with or without parameters. */

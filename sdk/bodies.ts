@@ -1,0 +1,53 @@
+/**
+ * Reads the bodies of responses within limits: whatever is at the address may send a gigabyte of zeros in a
+ * megabyte of gzip, or brackets that cost a parser a hundred times their size.
+ */
+import { ConnectionError } from './errors.ts';
+
+/** More than any response of a gateway: its largest single one is about 8 MiB. */
+const BODY_BYTES_MAX = 67_108_864;
+/** A payload or a result nests at most 100 deep. */
+const DEPTH_MAX = 250;
+
+/** Returns the whole body as text. Throws a `ConnectionError` (`response_too_large`) beyond the limit. */
+export async function readText({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  while (reader) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.length;
+    if (bytes > BODY_BYTES_MAX) {
+      reader.cancel().catch(() => undefined);
+      throw new ConnectionError(
+        'response_too_large',
+        'The response at this address is larger than any of a gateway. Check baseUrl.',
+      );
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Returns the JSON value of a text. Throws a `SyntaxError`, also for a value that nests too deep. */
+export function parseJson(text: string): unknown {
+  if (!checkDepth(text)) throw new SyntaxError('too deep');
+  return JSON.parse(text);
+}
+
+/** Whether a JSON text nests no deeper than a parser should follow. */
+export function checkDepth(text: string): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) isInString = !isInString;
+    else if (isInString) at += code === 0x5c ? 1 : 0;
+    else if (code === 0x5b || code === 0x7b) depth += 1;
+    else if (code === 0x5d || code === 0x7d) depth -= 1;
+    if (depth > DEPTH_MAX) return false;
+  }
+  return true;
+}
