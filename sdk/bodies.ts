@@ -2,7 +2,7 @@
  * Reads the bodies of responses within limits: whatever is at the address may send a gigabyte of zeros in a
  * megabyte of gzip, or brackets that cost a parser a hundred times their size.
  */
-import { ConnectionError } from './errors.ts';
+import { createForeignError } from './errors.ts';
 
 /** More than any response of a gateway: its largest single one is about 8 MiB. */
 const BODY_BYTES_MAX = 67_108_864;
@@ -21,10 +21,7 @@ export async function readText({ body }: Response): Promise<string> {
     bytes += value.length;
     if (bytes > BODY_BYTES_MAX) {
       reader.cancel().catch(() => undefined);
-      throw new ConnectionError(
-        'response_too_large',
-        'The response at this address is larger than any of a gateway. Check baseUrl.',
-      );
+      throw createForeignError('response_too_large', 'sends more than any gateway');
     }
     text += decoder.decode(value, { stream: true });
   }

@@ -133,7 +133,7 @@ function writeJson(body: unknown): string {
  * gateway may hold the call for `holdSeconds`, which are added to its timeout.
  */
 function createSend(deps: CallsDeps) {
-  return <Data>(
+  return async <Data>(
     options: Options,
     secretIn: SecretIn,
     check: Guard<Data>,
@@ -143,7 +143,7 @@ function createSend(deps: CallsDeps) {
     const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + holdSeconds * 1_000;
     const maxRetries = options?.maxRetries ?? deps.maxRetries;
     const { signal, onResponse } = options ?? {};
-    return withSecret(secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth, (secret) =>
+    return await withSecret(secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth, (secret) =>
       exchange(
         deps,
         { signal, timeoutMs, maxRetries, onResponse },
@@ -216,13 +216,13 @@ function createAgentCalls(
   send: Send,
 ): Pick<Calls, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
   return {
-    registerAgent: async (registration, options) =>
-      await send(options, 'body', checkRegistrationReceipt, (init, auth) =>
+    registerAgent: (registration, options) =>
+      send(options, 'body', checkRegistrationReceipt, (init, auth) =>
         api.POST('/api/agent/register', { ...init, body: { ...registration, auth } }),
       ),
 
-    heartbeatAgent: async (heartbeat, options) =>
-      await send(options, 'body', checkHeartbeatReceipt, (init, auth) =>
+    heartbeatAgent: (heartbeat, options) =>
+      send(options, 'body', checkHeartbeatReceipt, (init, auth) =>
         api.POST('/api/agent/heartbeat', { ...init, body: { ...heartbeat, auth } }),
       ),
 
@@ -237,8 +237,8 @@ function createAgentCalls(
       return task ?? null;
     },
 
-    reportResult: async (report, options) =>
-      await send(options, 'body', checkReportReceipt, (init, auth) =>
+    reportResult: (report, options) =>
+      send(options, 'body', checkReportReceipt, (init, auth) =>
         api.POST('/api/agent/result', { ...init, body: { ...report, auth } }),
       ),
 
@@ -257,11 +257,11 @@ function createAgentCalls(
 
 function createAdminCalls(api: Api, send: Send): Pick<Calls, 'listAgents' | 'listTasks'> {
   return {
-    listAgents: async (options) =>
-      await send(options, 'x-admin-auth', checkAgentListings, (init) => api.GET('/api/admin/agents', init)),
+    listAgents: (options) =>
+      send(options, 'x-admin-auth', checkAgentListings, (init) => api.GET('/api/admin/agents', init)),
 
-    listTasks: async (query = {}, options) =>
-      await send(options, 'x-admin-auth', checkTaskPage, (init) =>
+    listTasks: (query = {}, options) =>
+      send(options, 'x-admin-auth', checkTaskPage, (init) =>
         api.GET('/api/admin/tasks', { ...init, params: { query } }),
       ),
   };

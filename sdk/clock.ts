@@ -47,35 +47,22 @@ export function readMonotonicMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
 }
 
-/** The listeners of each signal that has any, and the one function that the signal itself calls. */
-const listenersOf = new WeakMap<
-  AbortSignal,
-  { readonly all: Set<() => void>; readonly callAll: () => void }
->();
+const listenersOf = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
  * Calls the listener when the signal fires. Returns how to take it back. However many listeners there are,
- * the signal itself has one: Node 20 warns of a leak when one signal has more than ten.
+ * the signal itself has one, for good: Node 20 warns of a leak when one signal has more than ten.
  */
 function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  const { all, callAll } = listenersOf.get(signal) ?? listenTo(signal);
+  const all = listenersOf.get(signal) ?? new Set();
+  if (!listenersOf.has(signal)) {
+    listenersOf.set(signal, all);
+    signal.addEventListener('abort', () => {
+      for (const one of [...all]) one();
+    });
+  }
   all.add(listener);
-  return () => {
-    if (!all.delete(listener) || all.size > 0) return;
-    signal.removeEventListener('abort', callAll);
-    listenersOf.delete(signal);
-  };
-}
-
-function listenTo(signal: AbortSignal) {
-  const all = new Set<() => void>();
-  const callAll = (): void => {
-    for (const one of [...all]) one();
-  };
-  const listeners = { all, callAll };
-  listenersOf.set(signal, listeners);
-  signal.addEventListener('abort', callAll, { once: true });
-  return listeners;
+  return () => all.delete(listener);
 }
 
 /**

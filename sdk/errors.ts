@@ -36,6 +36,11 @@ export class ConnectionError extends TaskGatewayError {
   override readonly name: string = 'ConnectionError';
 }
 
+/** Creates the error for a response that a gateway would not send. */
+export function createForeignError(code: string, does: string): ConnectionError {
+  return new ConnectionError(code, `The server at this address ${does}. Check baseUrl.`);
+}
+
 /** No response within `timeoutMs`. `code`: `timeout`. Whether the call took effect is unknown. */
 export class TimeoutError extends TaskGatewayError {
   override readonly name: string = 'TimeoutError';
@@ -43,10 +48,7 @@ export class TimeoutError extends TaskGatewayError {
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number) {
-    super(
-      'timeout',
-      `The gateway did not respond within ${timeoutMs} ms. Raise timeoutMs, or try again later.`,
-    );
+    super('timeout', `No response within ${timeoutMs} ms. Raise timeoutMs, or try again later.`);
     this.timeoutMs = timeoutMs;
   }
 }

@@ -29,18 +29,9 @@ export function createLog(logger: Logger, level: LogLevel, redactor: Redactor): 
   return (at, message, fields = {}) => {
     if (LOG_LEVELS.indexOf(at) < least) return;
     runCallback('logger', () =>
-      logger[at](redactor.redact(`task-gateway: ${message}`), redactFields(fields, redactor)),
+      logger[at](redactor.redact(`task-gateway: ${message}`), redactor.redact(fields)),
     );
   };
-}
-
-function redactFields(fields: Readonly<Record<string, unknown>>, redactor: Redactor) {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? redactor.redact(value) : value,
-    ]),
-  );
 }
 
 /**
@@ -50,7 +41,7 @@ function redactFields(fields: Readonly<Record<string, unknown>>, redactor: Redac
 export function runCallback(name: string, call: () => unknown): void {
   const report = (error: unknown): void => {
     try {
-      console.error(`task-gateway: ${name} failed: ${describeThrown(error)}`);
+      console.error(`task-gateway: ${name} failed:`, error);
     } catch {
       // A console that throws leaves nothing to report to.
     }
@@ -61,19 +52,4 @@ export function runCallback(name: string, call: () => unknown): void {
   } catch (error) {
     report(error);
   }
-}
-
-/**
- * Returns a text for anything that can be thrown: the message of a plain error, otherwise what `String`
- * makes of it. Never throws, though a value without a prototype, a proxy or a getter may throw when it is
- * looked at.
- */
-export function describeThrown(thrown: unknown): string {
-  try {
-    const text = thrown instanceof Error && thrown.name === 'Error' ? thrown.message : String(thrown);
-    if (typeof text === 'string') return text;
-  } catch {
-    // Looking at it threw.
-  }
-  return 'something was thrown that has no text';
 }

@@ -14,12 +14,11 @@ import {
   ConnectionError,
   createTaskError,
   TaskGatewayError,
-  TimeoutError,
 } from './errors.ts';
 import { isSettled } from './settled.ts';
 import type { FeedListener, SharedFeeds } from './stream/shared.ts';
 import type { CallOptions } from './transport.ts';
-import { type Backoff, choosePauseMs, HELD_EVERY_MS, isTransient } from './waiting.ts';
+import { type Backoff, checkTransient, choosePauseMs, HELD_EVERY_MS } from './waiting.ts';
 
 /** The options of a run. `timeoutMs` and `maxRetries` apply to each of its calls. */
 export type RunOptions = CallOptions & {
@@ -81,7 +80,8 @@ export async function runTask(
   submission: TaskSubmission,
   options: RunOptions = {},
 ): Promise<SuccessfulTask> {
-  const { signal, cancelOnAbort, idempotencyKey, timeoutMs, maxRetries, headers, onResponse } = options;
+  const { onProgress, cancelOnAbort, idempotencyKey, ...call } = options;
+  const { signal } = call;
   if (signal?.aborted) throw new AbortError(signal.reason);
   const session = submission.cli_session_id || deps.ownSession;
   const watch = createStreamWatch(deps.clock, signal);
@@ -91,17 +91,10 @@ export async function runTask(
     if (signal?.aborted) throw new AbortError(signal.reason);
     const submitted = await deps.calls.submitTask(
       { ...submission, cli_session_id: session },
-      {
-        timeoutMs,
-        maxRetries,
-        headers,
-        onResponse,
-        idempotencyKey,
-        signal: cancelOnAbort ? undefined : signal,
-      },
+      { ...call, idempotencyKey, signal: cancelOnAbort ? undefined : signal },
     );
     watch.watchTask(submitted.request_id);
-    return await followTask(deps, submitted, watch, options);
+    return await followTask(deps, submitted, watch, { onProgress, cancelOnAbort, call });
   } finally {
     stopListening();
   }
@@ -112,11 +105,14 @@ async function followTask(
   deps: RunDeps,
   submitted: Task,
   watch: StreamWatch,
-  options: RunOptions,
+  {
+    onProgress,
+    cancelOnAbort,
+    call,
+  }: Pick<RunOptions, 'onProgress' | 'cancelOnAbort'> & { readonly call: CallOptions },
 ): Promise<SuccessfulTask> {
   const { calls, clock } = deps;
-  const { signal, onProgress, cancelOnAbort, timeoutMs, maxRetries, headers, onResponse } = options;
-  const call: CallOptions = { signal, timeoutMs, maxRetries, headers, onResponse };
+  const { signal } = call;
   const giveUpMs = readMonotonicMs(clock) + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
   let failures = 0;
@@ -151,8 +147,7 @@ function requireSuccess(task: SuccessfulTask | FailedTask): SuccessfulTask {
 }
 
 function isOutage(error: unknown): error is TaskGatewayError {
-  if (error instanceof ApiError) return isTransient(error.status);
-  return error instanceof TimeoutError || error instanceof ConnectionError;
+  return checkTransient(error) || error instanceof ConnectionError;
 }
 
 /**
@@ -226,10 +221,8 @@ function createStreamWatch(clock: Clock, signal: AbortSignal | undefined): Strea
           isDue ||= state === 'down';
           state = 'open';
           break;
-        case 'down':
-        case 'ended':
+        default:
           state = 'down';
-          break;
       }
       wake();
     },

@@ -10,9 +10,8 @@ export type Secret = string | (() => string | Promise<string>);
 /** Replaces secrets in texts. */
 export type Redactor = {
   addSecret(secret: string): void;
-  redact(text: string): string;
   /** Returns a copy of a JSON value with every text in it redacted; the names of its fields stay. */
-  redactValue(value: unknown): unknown;
+  redact<Value>(value: Value): Value;
 };
 
 /** A shorter secret also occurs in words by coincidence: it is not replaced inside of a `code`. */
@@ -26,30 +25,20 @@ export function createRedactor(): Redactor {
   const secrets = new Set<string>();
 
   /** Replaces the longest secret first: a shorter one may be a part of it. */
-  function redact(text: string, charsMin = 1): string {
-    let redacted = text;
-    for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
-      if (secret.length < charsMin) continue;
-      redacted = redacted.replaceAll(secret, '***').replaceAll(JSON.stringify(secret).slice(1, -1), '***');
-    }
-    return redacted;
-  }
-
-  function redactValue(value: unknown, name?: string): unknown {
-    if (typeof value === 'string') return redact(value, name === 'code' ? LONG_SECRET_CHARS : 1);
-    if (Array.isArray(value)) return value.map((one) => redactValue(one));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, redactValue(one, key)]));
+  function redactText(text: string, name?: string): string {
+    return [...secrets]
+      .sort((a, b) => b.length - a.length)
+      .filter(({ length }) => name !== 'code' || length >= LONG_SECRET_CHARS)
+      .reduce((rest, one) => rest.replaceAll(one, '***').replaceAll(JSON.stringify(one).slice(1, -1), '***'), text);
   }
 
   return {
     addSecret(secret) {
-      if (secrets.has(secret)) return;
       secrets.add(secret);
       if (secrets.size > SECRETS_MAX) secrets.delete(secrets.keys().next().value ?? secret);
     },
-    redact: (text) => redact(text),
-    redactValue: (value) => redactValue(value),
+    redact: (value) =>
+      JSON.parse(JSON.stringify(value), (name, one) => (typeof one === 'string' ? redactText(one, name) : one)),
   };
 }
 

@@ -95,24 +95,17 @@ function createMissingOptionError(option: string, variable: string): InvalidOpti
   return new InvalidOptionError(`${option} is missing: give it, or set TASK_GATEWAY_${variable}.`);
 }
 
-/** Returns the address without slashes at its end. The errors do not quote it: it may contain a password. */
+/** Returns the address without slashes at its end. The error does not quote it: it may contain a password. */
 function readBaseUrl(text: string): string {
-  const url = parseUrl(text);
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new InvalidOptionError('baseUrl must be an http(s) address, like http://127.0.0.1:8080.');
-  }
-  if (url.username || url.password || url.search || url.hash) {
-    throw new InvalidOptionError('baseUrl must have no user, password, query or fragment.');
-  }
-  return url.href.replace(/\/+$/, '');
-}
-
-function parseUrl(text: string): URL | undefined {
   try {
-    return new URL(text, globalThis.location?.href);
+    const { href } = new URL(text, globalThis.location?.href);
+    if (/^https?:\/\/[^/@?#]+(\/[^?#]*)?$/.test(href)) return href.replace(/\/+$/, '');
   } catch {
-    return undefined;
+    // It is no address.
   }
+  throw new InvalidOptionError(
+    'baseUrl must be an http(s) address without user, password, query or fragment: http://127.0.0.1:8080.',
+  );
 }
 
 function readNumber(name: string, value: number | string, least: number): number {

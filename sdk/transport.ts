@@ -9,6 +9,7 @@ import {
   AbortError,
   ConnectionError,
   createApiError,
+  createForeignError,
   InvalidOptionError,
   TaskGatewayError,
   TimeoutError,
@@ -16,7 +17,7 @@ import {
 import { type Log, runCallback } from './log.ts';
 import { type Guard, readProblem } from './responses.ts';
 import type { Redactor } from './secrets.ts';
-import { ASKED_MAX_MS, choosePauseMs, isTransient, readRetryAfter } from './waiting.ts';
+import { ASKED_MAX_MS, checkTransient, choosePauseMs, isTransient, readRetryAfter } from './waiting.ts';
 
 /** The options of one call. The client's options are the defaults. */
 export type CallOptions = {
@@ -101,12 +102,8 @@ export async function requireResult<Result extends FetchResult>(
   }
 }
 
-/** Creates the error for a response that a gateway would not send. */
 function createNotGatewayError(): ConnectionError {
-  return new ConnectionError(
-    'not_a_gateway',
-    'The server at this address is not a Task Gateway: its response is not valid. Check baseUrl.',
-  );
+  return createForeignError('not_a_gateway', 'is not a Task Gateway: its response is not valid');
 }
 
 /** Creates the error for an error response. A secret that the server echoed is redacted. */
@@ -117,7 +114,7 @@ export function createResponseError(
 ): TaskGatewayError {
   return createApiError({
     status,
-    problem: readProblem(redactor.redactValue(error)),
+    problem: readProblem(redactor.redact(error ?? null)),
     retryAfterMs: readRetryAfter(headers, clock.nowMs()),
     attempts,
     headers,
@@ -213,11 +210,9 @@ async function readResponse(
  */
 function requireHead({ type, status }: Response): void {
   if (status > 599) throw createNotGatewayError();
-  if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return;
-  throw new ConnectionError(
-    'redirected',
-    'The server at this address redirects, which is not followed. Set baseUrl to the gateway itself.',
-  );
+  if (type === 'opaqueredirect' || (status > 299 && status < 400)) {
+    throw createForeignError('redirected', 'redirects, which is not followed');
+  }
 }
 
 /**
@@ -257,8 +252,6 @@ function chooseRetryDelay(
     askedMs = readRetryAfter(outcome.headers, clock.nowMs());
     // The call fails at once; its error says how long to wait.
     if (askedMs !== undefined && askedMs > ASKED_MAX_MS) return undefined;
-  } else if (outcome.code !== 'connection_failed' && outcome.code !== 'timeout') {
-    return undefined;
-  }
+  } else if (!checkTransient(outcome)) return undefined;
   return choosePauseMs(clock, BACKOFF, attempts - 1, askedMs);
 }

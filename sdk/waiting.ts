@@ -6,6 +6,7 @@
  * only makes it longer, to a minute: no server can make a client call it in a loop, or never again.
  */
 import type { Clock } from './clock.ts';
+import { ApiError, TaskGatewayError } from './errors.ts';
 
 /** The pauses of one kind of attempt: the first and the longest, before half of it is left to random. */
 export type Backoff = { readonly firstMs: number; readonly maxMs: number };
@@ -37,6 +38,12 @@ export function readRetryAfter(headers: Headers, nowMs: number): number | undefi
   if (/^\d+$/.test(text)) return Number(text) * 1_000;
   const atMs = Date.parse(text);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+/** Whether what failed with this error may succeed a little later. */
+export function checkTransient(error: unknown): error is TaskGatewayError {
+  if (error instanceof ApiError) return isTransient(error.status);
+  return error instanceof TaskGatewayError && /^(connection_failed|timeout)$/.test(error.code);
 }
 
 /** Whether the same request may succeed a little later. */

@@ -4,7 +4,6 @@
 import type { Clock } from '../clock.ts';
 import type { RequestId, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
-import { describeThrown } from '../log.ts';
 import type { KeptReport } from './outbox.ts';
 import { createProgressSender, type ProgressUpdate } from './progress.ts';
 
@@ -99,4 +98,19 @@ function describeStop(reason: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns a text for anything that can be thrown: the message of a plain error, otherwise what `String`
+ * makes of it. Never throws, though a value without a prototype, a proxy or a getter may throw when it is
+ * looked at.
+ */
+function describeThrown(thrown: unknown): string {
+  try {
+    const text = thrown instanceof Error && thrown.name === 'Error' ? thrown.message : String(thrown);
+    if (typeof text === 'string') return text;
+  } catch {
+    // Looking at it threw.
+  }
+  return 'something was thrown that has no text';
 }

@@ -14,7 +14,7 @@ import type { TaskDone } from '../contract.ts';
 import { ApiError, ConnectionError, TaskGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { checkTaskDone } from '../responses.ts';
-import { choosePauseMs, isTransient } from '../waiting.ts';
+import { checkTransient, choosePauseMs } from '../waiting.ts';
 import { createFrameReader, type Frame } from './frames.ts';
 
 /** What a feed yields: an event, or a change of the connection. */
@@ -86,8 +86,8 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
       }
     } catch (cause) {
       if (signal.aborted) return;
-      if (!isRetryable(cause)) {
-        log('error', `the event stream ended: ${describeError(cause)}`);
+      if (!checkTransient(cause)) {
+        log('error', `the event stream ended: ${cause}`);
         throw cause;
       }
       error = cause;
@@ -178,16 +178,4 @@ async function waitForSilence(
 function createBreakError(cause: unknown, silentMs: number | undefined): ConnectionError {
   const why = silentMs === undefined ? 'was cut' : `was silent for ${silentMs} ms`;
   return new ConnectionError('connection_failed', `The event stream ${why}.`, { cause });
-}
-
-function describeError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** Whether another attempt to connect may succeed. */
-function isRetryable(error: unknown): error is TaskGatewayError {
-  if (error instanceof ApiError) return isTransient(error.status);
-  return (
-    error instanceof TaskGatewayError && (error.code === 'connection_failed' || error.code === 'timeout')
-  );
 }

@@ -9,7 +9,7 @@
  * ("characters that resemble a byte-order mark are kept"), and drops an id without data, behind which a later
  * connection must resume ("an id comes without data").
  */
-import { ConnectionError } from '../errors.ts';
+import { createForeignError } from '../errors.ts';
 
 /** One parsed unit of a stream. */
 export type Frame =
@@ -57,10 +57,7 @@ export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader 
 /** Limits the memory that one event may take. */
 function requireFrameSize(chars: number, frameCharsMax: number): void {
   if (chars <= frameCharsMax) return;
-  throw new ConnectionError(
-    'event_too_large',
-    'The event stream contains an event that is too large to read.',
-  );
+  throw createForeignError('event_too_large', 'sends an event that is too large to read');
 }
 
 /**

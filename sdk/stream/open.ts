@@ -3,7 +3,7 @@
  * stream.
  */
 import type { SessionId } from '../contract.ts';
-import { ConnectionError } from '../errors.ts';
+import { createForeignError } from '../errors.ts';
 import { withSecret } from '../secrets.ts';
 import {
   type CallOptions,
@@ -58,10 +58,7 @@ export function createOpenSession(deps: OpenSessionDeps, requestStream: RequestS
       if (!response.ok) throw createResponseError(deps, result, 1);
       if (data && isEventStream(response.headers.get('content-type'))) return data;
       data?.cancel().catch(() => undefined);
-      throw new ConnectionError(
-        'not_an_event_stream',
-        'The response at this address is not an event stream. Check baseUrl.',
-      );
+      throw createForeignError('not_an_event_stream', 'sends no event stream');
     });
 }
 
