@@ -101,7 +101,10 @@ type Send = ReturnType<typeof createSend>;
 /** Where a call carries its secret: as a field of its body, or in a header. */
 type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
 /** What each request takes: the headers of the call, and the `fetch` that sends it. */
-type Init = { readonly headers: Headers; readonly fetch: (request: Request) => Promise<Response> };
+type Init = {
+  readonly headers: Record<string, string>;
+  readonly fetch: (request: Request) => Promise<Response>;
+};
 /** Builds a request and sends it. A request whose body carries the secret puts `auth` there. */
 type SecretRequest = (init: Init, auth: string) => Promise<FetchResult>;
 
@@ -147,13 +150,19 @@ function createSend(deps: CallsDeps) {
       exchange(
         deps,
         { signal, timeoutMs, maxRetries, onResponse },
-        async (fetch) => {
-          const headers = new Headers(options?.headers);
-          if (secretIn !== 'body') {
-            headers.set(secretIn, secretIn === 'authorization' ? `Bearer ${secret}` : secret);
-          }
-          return await request({ headers, fetch }, secret);
-        },
+        (fetch) =>
+          request(
+            {
+              headers: { ...options?.headers },
+              fetch(one) {
+                // Set last, it replaces a header of the caller's in any spelling.
+                if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
+                else if (secretIn !== 'body') one.headers.set(secretIn, secret);
+                return fetch(one);
+              },
+            },
+            secret,
+          ),
         check,
       ),
     );

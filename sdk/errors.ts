@@ -82,27 +82,23 @@ export type ErrorResponse = {
 export class ApiError extends TaskGatewayError {
   override readonly name: string = 'ApiError';
   /** The HTTP status. */
-  readonly status: number;
+  declare readonly status: number;
   /** The problem details; absent when the response came from something in front of the gateway. */
-  readonly problem: Problem | undefined;
+  declare readonly problem: Problem | undefined;
   /** The delay `Retry-After` asked for, in milliseconds. */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
   /** How often the request was sent. */
-  readonly attempts: number;
+  declare readonly attempts: number;
   /** The response's headers; empty if unknown. */
-  readonly headers: Headers;
+  declare readonly headers: Headers;
 
   constructor(response: ErrorResponse) {
-    const { status, problem, retryAfterMs, attempts, headers = new Headers() } = response;
+    const { status, problem } = response;
     super(
       problem?.code ?? `http_${status}`,
       problem ? `${status} ${problem.title}: ${problem.detail}` : `The gateway responded with ${status}.`,
     );
-    this.status = status;
-    this.problem = problem;
-    this.retryAfterMs = retryAfterMs;
-    this.attempts = attempts;
-    this.headers = headers;
+    Object.assign(this, { headers: new Headers(), ...response });
   }
 }
 

@@ -81,6 +81,7 @@ async function fetchSecret(name: string, fetch: () => string | Promise<string>):
   try {
     return await fetch();
   } catch (cause) {
+    if (cause instanceof InvalidOptionError) throw cause;
     throw new InvalidOptionError(`${name} is a function, and it failed.`, { cause });
   }
 }

@@ -60,21 +60,14 @@ const MAX_RETRIES = 4;
 /** Returns the settings. Throws `InvalidOptionError` for an address, a secret or a number that can't work. */
 export function readSettings(options: ClientOptions): ClientSettings {
   const redactor = createRedactor();
-  const baseUrl = options.baseUrl ?? readVariable('URL');
-  const auth = options.auth ?? readVariable('AUTH');
-  const adminAuth = options.adminAuth ?? readVariable('ADMIN_AUTH');
-  if (baseUrl === undefined) throw createMissingOptionError('baseUrl', 'URL');
-  if (auth === undefined) throw createMissingOptionError('auth', 'AUTH');
+  const baseUrl = options.baseUrl ?? requireVariable('baseUrl', 'URL');
+  const auth = options.auth ?? requireVariable('auth', 'AUTH');
+  const adminAuth = options.adminAuth ?? readVariable('ADMIN_AUTH') ?? requireAdminAuth;
   const level = readLevel(options.logLevel ?? readVariable('LOG') ?? (options.logger ? 'info' : 'off'));
   return {
     baseUrl: readBaseUrl(baseUrl),
     auth: createSecretSource('auth', auth, redactor),
-    adminAuth:
-      adminAuth === undefined
-        ? async () => {
-            throw createMissingOptionError('adminAuth', 'ADMIN_AUTH');
-          }
-        : createSecretSource('adminAuth', adminAuth, redactor),
+    adminAuth: createSecretSource('adminAuth', adminAuth, redactor),
     timeoutMs: readNumber('timeoutMs', options.timeoutMs ?? readVariable('TIMEOUT_MS') ?? TIMEOUT_MS, 1),
     maxRetries: readNumber('maxRetries', options.maxRetries ?? readVariable('MAX_RETRIES') ?? MAX_RETRIES, 0),
     headers: options.headers ?? readHeaders(readVariable('HEADERS') ?? ''),
@@ -91,9 +84,13 @@ export function readVariable(name: string): string | undefined {
   return process?.env?.[`TASK_GATEWAY_${name}`] || undefined;
 }
 
-function createMissingOptionError(option: string, variable: string): InvalidOptionError {
-  return new InvalidOptionError(`${option} is missing: give it, or set TASK_GATEWAY_${variable}.`);
+function requireVariable(option: string, name: string): string {
+  const value = readVariable(name);
+  if (value) return value;
+  throw new InvalidOptionError(`${option} is missing: give it, or set TASK_GATEWAY_${name}.`);
 }
+
+const requireAdminAuth = (): string => requireVariable('adminAuth', 'ADMIN_AUTH');
 
 /** Returns the address without slashes at its end. The error does not quote it: it may contain a password. */
 function readBaseUrl(text: string): string {

@@ -27,7 +27,7 @@ export type OpenSession = (
  */
 type RequestStream = (request: {
   readonly params: { readonly query: { readonly cli_session_id: string } };
-  readonly headers: Headers;
+  readonly headers: Record<string, string>;
   readonly fetch: (request: Request) => Promise<Response>;
 }) => Promise<FetchResult & { readonly data?: ReadableStream<Uint8Array> | null }>;
 
@@ -41,19 +41,23 @@ type OpenSessionDeps = Network &
 export function createOpenSession(deps: OpenSessionDeps, requestStream: RequestStream): OpenSession {
   return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) =>
     withSecret(deps.auth, async (auth) => {
-      const result = await requireResult(async () => {
-        const own = new Headers(headers);
-        own.set('accept', 'text/event-stream');
-        own.set('authorization', `Bearer ${auth}`);
-        // An id that fits in no header is not from a gateway. Without one the stream starts from the first
-        // stored event.
-        if (lastEventId && /^[\x20-\x7e]+$/.test(lastEventId)) own.set('last-event-id', lastEventId);
-        return await requestStream({
+      const result = await requireResult(() =>
+        requestStream({
           params: { query: { cli_session_id: session } },
-          headers: own,
-          fetch: (request) => openOnce(deps, { signal, timeoutMs }, request),
-        });
-      });
+          headers: { ...headers },
+          fetch(request) {
+            // Set last, they replace headers of the caller's in any spelling.
+            request.headers.set('accept', 'text/event-stream');
+            request.headers.set('authorization', `Bearer ${auth}`);
+            // An id that fits in no header is not from a gateway. Without one the stream starts from the
+            // first stored event.
+            if (lastEventId && /^[\x20-\x7e]+$/.test(lastEventId)) {
+              request.headers.set('last-event-id', lastEventId);
+            }
+            return openOnce(deps, { signal, timeoutMs }, request);
+          },
+        }),
+      );
       const { data, response } = result;
       if (!response.ok) throw createResponseError(deps, result, 1);
       if (data && isEventStream(response.headers.get('content-type'))) return data;
