@@ -38,7 +38,13 @@ import {
 import { withSecret } from './secrets.ts';
 import { CANCELLED_TEXT } from './settled.ts';
 import { createOpenSession, type OpenSession } from './stream/open.ts';
-import { type CallOptions, type CallSettings, exchange, type FetchResult, type Network } from './transport.ts';
+import {
+  type CallOptions,
+  type CallSettings,
+  exchange,
+  type FetchResult,
+  type Network,
+} from './transport.ts';
 
 /** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
 export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters']['query']>;

@@ -8,13 +8,8 @@
  */
 import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
 import type { FailedTask, RequestId, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
-import {
-  AbortError,
-  ApiError,
-  ConnectionError,
-  createTaskError,
-  TaskGatewayError,
-} from './errors.ts';
+import { AbortError, ApiError, ConnectionError, createTaskError, TaskGatewayError } from './errors.ts';
+import { runCallback } from './log.ts';
 import { isSettled } from './settled.ts';
 import type { FeedListener, SharedFeeds } from './stream/shared.ts';
 import type { CallOptions } from './transport.ts';
@@ -29,6 +24,7 @@ export type RunOptions = CallOptions & {
   readonly idempotencyKey?: string | undefined;
   /**
    * Called with the task as submitted and whenever its status or progress has changed. Polls once a second.
+   * What it throws is printed and changes nothing.
    */
   readonly onProgress?: ((task: Task) => void) | undefined;
   /** Whether the signal also cancels the task. Default: the task continues. */
@@ -116,7 +112,8 @@ async function followTask(
   const giveUpMs = readMonotonicMs(clock) + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
   let failures = 0;
-  onProgress?.(task);
+  const notify = (): void => runCallback('onProgress', () => onProgress?.(task));
+  notify();
   for (;;) {
     if (isSettled(task)) return requireSuccess(task);
     await watch.waitForCheck(onProgress ? PROGRESS_EVERY_MS : CHECK_EVERY_MS);
@@ -129,7 +126,7 @@ async function followTask(
       const before = task;
       task = await calls.getTask(task.request_id, { ...call, wait });
       failures = 0;
-      if (task.status !== before.status || task.progress !== before.progress) onProgress?.(task);
+      if (task.status !== before.status || task.progress !== before.progress) notify();
     } catch (error) {
       if (error instanceof AbortError) continue;
       if (!isOutage(error) || readMonotonicMs(clock) > giveUpMs) throw error;

@@ -29,7 +29,10 @@ export function createRedactor(): Redactor {
     return [...secrets]
       .sort((a, b) => b.length - a.length)
       .filter(({ length }) => name !== 'code' || length >= LONG_SECRET_CHARS)
-      .reduce((rest, one) => rest.replaceAll(one, '***').replaceAll(JSON.stringify(one).slice(1, -1), '***'), text);
+      .reduce(
+        (rest, one) => rest.replaceAll(one, '***').replaceAll(JSON.stringify(one).slice(1, -1), '***'),
+        text,
+      );
   }
 
   return {
@@ -38,7 +41,9 @@ export function createRedactor(): Redactor {
       if (secrets.size > SECRETS_MAX) secrets.delete(secrets.keys().next().value ?? secret);
     },
     redact: (value) =>
-      JSON.parse(JSON.stringify(value), (name, one) => (typeof one === 'string' ? redactText(one, name) : one)),
+      JSON.parse(JSON.stringify(value), (name, one) =>
+        typeof one === 'string' ? redactText(one, name) : one,
+      ),
   };
 }
 

@@ -17,7 +17,8 @@ export type HandlerContext = {
   readonly signal: AbortSignal;
   /**
    * Reports the progress, 0 to 100. It never falls; of values in quick succession only the last one is sent.
-   * What is no number, such as 0 of 0, is ignored: progress never fails a task.
+   * What is no number, such as 0 of 0, is not sent and makes one notice of the kind `failure`: progress never
+   * fails a task.
    */
   progress(percent: number): void;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */
@@ -43,6 +44,8 @@ export type HandlerDeps = {
   readonly sendProgress: (update: ProgressUpdate, signal: AbortSignal) => Promise<boolean>;
   /** Called once when `sendProgress` has resolved to false. */
   readonly onUnwanted: () => void;
+  /** Called with an error for the handler's first progress that is no number. */
+  readonly onWrongProgress: (error: InvalidOptionError) => void;
 };
 
 const ERROR_CHARS_MAX = 4_000;

@@ -3,6 +3,7 @@
  * values.
  */
 import type { Clock } from '../clock.ts';
+import { InvalidOptionError } from '../errors.ts';
 
 /** What is reported of a running task. */
 export type ProgressUpdate = { readonly progress?: number; readonly result?: { readonly reply: string } };
@@ -22,10 +23,13 @@ export type ProgressSenderDeps = {
   readonly sendProgress: (update: ProgressUpdate, signal: AbortSignal) => Promise<boolean>;
   /** Called once when `sendProgress` has resolved to false; nothing is sent after it. */
   readonly onUnwanted: () => void;
+  /** Called with an error for the first progress that is no number; none of these is sent. */
+  readonly onWrongProgress: (error: InvalidOptionError) => void;
 };
 
 /** The least time between two reports of one task. */
 const SEND_EVERY_MS = 200;
+const WRONG_PROGRESS = 'Progress must be a number from 0 to 100. It was not sent.';
 
 /** Creates the sender of one task. */
 export function createProgressSender(deps: ProgressSenderDeps): ProgressSender {
@@ -35,6 +39,7 @@ export function createProgressSender(deps: ProgressSenderDeps): ProgressSender {
   let first: string | undefined;
   let next: ProgressUpdate | undefined;
   let isSending = false;
+  let isWrong = false;
 
   async function sendAll(): Promise<void> {
     if (isSending) return;
@@ -54,7 +59,11 @@ export function createProgressSender(deps: ProgressSenderDeps): ProgressSender {
 
   return {
     progress(percent) {
-      if (!Number.isFinite(percent)) return;
+      if (!Number.isFinite(percent)) {
+        if (!isWrong) deps.onWrongProgress(new InvalidOptionError(WRONG_PROGRESS));
+        isWrong = true;
+        return;
+      }
       const whole = Math.min(100, Math.max(0, Math.round(percent)));
       if (highest !== undefined && whole <= highest) return;
       highest = whole;

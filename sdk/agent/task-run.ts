@@ -97,6 +97,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     sendProgress: (update: ProgressUpdate, signal: AbortSignal) =>
       reports.sendProgress({ request_id, ...update }, signal),
     onUnwanted: dropUnwanted,
+    onWrongProgress: (error: unknown) => logEvent({ kind: 'failure', during: 'report', error }),
   };
 
   return {

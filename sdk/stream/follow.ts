@@ -11,7 +11,7 @@
 import { parseJson } from '../bodies.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { TaskDone } from '../contract.ts';
-import { ApiError, ConnectionError, TaskGatewayError } from '../errors.ts';
+import { ApiError, ConnectionError, type TaskGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { checkTaskDone } from '../responses.ts';
 import { checkTransient, choosePauseMs } from '../waiting.ts';

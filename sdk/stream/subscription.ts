@@ -2,6 +2,7 @@
 import { linkSignals } from '../clock.ts';
 import type { EventId, TaskDone } from '../contract.ts';
 import { AbortError, InvalidOptionError } from '../errors.ts';
+import { runCallback } from '../log.ts';
 import { type Cursor, type FeedDeps, type FeedNotice, followFeed, IDLE_MS } from './follow.ts';
 
 /** The options of a subscription. */
@@ -10,7 +11,10 @@ export type SubscribeOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Start behind this event. Without it, all stored events come first. */
   readonly lastEventId?: EventId | undefined;
-  /** Called when the connection opens or breaks, and when events were deleted before they could be read. */
+  /**
+   * Called when the connection opens or breaks, and when events were deleted before they could be read. What
+   * it throws is printed and changes nothing.
+   */
   readonly onNotice?: ((notice: FeedNotice) => void) | undefined;
   /** Milliseconds without a byte after which the connection counts as lost. Default: 60,000. */
   readonly idleMs?: number | undefined;
@@ -53,7 +57,7 @@ export function createSubscription(
     const linked = linkSignals(signal, closing.signal);
     try {
       for await (const item of followFeed({ ...deps, cursor, idleMs, signal: linked.signal })) {
-        if (item.kind !== 'event') onNotice?.(item);
+        if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
         else if (isNew(item.event.request_id)) yield item.event;
       }
       if (signal?.aborted) throw new AbortError(signal.reason);

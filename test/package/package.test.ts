@@ -111,12 +111,18 @@ describe('the tarball', () => {
     }
   });
 
-  test('installs four packages', () => {
+  test('keeps the library that it wraps out of its types', () => {
+    for (const file of listFiles(installed('@task-gateway/sdk')).filter((one) => one.endsWith('.d.ts'))) {
+      expect(readFileSync(file, 'utf8'), file).not.toMatch(/from '(openapi-fetch)'/);
+    }
+  });
+
+  test('installs six packages', () => {
     const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
     const names = Object.keys(lock.packages).filter((path) => path !== '');
     expect(names.map((path) => path.replace('node_modules/', '')).sort()).toEqual([
       ...['@task-gateway/contract', '@task-gateway/sdk', 'commander'],
-      'get-east-asian-width',
+      ...['get-east-asian-width', 'openapi-fetch', 'openapi-typescript-helpers'],
     ]);
     expect(JSON.stringify(lock)).not.toContain('hasInstallScript');
   });

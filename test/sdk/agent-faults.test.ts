@@ -66,7 +66,7 @@ describe('a listener of the caller’s that fails is printed, and nothing else h
     await startPulling({ onNotice, handler: () => 'well' });
     await offer('t1');
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
-    expect(printed).toHaveBeenCalledWith(expect.stringContaining('onNotice failed'));
+    expect(printed).toHaveBeenCalledWith(expect.stringContaining('onNotice failed'), expect.anything());
   });
 
   test('a logger throws', async () => {
