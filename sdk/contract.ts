@@ -99,9 +99,11 @@ export type FieldError = Schemas['FieldError'];
 export type Problem =
   | Schemas['BadRequest']
   | Schemas['Unauthorized']
+  | Schemas['Forbidden']
   | Schemas['NotFound']
   | Schemas['PayloadTooLarge']
   | Schemas['UnsupportedMediaType']
+  | Schemas['Misdirected']
   | Schemas['Unprocessable']
   | Schemas['TooManyRequests']
   | Schemas['InternalError']

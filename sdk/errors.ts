@@ -112,6 +112,11 @@ export class AuthenticationError extends ApiError {
   override readonly name: string = 'AuthenticationError';
 }
 
+/** Status 403: a page of an origin that the gateway does not serve. `code`: `origin_not_allowed`. */
+export class ForbiddenError extends ApiError {
+  override readonly name: string = 'ForbiddenError';
+}
+
 /** Status 404. `code`: `task_not_found`, `agent_not_found` or `route_not_found`. */
 export class NotFoundError extends ApiError {
   override readonly name: string = 'NotFoundError';
@@ -125,6 +130,11 @@ export class PayloadTooLargeError extends ApiError {
 /** Status 415: the body is not JSON. `code`: `unsupported_media_type`. */
 export class UnsupportedMediaTypeError extends ApiError {
   override readonly name: string = 'UnsupportedMediaTypeError';
+}
+
+/** Status 421: the gateway does not serve the host in `baseUrl`. `code`: `misdirected`. */
+export class MisdirectedError extends ApiError {
+  override readonly name: string = 'MisdirectedError';
 }
 
 /**
@@ -163,9 +173,11 @@ export class UnavailableError extends ApiError {
 const CLASSES: Readonly<Record<number, typeof ApiError>> = {
   400: BadRequestError,
   401: AuthenticationError,
+  403: ForbiddenError,
   404: NotFoundError,
   413: PayloadTooLargeError,
   415: UnsupportedMediaTypeError,
+  421: MisdirectedError,
   422: ValidationError,
   429: RateLimitError,
   500: InternalError,

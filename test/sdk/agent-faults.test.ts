@@ -3,7 +3,7 @@
  * feels it. A rejection or an exception that nothing handles fails the run.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { AgentOptions, HandlerAnswer } from '../../sdk/agent/index.ts';
+import type { AgentNotice, AgentOptions, HandlerAnswer } from '../../sdk/agent/index.ts';
 import { runCallback } from '../../sdk/log.ts';
 import { agent, clock, create, createManualHandler, gateway, offer, startPulling } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
@@ -66,7 +66,7 @@ describe('a listener of the caller’s that fails is printed, and nothing else h
     await startPulling({ onNotice, handler: () => 'well' });
     await offer('t1');
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
-    expect(printed).toHaveBeenCalledWith(expect.stringContaining('onNotice failed'), expect.anything());
+    expect(printed.mock.calls[0]?.[0]).toContain('onNotice failed');
   });
 
   test('a logger throws', async () => {
@@ -81,6 +81,26 @@ describe('a listener of the caller’s that fails is printed, and nothing else h
   test('one that returns something is not waited for', () => {
     expect(runCallback('any', () => new Promise(() => undefined))).toBeUndefined();
   });
+});
+
+test('A progress that is no number is not sent, is said once, and fails no task.', async () => {
+  const notices: AgentNotice[] = [];
+  await startPulling({
+    onNotice: (notice) => void notices.push(notice),
+    async handler(_task, { progress }) {
+      for (const percent of [Number.NaN, Number.POSITIVE_INFINITY, 'half' as unknown as number, 40])
+        progress(percent);
+      await clock.sleep(1_000);
+      return 'well';
+    },
+  });
+  await offer('t1');
+  await pass(clock, 2_000, 200);
+  expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
+  expect(gateway.bodies('result').flatMap(({ progress }) => progress ?? [])).toEqual([40]);
+  expect(notices.filter(({ kind }) => kind === 'failure')).toMatchObject([
+    { during: 'report', error: { code: 'invalid_option' } },
+  ]);
 });
 
 describe('a result is what JSON makes of it when it is returned', () => {
