@@ -547,7 +547,8 @@ export interface components {
         };
         /**
          * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-         *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+         *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+         *     alone.
          * @example {
          *       "type": "urn:task-gateway:problem:misdirected",
          *       "title": "Misdirected request",
@@ -1107,7 +1108,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -1231,7 +1233,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -1367,7 +1370,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -1465,7 +1469,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -1651,7 +1656,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -1811,7 +1817,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -1957,7 +1964,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -2117,7 +2125,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -2277,7 +2286,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -2381,7 +2391,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {
@@ -2486,7 +2497,8 @@ export interface operations {
             };
             /**
              * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS` alone.
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
              */
             421: {
                 headers: {

@@ -129,8 +129,8 @@ describe('the check of responses against the document', () => {
   test('it knows every response of the document', () => {
     const statuses = (operation: string): readonly number[] =>
       check.documented.flatMap(({ operationId, status }) => (operationId === operation ? [status] : []));
-    expect(statuses('subscribeEvents')).toEqual([200, 401, 422, 429, 500, 503]);
-    expect(statuses('cancelTask')).toEqual([200, 400, 401, 404, 500, 503]);
+    expect(statuses('subscribeEvents')).toEqual([200, 401, 403, 421, 422, 429, 500, 503]);
+    expect(statuses('cancelTask')).toEqual([200, 400, 401, 403, 404, 421, 500, 503]);
     expect(new Set(check.documented.map(({ operationId }) => operationId)).size).toBe(11);
   });
 });

@@ -69,6 +69,7 @@ test('every error code of an operation is one the contract knows', () => {
     ...['malformed_body', 'unauthorized', 'validation_failed', 'task_not_found', 'agent_not_found'],
     ...['task_terminal', 'agent_id_missing', 'agent_mismatch', 'payload_too_large', 'unsupported_media_type'],
     ...['idempotency_conflict', 'busy', 'too_many_streams', 'store_unavailable', 'internal'],
+    ...['misdirected', 'origin_not_allowed'],
   ]);
   const codes = new Set<string>();
   for (const schema of walkObjects(

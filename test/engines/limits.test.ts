@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { scripts } from '../../server/engines/redis/scripts.ts';
+import { CLOCK_STEP_MS } from '../../server/engines/redis/store-time.ts';
 import { STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
 
 const LUA_FOLDER = new URL('../../server/engines/redis/scripts', import.meta.url).pathname;
@@ -39,8 +40,8 @@ describe('the scripts of Redis', () => {
     const { leaseMs, sweepGapMs, unreportedMs, removedAgentsMax } = STORE_LIMITS;
     for (const { text } of Object.values(scripts)) {
       expect(text.split('\n')[1]).toBe(
-        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX = ' +
-          `${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ${removedAgentsMax}`,
+        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, CLOCK_STEP_MS = ' +
+          `${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ${removedAgentsMax}, ${CLOCK_STEP_MS}`,
       );
     }
   });

@@ -87,10 +87,11 @@ describe('the gateway secret in query and header', () => {
   });
 
   test.each(['registerAgent', 'claimTask'] as const)(
-    '%s ignores the Authorization header, and a secret in the query must be right',
+    '%s takes a secret in the query or the header only if it is right',
     async (operationId) => {
       const call = buildCall(operationId, secrets);
-      expect((await sendChecked(server.url, { ...call, headers: bearer('wrong') })).status).toBeLessThan(300);
+      expect((await sendChecked(server.url, { ...call, headers: bearer('wrong') })).status).toBe(401);
+      expect((await sendChecked(server.url, { ...call, headers: bearer(SECRET) })).status).toBeLessThan(300);
       expect(
         (await sendChecked(server.url, { ...call, path: `${call.path}?auth=${AUTH}` })).status,
       ).toBeLessThan(300);

@@ -10,7 +10,7 @@ import { printFigure } from '../../harness/figures.ts';
 import { SECRET } from '../../harness/gateway-process.ts';
 import { percentile } from '../process-cost.ts';
 import { type Caller, createCaller } from '../submitting.ts';
-import type { Measured } from './beside.ts';
+import { type Measured, measureRounds } from './beside.ts';
 import type { Sample } from './beside-caller.ts';
 import type { HealthyAgentOptions } from './healthy-agent.ts';
 
@@ -53,7 +53,7 @@ export async function measurePushesBeside(options: Options): Promise<Measured> {
   const caller = createCaller(baseUrl);
   const end = await options.takeAll(caller);
   try {
-    const beside = await push(seconds);
+    const beside = await measureRounds(alone, () => push(seconds));
     printFigure(`${name}-alone-p99`, percentile(alone.tookMs, 0.99), 'ms');
     printFigure(`${name}-beside-p99`, percentile(beside.tookMs, 0.99), 'ms');
     return { alone, beside };

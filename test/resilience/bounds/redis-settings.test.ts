@@ -49,7 +49,7 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
       await redis.send(`CONFIG SET ${wrong}`);
       await expect.poll(async () => (await readReadiness())[0], WAIT).toBe(503);
       const [, text] = await readReadiness();
-      expect(text).toContain('its settings are not those the gateway requires');
+      expect(text).toContain('The store and the settings of the gateway do not fit together.');
       expect(text).not.toContain(String(redis.port));
       expect(gateway.output()).toMatch(words);
       await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
