@@ -1,39 +1,64 @@
 /**
- * Turns for work on large values, such as reading and rendering one of 4 MiB: it holds the event loop for
- * tens of milliseconds. Only one piece of such work runs at a time, and after each everything else gets as
- * much time as it took, so that any number of large calls takes no more than half of the process.
+ * Turns for work on large values, such as parsing, reading or rendering one of 4 MiB: it holds the event loop
+ * for tens of milliseconds. Only one piece of such work runs at a time, and after each everything else gets
+ * as much time as it took, so that any number of large calls takes no more than half of the process. Which
+ * caller is next: `turns.ts`.
  *
  * Cost: one entry for each call that waits.
  */
 import type { Clock } from '../ports/clock.ts';
+import { type Caller, GatewayError } from '../ports/gateway.ts';
+import { TIME_BUDGETS } from '../ports/limits.ts';
+import { createTurns } from './turns.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
+/** A read that has not begun by then is refused: the other calls respond within that time too. */
+const READ_WAITS_MAX_MS = TIME_BUDGETS.callWithinMs;
 
 /**
- * What comes before what, else first come, first served: `first` is work that ends a call which holds a value
- * already, `next` is work that may turn out small, `last` is work that is known to be large.
+ * What comes before what: `end` is work that ends a call which holds a value already, `small` is work that
+ * may turn out small, `large` is work that is known to be large.
  */
-type Order = 'first' | 'next' | 'last';
+type Order = 'end' | 'small' | 'large';
 
 export type LargeWork = {
-  /** Does the work when its turn has come, and settles as it does. Work must not wait for other work here. */
-  run<T>(order: Order, work: () => T | Promise<T>): Promise<T>;
+  /**
+   * Does the work when its turn has come, and settles as it does. Work must not wait for other work here.
+   * Rejects with `busy` when the caller has left, and when a `read` has waited too long.
+   */
+  run<T>(turn: Turn, work: () => T | Promise<T>): Promise<T>;
 };
+
+/** Whom the work is for. `isRead`: it holds nothing yet, so that it may be refused instead of waiting long. */
+export type Turn = { readonly caller: Caller; readonly order: Order; readonly isRead?: boolean };
+
+/** A piece of work that waits. */
+type Piece = Turn & { readonly sinceMs: number; run(): Promise<void>; refuse(error: Error): void };
 
 /** Creates the turns, with nothing waiting. */
 export function createLargeWork(clock: Clock): LargeWork {
-  const queues: Readonly<Record<Order, (() => Promise<void>)[]>> = { first: [], next: [], last: [] };
+  const end: Piece[] = [];
+  const small = createTurns<Piece>();
+  const large = createTurns<Piece>();
   let isRunning = false;
+
+  /** The next piece that may begin; those that may not are refused. */
+  function takeNext(): Piece | undefined {
+    for (;;) {
+      const piece = end.shift() ?? small.take() ?? large.take();
+      const refusal = piece && findRefusal(piece, clock.monotonicMs());
+      if (!refusal) return piece;
+      piece.refuse(new GatewayError('busy', refusal));
+    }
+  }
 
   async function runAll(): Promise<void> {
     isRunning = true;
-    for (;;) {
-      const next = queues.first.shift() ?? queues.next.shift() ?? queues.last.shift();
-      if (!next) break;
+    for (let piece = takeNext(); piece; piece = takeNext()) {
       const startedMs = clock.monotonicMs();
-      await next();
+      await piece.run();
       await yieldToEventLoop();
       const tookMs = clock.monotonicMs() - startedMs;
       if (tookMs > 1) await clock.sleep(Math.min(tookMs, PAUSE_MAX_MS));
@@ -42,16 +67,29 @@ export function createLargeWork(clock: Clock): LargeWork {
   }
 
   return {
-    run: (order, work) =>
+    run: (turn, work) =>
       new Promise((resolve, reject) => {
-        queues[order].push(async () => {
-          try {
-            resolve(await work());
-          } catch (error) {
-            reject(error);
-          }
-        });
+        const piece: Piece = {
+          ...turn,
+          sinceMs: clock.monotonicMs(),
+          async run() {
+            try {
+              resolve(await work());
+            } catch (error) {
+              reject(error);
+            }
+          },
+          refuse: reject,
+        };
+        if (turn.order === 'end') end.push(piece);
+        else (turn.order === 'small' ? small : large).add(turn.caller, piece);
         if (!isRunning) void runAll();
       }),
   };
+}
+
+function findRefusal({ caller, sinceMs, isRead }: Piece, nowMs: number): string | undefined {
+  if (caller.isGone()) return 'The caller has left.';
+  if (!isRead || nowMs - sinceMs < READ_WAITS_MAX_MS) return undefined;
+  return 'Too many large values are being read right now. Send the request again after `Retry-After`.';
 }

@@ -10,7 +10,7 @@
 import type { TaskState } from '../domain/task.ts';
 import type { Gateway, RenderItem, StreamItem, TaskDone } from '../ports/gateway.ts';
 import type { FeedItem, Store } from '../ports/store.ts';
-import type { LargeTasks } from './large-tasks.ts';
+import type { LargeTasks, TaskReader } from './large-tasks.ts';
 
 /** What one function rendered, by the feed item. */
 type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
@@ -21,7 +21,7 @@ type Deps = { readonly store: Store; readonly largeTasks: LargeTasks };
 export function createEvents({ store, largeTasks }: Deps): Pick<Gateway, 'subscribeEvents'> {
   const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();
 
-  function renderShared<T>(item: FeedItem, render: RenderItem<T>): Promise<T> {
+  function renderShared<T>(session: string, item: FeedItem, render: RenderItem<T>): Promise<T> {
     const renderedItems: RenderedItems = cache.get(render) ?? new WeakMap();
     cache.set(render, renderedItems);
     const cached = renderedItems.get(item)?.deref();
@@ -30,16 +30,22 @@ export function createEvents({ store, largeTasks }: Deps): Pick<Gateway, 'subscr
     const rendering = item.gap
       ? Promise.resolve(render(item))
       : // Reading and rendering are one turn: no large value waits between the two.
-        largeTasks.read(item.request_id, async () => render(await readItem(store, item)));
+        largeTasks.read(item.request_id, readerOf(session), async () => render(await readItem(store, item)));
     renderedItems.set(item, new WeakRef(rendering));
     return rendering;
   }
 
   return {
     async *subscribeEvents(session, after, render, signal) {
-      for await (const item of store.feed(session, after, signal)) yield await renderShared(item, render);
+      for await (const item of store.feed(session, after, signal))
+        yield await renderShared(session, item, render);
     },
   };
+}
+
+/** All readers of a session share its turns. The stream waits: it has no other response than its events. */
+function readerOf(session: string): TaskReader {
+  return { caller: { key: `session ${session}`, isGone: () => false }, mayWaitLong: true };
 }
 
 async function readItem(store: Store, item: Extract<FeedItem, { gap: false }>): Promise<StreamItem> {

@@ -64,6 +64,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const largeTasks = createLargeTasks(deps.largeWork);
   const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks };
   const { getTask, ...tasks } = createTasks(shared);
+  const { listAgents, listTasks } = createListings(shared);
   let lookAtPushesMs = 0;
 
   return {
@@ -72,10 +73,11 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
         ...tasks,
         ...createAgents(shared),
         ...createReports(shared),
-        ...createListings(shared),
+        listTasks,
       }),
-      // A call that may wait long has no deadline as a whole; the store bounds each of its reads.
+      // A call that may take long has no deadline as a whole; each of its reads is bounded.
       getTask,
+      listAgents,
       ...createClaims(shared),
       ...createEvents(shared),
       health: () => store.health(),

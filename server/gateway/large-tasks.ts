@@ -8,12 +8,19 @@
  */
 import type { LargeWork } from '../async/large-work.ts';
 import { isLargeValue } from '../domain/value-size.ts';
+import type { Caller } from '../ports/gateway.ts';
 
 const REMEMBERED_MAX = 10_000;
 
+/** Who reads. `mayWaitLong`: it is not refused, however long it waits. */
+export type TaskReader = { readonly caller: Caller; readonly mayWaitLong?: boolean };
+
 export type LargeTasks = {
-  /** Reads the task of this id, or a part of it, when its turn has come; settles as the read does. */
-  read<T>(request_id: string, read: () => Promise<T>): Promise<T>;
+  /**
+   * Reads the task of this id, or a part of it, when its turn has come; settles as the read does, or rejects
+   * as `LargeWork` does.
+   */
+  read<T>(request_id: string, reader: TaskReader, read: () => Promise<T>): Promise<T>;
 };
 
 /** Creates it with no id remembered. */
@@ -39,19 +46,26 @@ export function createLargeTasks(work: LargeWork): LargeTasks {
     });
   }
 
-  async function readInTurn<T>(request_id: string, read: () => Promise<T>): Promise<T> {
+  async function readInTurn<T>(
+    request_id: string,
+    { caller, mayWaitLong = false }: TaskReader,
+    read: () => Promise<T>,
+  ): Promise<T> {
+    const turn = { caller, isRead: !mayWaitLong };
     if (!largeIds.has(request_id)) {
       // While it waited, another read of the same task may have found that it is large.
-      const early = await work.run('next', async () =>
+      const early = await work.run({ ...turn, order: 'small' }, async () =>
         largeIds.has(request_id) ? null : { value: await readAndNote(request_id, read) },
       );
       if (early) return early.value;
     }
-    return await work.run('last', () => readAndNote(request_id, read));
+    return await work.run({ ...turn, order: 'large' }, () => readAndNote(request_id, read));
   }
 
   return {
-    read: (request_id, read) =>
-      isTurnUsed || largeIds.has(request_id) ? readInTurn(request_id, read) : readAndNote(request_id, read),
+    read: (request_id, reader, read) =>
+      isTurnUsed || largeIds.has(request_id)
+        ? readInTurn(request_id, reader, read)
+        : readAndNote(request_id, read),
   };
 }

@@ -1,16 +1,26 @@
 /**
- * The administrator's two listings: agents and tasks. A page of tasks is bounded in bytes as well as in
- * number, and the tasks are read one after the other, a few in each turn of the large work: all listings
- * together take no more than half of the process, and each holds no more than a page and one task beyond it.
+ * The administrator's two listings. Agents are read as their reader takes them. A page of tasks is bounded in
+ * bytes as well as in number, and the tasks are read and rendered one after the other, a few in each turn of
+ * the large work: all listings together take no more than half of the process, and each holds no more than
+ * the bytes of a page and one task beyond it.
  */
 import type { LargeWork } from '../async/large-work.ts';
 import { yieldToEventLoop } from '../async/waiting.ts';
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
-import { describeTask, type TaskInfo, type TaskState } from '../domain/task.ts';
+import { describeTask, type TaskState } from '../domain/task.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type AgentListing, type Gateway, GatewayError, type TaskQuery } from '../ports/gateway.ts';
+import {
+  type AgentListing,
+  type Caller,
+  type Gateway,
+  GatewayError,
+  type RenderTask,
+  type TaskQuery,
+  UNNAMED_CALLER,
+} from '../ports/gateway.ts';
 import type { AgentStatus, Store } from '../ports/store.ts';
+import { limitTime } from './deadline.ts';
 
 /** Agents that are read and described before everything else gets a turn. */
 const AGENTS_PER_TURN = 100;
@@ -22,36 +32,40 @@ const LOOK_SLICE = 100;
 const TASKS_PER_TURN = 10;
 /** A page that other work has held up so long ends with what it has, within the time of a call. */
 const PAGE_WITHIN_MS = 2_000;
-/** A page ends once its payloads and results have this many characters as JSON; the last may exceed it. */
-const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+/** A page ends once its tasks have this many bytes as JSON; the last may exceed it. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 type Deps = { readonly store: Store; readonly clock: Clock; readonly largeWork: LargeWork };
+type AgentsPage = { readonly agents: readonly AgentListing[]; readonly next: string | null };
 type ListedTask = { readonly request_id: string; readonly position: string };
 
 /** Creates the listings. */
 export function createListings(deps: Deps): Pick<Gateway, 'listAgents' | 'listTasks'> {
-  const { store } = deps;
+  const { store, clock } = deps;
+  const { readSome } = limitTime(clock, { readSome: (after: string | null) => readAgents(store, after) });
   return {
-    async listAgents() {
-      const agents: AgentListing[] = [];
+    async *listAgents() {
       let after: string | null = null;
       do {
-        const page: { items: readonly AgentStatus[]; next: string | null } = await store.list(
-          'agents',
-          {},
-          { limit: AGENTS_PER_TURN, ...(after !== null && { after }) },
-        );
-        const registered = page.items.filter(({ record }) => record.unregisteredMs === null);
-        agents.push(
-          ...(await Promise.all(registered.map((agentStatus) => describeAgent(store, agentStatus)))),
-        );
+        const page: AgentsPage = await readSome(after);
+        yield* page.agents;
         after = page.next;
         if (after !== null) await yieldToEventLoop();
       } while (after !== null);
-      return { agents, total: agents.length };
     },
 
-    listTasks: (query) => listTasks(deps, query),
+    listTasks: (query, render, caller = UNNAMED_CALLER) => listTasks(deps, { query, render, caller }),
+  };
+}
+
+/** Reads and describes the next agents; `next` is null at the end. */
+async function readAgents(store: Store, after: string | null): Promise<AgentsPage> {
+  const range = { limit: AGENTS_PER_TURN, ...(after !== null && { after }) };
+  const { items, next } = await store.list('agents', {}, range);
+  const registered = items.filter(({ record }) => record.unregisteredMs === null);
+  return {
+    agents: await Promise.all(registered.map((agentStatus) => describeAgent(store, agentStatus))),
+    next,
   };
 }
 
@@ -75,33 +89,37 @@ async function describeAgent(store: Store, { record, slots, contact }: AgentStat
   };
 }
 
+/** What is asked for, by whom, and in which form. */
+type PageRequest = { readonly query: TaskQuery; readonly render: RenderTask; readonly caller: Caller };
 /** What a page holds so far, and where it has looked up to. */
-type TaskPage = { readonly tasks: TaskInfo[]; chars: number; after: string | null };
+type TaskPage = { readonly tasks: Buffer[]; bytes: number; after: string | null };
 
-async function listTasks(deps: Deps, query: TaskQuery): ReturnType<Gateway['listTasks']> {
+async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['listTasks']> {
   const { store, clock, largeWork } = deps;
+  const { query, caller } = request;
   const ask = {
     ...(query.session !== undefined && { session: query.session }),
     ...(query.session === undefined && query.agent !== undefined && { agent_id: query.agent }),
   };
-  const found: TaskPage = { tasks: [], chars: 0, after: query.cursor ? decodeCursor(query.cursor) : null };
+  const found: TaskPage = { tasks: [], bytes: 0, after: query.cursor ? decodeCursor(query.cursor) : null };
   const endMs = clock.monotonicMs() + PAGE_WITHIN_MS;
   for (let lookedAt = 0; lookedAt < LOOKED_AT_MAX; lookedAt += LOOK_SLICE) {
     const { after } = found;
     const slice = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
     for (let index = 0; index < slice.items.length; ) {
       const from = index;
-      index = await largeWork.run('last', () => lookAtSome(store, query, slice.items, from, found));
+      const turn = { caller, order: 'large', isRead: true } as const;
+      index = await largeWork.run(turn, () => lookAtSome(store, request, slice.items, from, found));
       const isEnd = slice.next === null && index === slice.items.length;
-      const isFull = found.tasks.length >= query.limit || found.chars > PAGE_CHARS_MAX;
-      if (isEnd || isFull || clock.monotonicMs() > endMs) return renderPage(found, isEnd);
+      const isFull = found.tasks.length >= query.limit || found.bytes > PAGE_BYTES_MAX;
+      if (isEnd || isFull || clock.monotonicMs() > endMs) return endPage(found, isEnd);
     }
-    if (slice.next === null) return renderPage(found, true);
+    if (slice.next === null) return endPage(found, true);
   }
-  return renderPage(found, false);
+  return endPage(found, false);
 }
 
-function renderPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType<Gateway['listTasks']>> {
+function endPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType<Gateway['listTasks']>> {
   return { tasks, next_cursor: isEnd || after === null ? null : encodeCursor(after) };
 }
 
@@ -111,7 +129,7 @@ function renderPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnT
  */
 async function lookAtSome(
   store: Store,
-  query: TaskQuery,
+  { query, render }: PageRequest,
   items: readonly ListedTask[],
   from: number,
   found: TaskPage,
@@ -124,16 +142,13 @@ async function lookAtSome(
     const isMatch = state !== undefined && matches(state, query);
     const input = isMatch ? (await store.get('input', request_id))?.value : undefined;
     if (state && input) {
-      found.tasks.push(describeTask(input, state));
-      found.chars += countChars(input.payload) + countChars(state.result);
+      const rendered = render(describeTask(input, state));
+      found.tasks.push(rendered);
+      found.bytes += rendered.length;
     }
     if (isLargeValue(state) || isLargeValue(input) || found.tasks.length === query.limit) break;
   }
   return index;
-}
-
-function countChars(value: unknown): number {
-  return value === null ? 0 : JSON.stringify(value).length;
 }
 
 function matches(state: TaskState, query: TaskQuery): boolean {

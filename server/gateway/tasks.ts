@@ -9,7 +9,7 @@ import {
   type TaskInput,
 } from '../domain/task.ts';
 import type { Clock, Ids } from '../ports/clock.ts';
-import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
+import { type Gateway, GatewayError, type Submission, UNNAMED_CALLER } from '../ports/gateway.ts';
 import { type Batch, type Store, StoreUnavailable, taskRef, type Write } from '../ports/store.ts';
 import { commitDeadlineMs, type TaskCommits } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
@@ -40,10 +40,13 @@ export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' 
         ? submitOnce(deps, submission)
         : submitUnderKey(deps, submission, idempotencyKey),
 
-    async getTask(request_id, waitMs, signal) {
-      const task = await largeTasks.read(request_id, () => readTask(store, request_id));
+    async getTask(request_id, waitMs, signal, caller = UNNAMED_CALLER) {
+      const read = () => largeTasks.read(request_id, { caller }, () => readTask(store, request_id));
+      const task = await read();
       if (!task) throw taskNotFound();
-      return waitMs > 0 && !isSettled(task) ? await awaitTerminal(deps, task, waitMs, signal) : task;
+      if (waitMs === 0 || isSettled(task)) return task;
+      await awaitTerminal(deps, request_id, waitMs, signal);
+      return (await read()) ?? task;
     },
 
     async cancelTask(request_id) {
@@ -85,25 +88,24 @@ export async function readTask(store: Store, request_id: string): Promise<TaskIn
   );
 }
 
-/** Looks again whenever the task changes, until it is terminal, the wait is over or the caller leaves. */
+/** Resolves when the task is terminal, the wait is over or the caller leaves. */
 async function awaitTerminal(
   deps: Deps,
-  first: TaskInfo,
+  request_id: string,
   waitMs: number,
   signal: AbortSignal,
-): Promise<TaskInfo> {
+): Promise<void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
   void deps.clock.sleep(waitMs, either).then(() => over.abort('over'));
   try {
-    for await (const _ of deps.store.watch(taskRef(first.request_id), either)) {
-      const state = await deps.store.get('task', first.request_id);
+    for await (const _ of deps.store.watch(taskRef(request_id), either)) {
+      const state = await deps.store.get('task', request_id);
       if (!state || isSettled(state.value)) break;
     }
   } finally {
     over.abort('over');
   }
-  return (await readTask(deps.store, first.request_id)) ?? first;
 }
 
 /**

@@ -112,7 +112,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
-  const unread = createUnreadBytes(deps.limits.unreadBytesMax, (address, unreadBytes) =>
+  const unread = createUnreadBytes(deps.limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
     deps.log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
   const writers = { scheduler: createFairScheduler(), unread };
@@ -133,7 +133,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   };
   const operationDeps = {
     secrets: createSecrets(deps.secrets),
-    readBody: createBodyReader({ ...deps, addressOf: addresses.ofRequest }),
+    readBody: createBodyReader({ ...deps, addresses }),
+    callerOf: addresses.callerOf,
+    writers,
     limits: deps.limits,
     isAgentAuthRequired: deps.settings.isAgentAuthRequired,
     streams,

@@ -14,12 +14,15 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { buildNetworkList, containsAddress, formatNetwork64, unmapAddress } from '../net/networks.ts';
+import type { Caller } from '../ports/gateway.ts';
 
 export type RemoteAddresses = {
   /** The address of the request's caller; null when nothing is known of it. */
   ofRequest(req: IncomingMessage): string | null;
   /** The address of a connection; null for a loopback address and a trusted proxy. */
   ofConnection(socket: Socket): string | null;
+  /** For whom a request is served: the address of its caller or, where that says nothing, its connection. */
+  callerOf(req: IncomingMessage): Caller;
 };
 
 /** Creates the reader. Throws when a network can't be parsed. */
@@ -27,18 +30,21 @@ export function createRemoteAddresses(trustedProxies: readonly string[]): Remote
   const trusted = trustedProxies.length > 0 ? buildNetworkList(trustedProxies) : null;
   const isTrusted = (address: string): boolean => trusted !== null && containsAddress(trusted, address);
 
+  function ofRequest(req: IncomingMessage): string | null {
+    const peer = unmapAddress(req.socket.remoteAddress ?? '');
+    if (trusted === null || isIP(peer) === 0 || !isTrusted(peer)) return toParty(peer);
+    const named = listForwarded(req);
+    let address: string | null = null;
+    for (let index = named.length - 1; index >= 0; index -= 1) {
+      address = parseNode(named[index] ?? '');
+      if (address === null || !isTrusted(address)) break;
+    }
+    return address === null ? null : toParty(address);
+  }
+
   return {
-    ofRequest(req) {
-      const peer = unmapAddress(req.socket.remoteAddress ?? '');
-      if (trusted === null || isIP(peer) === 0 || !isTrusted(peer)) return toParty(peer);
-      const named = listForwarded(req);
-      let address: string | null = null;
-      for (let index = named.length - 1; index >= 0; index -= 1) {
-        address = parseNode(named[index] ?? '');
-        if (address === null || !isTrusted(address)) break;
-      }
-      return address === null ? null : toParty(address);
-    },
+    ofRequest,
+    callerOf: (req) => ({ key: ofRequest(req) ?? req.socket, isGone: () => req.socket.destroyed }),
     ofConnection({ remoteAddress }) {
       const peer = unmapAddress(remoteAddress ?? '');
       return isIP(peer) === 0 || isTrusted(peer) ? null : toParty(peer);

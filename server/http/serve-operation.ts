@@ -3,16 +3,21 @@
  * the secret in the body, `agent_id`, everything else that the document requires, then the gateway. The first
  * failure becomes the response; nothing behind it is looked at.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
 import { isLargeValue } from '../domain/value-size.ts';
+import type { Caller } from '../ports/gateway.ts';
+import type { RenderedBody } from './operations/handlers.ts';
 import { Problem, validationFailed } from './problems.ts';
 import type { BodyRead, ReadBody } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
 import type { Secrets } from './request/secrets.ts';
+import type { WriterDeps } from './response/response-writer.ts';
 import { renderJson } from './response/send-body.ts';
+import { respondInParts } from './response/send-parts.ts';
 import type { EventSource, Streams } from './stream/sse.ts';
 
 export type OperationDeps = {
@@ -23,6 +28,8 @@ export type OperationDeps = {
   readonly isAgentAuthRequired: boolean;
   readonly streams: Streams;
   readonly largeWork: LargeWork;
+  readonly writers: WriterDeps;
+  readonly callerOf: (req: IncomingMessage) => Caller;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
 };
@@ -38,10 +45,12 @@ export type AnyHandler = (call: {
   body: unknown;
   isTrusted: boolean;
   signal(): AbortSignal;
+  readonly caller: Caller;
 }) => AnyReply | Promise<AnyReply>;
 
 type AnyReply =
   | { readonly status: 200; readonly body: unknown }
+  | ({ readonly status: 200 } & RenderedBody)
   | { readonly status: 200; readonly events: EventSource }
   | { readonly status: 204 };
 
@@ -66,7 +75,7 @@ export function serveOperation(deps: OperationDeps, operation: Operation, handle
   return async (ctx) => {
     const { call, release } = await readCall(deps, operation, ctx);
     try {
-      await respond(deps, ctx, await handler(call));
+      await respond(deps, ctx, call.caller, await handler(call));
     } finally {
       release();
     }
@@ -116,6 +125,7 @@ function requireValidCall(
     body: operation.body ? operation.body.pickDeclared(body) : undefined,
     isTrusted,
     signal: () => createSignal(ctx, deps.draining),
+    caller: deps.callerOf(ctx.req),
   };
 }
 
@@ -213,14 +223,15 @@ function isFirstAtItsPointer(
   return all.findIndex(({ pointer }) => pointer === error.pointer) === index;
 }
 
-async function respond({ streams, largeWork }: OperationDeps, ctx: Context, reply: AnyReply): Promise<void> {
-  if ('events' in reply) return await respondWithStream(streams, ctx, reply.events);
+async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply: AnyReply): Promise<void> {
+  if ('events' in reply) return await respondWithStream(deps.streams, ctx, reply.events);
   ctx.status = reply.status;
-  if (!('body' in reply)) return;
+  if (reply.status === 204) return;
   ctx.set('Content-Type', 'application/json');
-  ctx.body = isLargeValue(reply.body)
-    ? await largeWork.run('first', () => renderJson(reply.body))
-    : renderJson(reply.body);
+  if ('parts' in reply) return await respondInParts(deps, ctx, caller, reply.parts);
+  if ('rendered' in reply) ctx.body = reply.rendered;
+  else if (!isLargeValue(reply.body)) ctx.body = renderJson(reply.body);
+  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderJson(reply.body));
 }
 
 async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {

@@ -67,7 +67,7 @@ export function createServer(
     (req, res) => {
       lastResponses.set(req.socket, res);
       turns.takeTurn(req, res, () => {
-        if (req.httpVersion === '1.1' && req.headers.host === undefined) {
+        if (!hasProperHost(req)) {
           respondInvalid(res, buildInvalidProblem(undefined, limits), headers);
           return;
         }
@@ -123,6 +123,13 @@ export function createServer(
       return drained;
     },
   };
+}
+
+/** One `Host`, or none in a request of HTTP/1.0: of several, others on the way may go by another one. */
+function hasProperHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+  if (headers.host === undefined) return httpVersion !== '1.1';
+  const isHost = (text: string, index: number): boolean => index % 2 === 0 && text.toLowerCase() === 'host';
+  return rawHeaders.filter(isHost).length === 1;
 }
 
 /** Closes a connection at once when its remote address has half of all connections already. */

@@ -128,11 +128,25 @@ export type StreamItem =
 /** Turns an item into the form its readers want. Returns the same for the same item. */
 export type RenderItem<T> = (item: StreamItem) => T;
 
+/** For whom a call is made. */
+export type Caller = {
+  /** Its remote address or, where that says nothing, its connection: callers with the same key share turns. */
+  readonly key: string | object;
+  /** Whether it has left, so that nothing more is done for it. */
+  isGone(): boolean;
+};
+
+/** The caller of a call that names none. */
+export const UNNAMED_CALLER: Caller = { key: '', isGone: () => false };
+
+/** Renders a task as JSON. */
+export type RenderTask = (task: TaskInfo) => Buffer;
+
 /** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = {
   submitTask(submission: Submission, idempotencyKey?: string): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
-  getTask(request_id: string, waitMs: number, signal: AbortSignal): Promise<TaskInfo>;
+  getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<TaskInfo>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
   /**
    * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that
@@ -153,10 +167,14 @@ export type Gateway = {
     agent_id: string,
     registration?: string,
   ): Promise<{ readonly ok: true; readonly agent_id: string }>;
-  listAgents(): Promise<{ readonly agents: readonly AgentListing[]; readonly total: number }>;
+  /** Yields all agents; no more of them are read than the caller takes. */
+  listAgents(): AsyncIterable<AgentListing>;
+  /** A page, whose tasks are rendered one by one: no two large ones are held as values. */
   listTasks(
     query: TaskQuery,
-  ): Promise<{ readonly tasks: readonly TaskInfo[]; readonly next_cursor: string | null }>;
+    render: RenderTask,
+    caller?: Caller,
+  ): Promise<{ readonly tasks: readonly Buffer[]; readonly next_cursor: string | null }>;
   /** Whether calls can succeed now, and if not why. */
   health(): Health;
 };

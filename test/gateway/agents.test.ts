@@ -1,13 +1,14 @@
 /** Agents: registration, load, liveness, reports, and the cancelled tasks that a heartbeat returns. */
 import { describe, expect, test } from 'vitest';
 import { REFUSED } from '../harness/fake-pusher.ts';
+import { listAgents, listTasks, type TasksPage } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 const agentOf = async (world: World, agent_id: string) =>
-  (await world.gateway.listAgents()).agents.find((one) => one.agent_id === agent_id);
+  (await listAgents(world.gateway)).agents.find((one) => one.agent_id === agent_id);
 
 async function submit(world: World, more = {}): Promise<string> {
   const { request_id } = await world.gateway.submitTask(buildSubmission(more));
@@ -47,7 +48,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
       await Promise.all(Array.from({ length: 20 }, () => world.gateway.submitTask(buildSubmission())));
       await world.runUntilIdle();
-      const { tasks } = await world.gateway.listTasks({ limit: 50 });
+      const { tasks } = await listTasks(world.gateway, { limit: 50 });
       expect(tasks.filter(({ status }) => status === 'running')).toHaveLength(3);
       expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
     });
@@ -166,7 +167,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       ]) {
         await expect(call).rejects.toMatchObject({ code: 'agent_not_found' });
       }
-      expect((await world.gateway.listAgents()).total).toBe(0);
+      expect((await listAgents(world.gateway)).total).toBe(0);
       expect(await read(world, await submit(world))).toMatchObject({ error_info: '无可用 Agent' });
     });
 
@@ -183,7 +184,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       const present = { ...stale, registration: second.registration, current_load: 0 };
       expect(await world.gateway.heartbeatAgent(present)).toMatchObject({ state: 'draining' });
       await world.gateway.unregisterAgent('A', second.registration);
-      expect((await world.gateway.listAgents()).total).toBe(0);
+      expect((await listAgents(world.gateway)).total).toBe(0);
       const late = world.gateway.unregisterAgent('A', registration);
       await expect(late).rejects.toMatchObject({ code: 'agent_not_found' });
     });
@@ -261,7 +262,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       await expect(world.gateway.submitTask(buildSubmission({ timeout: 5 }), 'key-1')).rejects.toMatchObject({
         code: 'idempotency_conflict',
       });
-      expect((await world.gateway.listTasks({ limit: 10 })).tasks).toHaveLength(1);
+      expect((await listTasks(world.gateway, { limit: 10 })).tasks).toHaveLength(1);
       // The key is kept longer than the task: the first response is returned again, and no new task is
       // submitted.
       await world.pass(5_000);
@@ -286,7 +287,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       const seen: string[] = [];
       let cursor: string | null = null;
       do {
-        const page: Awaited<ReturnType<World['gateway']['listTasks']>> = await world.gateway.listTasks({
+        const page: TasksPage = await listTasks(world.gateway, {
           limit: 10,
           ...(cursor !== null && { cursor }),
         });
@@ -294,8 +295,8 @@ describe.each(STORES)('on %s', (_name, open) => {
         cursor = page.next_cursor;
       } while (cursor !== null);
       expect(seen).toEqual(ids);
-      expect((await world.gateway.listTasks({ limit: 50, session: 'odd' })).tasks).toHaveLength(12);
-      await expect(world.gateway.listTasks({ limit: 5, cursor: '!' })).rejects.toMatchObject({
+      expect((await listTasks(world.gateway, { limit: 50, session: 'odd' })).tasks).toHaveLength(12);
+      await expect(listTasks(world.gateway, { limit: 5, cursor: '!' })).rejects.toMatchObject({
         code: 'validation_failed',
       });
     });

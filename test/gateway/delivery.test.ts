@@ -1,6 +1,7 @@
 /** How a task reaches its agent: acknowledged, untaken and unknown attempts, moves, retries, pull agents. */
 import { describe, expect, test } from 'vitest';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { listAgents } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -73,7 +74,7 @@ describe.each(STORES)('on %s', (_name, open) => {
         'http://B.test/tasks',
       ]);
       expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
-      const { agents } = await world.gateway.listAgents();
+      const { agents } = await listAgents(world.gateway);
       expect(agents.map(({ agent_id, running }) => [agent_id, running])).toEqual([
         ['A', 0],
         ['B', 1],
@@ -97,7 +98,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       world.pusher.script('http://A.test/tasks', GONE);
       await world.gateway.registerAgent(buildRegistration('A'));
       const id = await submit(world, { queue_timeout: 100 });
-      expect((await world.gateway.listAgents()).agents[0]).toMatchObject({
+      expect((await listAgents(world.gateway)).agents[0]).toMatchObject({
         state: 'offline',
         eligible: false,
       });
@@ -195,7 +196,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       let reported = 0;
       while (reported < 100) {
         await world.pass(1_200);
-        const running = (await world.gateway.listAgents()).agents[0]?.running_request_ids ?? [];
+        const running = (await listAgents(world.gateway)).agents[0]?.running_request_ids ?? [];
         expect(running.length).toBeGreaterThan(0);
         expect(running.length).toBeLessThanOrEqual(10);
         for (const request_id of running) {

@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch, Store } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { listAgents } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -12,7 +13,7 @@ import { useWorlds } from '../harness/worlds.ts';
 const A = 'http://A.test/tasks';
 const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 const agentOf = async (world: World) =>
-  (await world.gateway.listAgents()).agents.find(({ agent_id }) => agent_id === 'A');
+  (await listAgents(world.gateway)).agents.find(({ agent_id }) => agent_id === 'A');
 const beat = (world: World) => world.gateway.heartbeatAgent({ agent_id: 'A' });
 
 async function submit(world: World, more = {}): Promise<string> {

@@ -62,12 +62,12 @@ describe('draining', () => {
   test('an open call is completed, and new connections are refused', async () => {
     let finish = (): void => {};
     const gateway = createFakeGateway({
-      listAgents: () => new Promise((resolve) => (finish = () => resolve({ agents: [], total: 0 }))),
+      listTasks: () => new Promise((resolve) => (finish = () => resolve({ tasks: [], next_cursor: null }))),
     });
     const server = await startTestServer(gateway);
     const connection = await openConnection(server.port);
     const head = `HTTP/1.1\r\nHost: a\r\nX-Admin-Auth: ${ADMIN_SECRET}\r\n\r\n`;
-    connection.write(`GET /api/admin/agents ${head}GET /readyz ${head}`);
+    connection.write(`GET /api/admin/tasks ${head}GET /readyz ${head}`);
     await expect.poll(() => gateway.calls.length).toBe(1);
     const stopped = server.stop(60_000);
     await expect(fetch(`${server.url}/livez`)).rejects.toThrow();

@@ -54,7 +54,7 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
     claimTask: async () => null,
     reportResult: async ({ request_id }) => ({ ok: true, request_id, status: 'success', accepted: true }),
     unregisterAgent: async (agent_id) => ({ ok: true, agent_id }),
-    listAgents: async () => ({ agents: [], total: 0 }),
+    listAgents: async function* () {},
     listTasks: async () => ({ tasks: [], next_cursor: null }),
     health: () => ({ ok: true }),
     ...replaced,

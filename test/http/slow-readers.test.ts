@@ -112,7 +112,14 @@ describe('many readers', () => {
       limits: { streamsMax: 2_000, sessionStreamsMax: 2_000 },
       addressOf: () => null,
       pingIntervalMs: 5_000,
-      writers: { scheduler: createFairScheduler(), unread: createUnreadBytes(1_000_000, () => {}) },
+      writers: {
+        scheduler: createFairScheduler(),
+        unread: createUnreadBytes(
+          1_000_000,
+          () => null,
+          () => {},
+        ),
+      },
     });
     const written: string[] = [];
     const subscribeEvents = subscribeTo((_session, _after, signal) => idleFeed(signal));

@@ -1,5 +1,5 @@
 /** Callers that do not read their responses: what they hold is bounded, and they are disconnected in time. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createStallTimer } from '../../server/http/response/stall-timer.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
@@ -140,6 +140,8 @@ describe('the least rate', () => {
 });
 
 describe('the budget of unread bytes', () => {
+  const addressOf = ({ socket }: IncomingMessage): string | null => socket.remoteAddress ?? null;
+
   /** A response to an address, and whether it was cut. */
   function buildResponse(remoteAddress: string): { response: ServerResponse; isCut: () => boolean } {
     let isCut = false;
@@ -148,8 +150,8 @@ describe('the budget of unread bytes', () => {
   }
 
   test('the caller that holds the most loses its oldest reader', () => {
-    const cut: string[] = [];
-    const unread = createUnreadBytes(100, (address) => cut.push(address));
+    const cut: (string | null)[] = [];
+    const unread = createUnreadBytes(100, addressOf, (address) => cut.push(address));
     const small = buildResponse('10.0.0.2');
     unread.hold(small.response, Buffer.alloc(20));
     const [one, two] = [buildResponse('10.0.0.1'), buildResponse('10.0.0.1')];
@@ -163,7 +165,7 @@ describe('the budget of unread bytes', () => {
   });
 
   test('bytes that several readers share count once, until the last has taken them', () => {
-    const unread = createUnreadBytes(100, () => {});
+    const unread = createUnreadBytes(100, addressOf, () => {});
     const shared = Buffer.alloc(60);
     const readers = Array.from({ length: 10 }, () => buildResponse('10.0.0.1'));
     for (const { response } of readers) unread.hold(response, shared);

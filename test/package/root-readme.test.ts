@@ -238,7 +238,7 @@ describe('what the READMEs name exists', () => {
     for (const [, title = '', anchor] of listed) {
       expect(anchor).toBe(title.toLowerCase().replaceAll(' ', '-'));
     }
-    expect(README.split('\n').length).toBeLessThan(261);
+    expect(README.split('\n').length).toBeLessThan(251);
   });
 
   test.each(pages)('every npm script of %s', (page) => {

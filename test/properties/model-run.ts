@@ -7,6 +7,7 @@ import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { BROKEN, createFakePusher, type FakePusher } from '../harness/fake-pusher.ts';
 import { createFaultyStore, type FaultyStore } from '../harness/faulty-store.ts';
+import { listAgents } from '../harness/listings.ts';
 import { countIds, createWorld, type Ids, NEVER, type World } from '../harness/world.ts';
 import { call, nameEndpoint } from './gateway-calls.ts';
 import { requireInvariants, watchGrants } from './invariants.ts';
@@ -137,7 +138,7 @@ async function passTime({ faulty, world }: ModelRun, ms: number): Promise<void> 
 async function submitAlone(run: ModelRun, operation: Extract<Operation, { op: 'submit' }>): Promise<void> {
   const { clock, world, faulty, history } = run;
   faulty.plan([]);
-  const { agents } = await world.gateway.listAgents();
+  const { agents } = await listAgents(world.gateway);
   const eligible = agents.some(
     (one) => one.eligible && one.agent_tags.some((tag) => operation.tags.includes(tag)),
   );

@@ -5,6 +5,7 @@ import { isSettled } from '../../server/domain/task.ts';
 import { GatewayError, type StreamItem } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
+import { listAgents, listTasks } from '../harness/listings.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { createPair, type Pair, type Replica } from './pair.ts';
 
@@ -50,7 +51,7 @@ async function requireEligible(
   const answered = last?.status === 'fulfilled' ? (last.value as { state?: string }).state : last?.reason;
   expect(states).toContain(answered);
   await pair.runUntilIdle();
-  const { agents } = await pair.one.gateway.listAgents();
+  const { agents } = await listAgents(pair.one.gateway);
   expect(agents.map(({ state }) => states.includes(state))).toEqual([true]);
 }
 
@@ -117,7 +118,7 @@ export const RACES: Record<string, Race> = {
     work: ({ one, two }) => [submit(one), submit(two), turn(one), turn(two)],
     async requireResults(_results, pair) {
       await pair.runUntilIdle();
-      const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
+      const { tasks } = await listTasks(pair.one.gateway, { limit: 10 });
       expect(tasks.map(({ status }) => status).sort()).toEqual(['failed', 'running']);
     },
   },
@@ -147,7 +148,7 @@ export const RACES: Record<string, Race> = {
     work: ({ one, two }, id) => [report(one, id, 'success'), submit(two)],
     async requireResults(_results, pair) {
       await pair.runUntilIdle();
-      const { tasks } = await pair.one.gateway.listTasks({ limit: 10 });
+      const { tasks } = await listTasks(pair.one.gateway, { limit: 10 });
       // The third task may get the slot first. The second then keeps waiting; without the slot the third
       // fails.
       const [third, second, first] = tasks.map(({ status }) => status);
@@ -230,7 +231,7 @@ async function readFeed(on: Replica): Promise<readonly string[]> {
  * Throws unless each settled task has exactly one event, each open one none, and slots are the running tasks.
  */
 async function requireConsistency(pair: Pair): Promise<void> {
-  const { tasks } = await pair.one.gateway.listTasks({ limit: 100 });
+  const { tasks } = await listTasks(pair.one.gateway, { limit: 100 });
   const events = await readFeed(pair.one);
   for (const { request_id, status } of tasks) {
     const state = (await pair.store.get('task', request_id))?.value;

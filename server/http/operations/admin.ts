@@ -1,5 +1,6 @@
 /** The administrator's operations: list agents and tasks. */
-import { type Gateway, GatewayError } from '../../ports/gateway.ts';
+import type { TaskInfo } from '../../domain/task.ts';
+import { type AgentListing, type Gateway, GatewayError } from '../../ports/gateway.ts';
 import { validationFailed } from '../problems.ts';
 import type { Handlers } from './handlers.ts';
 
@@ -7,22 +8,23 @@ import type { Handlers } from './handlers.ts';
 export function createAdminHandlers(gateway: Gateway): Pick<Handlers, 'listAgents' | 'listTasks'> {
   return {
     async listAgents() {
-      return { status: 200, body: await gateway.listAgents() };
+      return { status: 200, parts: renderAgents(gateway.listAgents()) };
     },
 
-    async listTasks({ query }) {
+    async listTasks({ query, caller }) {
       const { status, type, tag, session, agent, cursor } = query;
+      const asked = {
+        limit: query.limit ?? 100,
+        ...(status !== undefined && { status }),
+        ...(type !== undefined && { type }),
+        ...(tag !== undefined && { tag }),
+        ...(session !== undefined && { session }),
+        ...(agent !== undefined && { agent }),
+        ...(cursor !== undefined && { cursor }),
+      };
       try {
-        const page = await gateway.listTasks({
-          limit: query.limit ?? 100,
-          ...(status !== undefined && { status }),
-          ...(type !== undefined && { type }),
-          ...(tag !== undefined && { tag }),
-          ...(session !== undefined && { session }),
-          ...(agent !== undefined && { agent }),
-          ...(cursor !== undefined && { cursor }),
-        });
-        return { status: 200, body: page };
+        const { tasks, next_cursor } = await gateway.listTasks(asked, renderTask, caller);
+        return { status: 200, rendered: renderPage(tasks, next_cursor) };
       } catch (error) {
         // Only the gateway can check a cursor: it made it.
         if (!(error instanceof GatewayError) || error.code !== 'validation_failed') throw error;
@@ -31,4 +33,27 @@ export function createAdminHandlers(gateway: Gateway): Pick<Handlers, 'listAgent
       }
     },
   };
+}
+
+/** `{"agents":[…],"total":…}`, agent by agent. */
+async function* renderAgents(agents: AsyncIterable<AgentListing>): AsyncGenerator<string> {
+  yield '{"agents":[';
+  let total = 0;
+  for await (const agent of agents) {
+    yield `${total > 0 ? ',' : ''}${JSON.stringify(agent)}`;
+    total += 1;
+  }
+  yield `],"total":${total}}`;
+}
+
+function renderTask(task: TaskInfo): Buffer {
+  return Buffer.from(JSON.stringify(task));
+}
+
+/** `{"tasks":[…],"next_cursor":…}` */
+function renderPage(tasks: readonly Buffer[], next_cursor: string | null): Buffer {
+  const comma = Buffer.from(',');
+  const listed = tasks.flatMap((task, index) => (index > 0 ? [comma, task] : [task]));
+  const end = `],"next_cursor":${JSON.stringify(next_cursor)}}`;
+  return Buffer.concat([Buffer.from('{"tasks":['), ...listed, Buffer.from(end)]);
 }

@@ -3,6 +3,7 @@
  * a field that is not sent or returns a reply that is not documented does not compile.
  */
 import type { operations } from '@task-gateway/contract';
+import type { Caller } from '../../ports/gateway.ts';
 import type { EventSource } from '../stream/sse.ts';
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
@@ -29,11 +30,18 @@ type Call<Op> = {
    * Fires when the caller disconnects or the server drains. It is created on request: call it only to wait.
    */
   signal(): AbortSignal;
+  readonly caller: Caller;
 };
+
+/**
+ * A body that the handler renders as JSON itself, because it is too large to be one value: whole, or in parts
+ * that are asked for as the reader takes them.
+ */
+export type RenderedBody = { readonly rendered: Buffer } | { readonly parts: AsyncIterable<string> };
 
 type Success = 200 | 204;
 type ReplyWith<Status, Response> = Response extends { content: { 'application/json': infer Body } }
-  ? { readonly status: Status; readonly body: DeepReadonly<Body> }
+  ? { readonly status: Status } & ({ readonly body: DeepReadonly<Body> } | RenderedBody)
   : Response extends { content: { 'text/event-stream': unknown } }
     ? { readonly status: Status; readonly events: EventSource }
     : { readonly status: Status };

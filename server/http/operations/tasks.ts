@@ -23,10 +23,10 @@ export function createTaskHandlers(
       return { status: 200, body: await gateway.submitTask(submission, header('Idempotency-Key')) };
     },
 
-    async getTask({ path, query, signal }) {
+    async getTask({ path, query, signal, caller }) {
       const waitMs = Math.min(query.wait ?? 0, WAIT_SECONDS_MAX) * 1_000;
-      const task = await gateway.getTask(path.request_id, waitMs, waitMs > 0 ? signal() : NEVER);
-      return { status: 200, body: task };
+      const left = waitMs > 0 ? signal() : NEVER;
+      return { status: 200, body: await gateway.getTask(path.request_id, waitMs, left, caller) };
     },
 
     async cancelTask({ path }) {

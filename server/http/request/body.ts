@@ -15,15 +15,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
+import type { LargeWork } from '../../async/large-work.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { Problem, validationFailed } from '../problems.ts';
+import type { RemoteAddresses } from '../remote-address.ts';
 import { type ArrivalLimits, type ArrivingBody, createArrivalClock } from './arrival-clock.ts';
 import { type BodyReserve, createBodyReserve } from './body-reserve.ts';
 import { CallerGone, CountedBody } from './counted-body.ts';
 import type { JsonLimits } from './json-limits.ts';
 import { scanJson } from './json-scan.ts';
-import { createTurns } from './turns.ts';
 
 /** Bodies up to this many bytes are small. */
 const SMALL_BYTES = 65_536;
@@ -52,20 +53,20 @@ export type BodyLimits = ArrivalLimits & {
 export type BodyDeps = {
   readonly limits: BodyLimits & JsonLimits;
   readonly clock: Clock;
-  readonly addressOf: (req: IncomingMessage) => string | null;
+  readonly addresses: RemoteAddresses;
+  readonly largeWork: LargeWork;
 };
 
 /**
  * Creates the reader. It rejects with a `Problem` (413, 415, 408 or 503, 422 for a large body beyond the
  * limits of JSON, or 400, checked in this order) or with `CallerGone`.
  */
-export function createBodyReader({ limits, clock, addressOf }: BodyDeps): ReadBody {
+export function createBodyReader({ limits, clock, addresses, largeWork }: BodyDeps): ReadBody {
   const { bodyBytesMax } = limits;
   const small = createBodyReserve(limits.smallBodiesBytesMax, clock.monotonicMs);
   const large = createBodyReserve(limits.largeBodiesBytesMax, clock.monotonicMs);
   const arrivals = createArrivalClock(clock, limits);
   const collect = createCollector(bodyBytesMax);
-  const takeTurn = createTurns();
 
   /** Collects the bytes; resolves with them and the reserve that counts them. */
   async function arrive(
@@ -84,7 +85,7 @@ export function createBodyReader({ limits, clock, addressOf }: BodyDeps): ReadBo
       else reserve.hold(body, arrivedBytes);
     });
     const body = {
-      address: addressOf(req),
+      address: addresses.ofRequest(req),
       startedMs: clock.monotonicMs(),
       arrivedBytes: 0,
       isLarge: reserve === large,
@@ -113,8 +114,8 @@ export function createBodyReader({ limits, clock, addressOf }: BodyDeps): ReadBo
     const release = (): void => reserve.release(body);
     try {
       if (reserve === small) return { ...parseBody(bytes, bodyBytesMax), release };
-      return await takeTurn(body.address, async () => {
-        if (req.socket.destroyed) throw new CallerGone();
+      if (req.socket.destroyed) throw new CallerGone();
+      return await largeWork.run({ caller: addresses.callerOf(req), order: 'small' }, async () => {
         const excess = await scanJson(bytes, limits);
         if (excess) throw validationFailed([excess]);
         const parsed = parseBody(bytes, bodyBytesMax);

@@ -11,13 +11,13 @@
  * share counts once. Cost: one entry for each response that is being written; choosing grows with the callers
  * that have one.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What one response holds. */
 type Holding = { readonly response: ServerResponse; readonly caller: Caller; readonly bytes: Buffer };
 
 /** What the responses to one address hold; those longest without progress come first. */
-type Caller = { readonly address: string; bytes: number; readonly holdings: Set<Holding> };
+type Caller = { readonly address: string | null; bytes: number; readonly holdings: Set<Holding> };
 
 export type UnreadBytes = {
   /** Counts a buffer that the response is to be sent; disconnects readers while the budget is exceeded. */
@@ -30,12 +30,16 @@ export type UnreadBytes = {
   heldBytes(): number;
 };
 
-/** Creates the budget; `onCut` is called after a reader was disconnected for it. */
+/**
+ * Creates the budget. The callers whose address says nothing count as one; `onCut` is called after a reader
+ * was disconnected.
+ */
 export function createUnreadBytes(
   bytesMax: number,
-  onCut: (caller: string, unreadBytes: number) => void,
+  addressOf: (req: IncomingMessage) => string | null,
+  onCut: (address: string | null, unreadBytes: number) => void,
 ): UnreadBytes {
-  const callers = new Map<string, Caller>();
+  const callers = new Map<string | null, Caller>();
   const holdings = new Map<ServerResponse, Holding>();
   const readersOf = new Map<Buffer, number>();
   let totalBytes = 0;
@@ -67,7 +71,7 @@ export function createUnreadBytes(
   return {
     hold(response, bytes) {
       release(response);
-      const address = response.req.socket.remoteAddress ?? '';
+      const address = addressOf(response.req);
       const caller: Caller = callers.get(address) ?? { address, bytes: 0, holdings: new Set() };
       callers.set(address, caller);
       const holding = { response, caller, bytes };

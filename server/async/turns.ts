@@ -1,0 +1,53 @@
+/**
+ * Pieces of work that wait, by the caller they are done for, and which is next. The choice alternates between
+ * the caller that has waited longest and the one that came last and had no turn yet: so a single call behind
+ * many others waits for about two pieces, and none waits for ever.
+ *
+ *   waited longest ──► c1  c2  c3  c4 ◄── came last     turns: c1, c4, c2, c3; what has more waits behind c4
+ *
+ * Cost: one entry for each piece; choosing grows with the callers that wait.
+ */
+import type { Caller } from '../ports/gateway.ts';
+
+/** The pieces of one caller, in their order. */
+type Waiting<P> = { readonly pieces: P[]; hadTurn: boolean };
+
+export type Turns<P> = {
+  add(caller: Caller, piece: P): void;
+  /** Removes and returns the piece that is next; undefined when none waits. */
+  take(): P | undefined;
+};
+
+/** Creates the turns; nothing waits yet. */
+export function createTurns<P>(): Turns<P> {
+  // In the order in which they began to wait.
+  const callers = new Map<Caller['key'], Waiting<P>>();
+  let isLastNext = false;
+
+  function choose(): Caller['key'] | undefined {
+    let chosen: Caller['key'] | undefined;
+    for (const [key, { hadTurn }] of callers) {
+      if (chosen === undefined || (isLastNext && !hadTurn)) chosen = key;
+      if (!isLastNext) break;
+    }
+    isLastNext = !isLastNext;
+    return chosen;
+  }
+
+  return {
+    add({ key }, piece) {
+      const waiting = callers.get(key);
+      if (waiting) waiting.pieces.push(piece);
+      else callers.set(key, { pieces: [piece], hadTurn: false });
+    },
+    take() {
+      const key = choose();
+      if (key === undefined) return undefined;
+      const pieces = callers.get(key)?.pieces ?? [];
+      const piece = pieces.shift();
+      callers.delete(key);
+      if (pieces.length > 0) callers.set(key, { pieces, hadTurn: true });
+      return piece;
+    },
+  };
+}

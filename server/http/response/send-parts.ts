@@ -1,0 +1,75 @@
+/**
+ * Sending a body that is rendered in parts, as fast as its reader takes them: memory holds one slice of it,
+ * however long it is. What fits into the first slice is sent as any other body. The slices behind it are
+ * rendered in turns with all other large work.
+ */
+import type { Context } from 'koa';
+import type { LargeWork } from '../../async/large-work.ts';
+import type { Caller } from '../../ports/gateway.ts';
+import { createResponseWriter, type WriterDeps } from './response-writer.ts';
+
+/** Characters that are rendered before everything else gets a turn: about a millisecond. */
+const SLICE_CHARS = 131_072;
+
+export type PartsDeps = { readonly writers: WriterDeps; readonly largeWork: LargeWork };
+
+/**
+ * Responds with the parts, one after the other; the caller has set the status and the type. Rejects when the
+ * first parts can't be rendered; an error behind them ends the connection, since the status is sent.
+ */
+export async function respondInParts(
+  { writers, largeWork }: PartsDeps,
+  ctx: Context,
+  caller: Caller,
+  parts: AsyncIterable<string>,
+): Promise<void> {
+  const slices = joinParts(parts);
+  const nextSlice = () => largeWork.run({ caller, order: 'large' }, () => slices.next());
+  const first = await slices.next();
+  // A short body has no turn to wait for.
+  const isShort = (first.value ?? '').length < SLICE_CHARS;
+  const second = isShort ? await slices.next() : await nextSlice();
+  if (second.done || ctx.method === 'HEAD') {
+    ctx.body = first.value ?? '';
+    if (!second.done) ctx.remove('Content-Length');
+    await slices.return(undefined);
+    return;
+  }
+  ctx.respond = false;
+  void writeSlices(ctx, writers, `${first.value}${second.value}`, nextSlice).finally(() =>
+    slices.return(undefined),
+  );
+}
+
+/** Writes slices until there are no more or the reader is gone. Never rejects. */
+async function writeSlices(
+  { res }: Context,
+  writers: WriterDeps,
+  firstSlice: string,
+  nextSlice: () => Promise<IteratorResult<string, void>>,
+): Promise<void> {
+  const writer = createResponseWriter(res, writers);
+  try {
+    await writer.write(Buffer.from(firstSlice));
+    while (!writer.signal.aborted) {
+      const slice = await nextSlice();
+      if (slice.done) break;
+      await writer.write(Buffer.from(slice.value));
+    }
+    res.end();
+  } catch {
+    // Half a body must not look like a whole one.
+    res.destroy();
+  }
+}
+
+async function* joinParts(parts: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let slice = '';
+  for await (const part of parts) {
+    slice += part;
+    if (slice.length < SLICE_CHARS) continue;
+    yield slice;
+    slice = '';
+  }
+  if (slice !== '') yield slice;
+}

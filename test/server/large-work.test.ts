@@ -1,0 +1,84 @@
+/** Turns for large work: which caller is next, who is refused, and how much of the time it takes. */
+import { describe, expect, test } from 'vitest';
+import { createLargeWork } from '../../server/async/large-work.ts';
+import { createTurns } from '../../server/async/turns.ts';
+import type { Caller } from '../../server/ports/gateway.ts';
+import { realClock } from '../harness/http-server.ts';
+
+const callerOf = (key: string, isGone = (): boolean => false): Caller => ({ key, isGone });
+
+/** Adds pieces by their callers and takes all of them. */
+function takeAll(callers: readonly string[]): readonly (string | undefined)[] {
+  const turns = createTurns<string>();
+  for (const key of callers) turns.add(callerOf(key), key);
+  return callers.map(() => turns.take());
+}
+
+describe('the next caller', () => {
+  test('is by turns the one that has waited longest and the one that came last', () => {
+    expect(takeAll(['a', 'b', 'c', 'd', 'e'])).toEqual(['a', 'e', 'b', 'd', 'c']);
+  });
+
+  test('is none that had its turn while another waits for its first', () => {
+    expect(takeAll(['a', 'a', 'a', 'a', 'b', 'c'])).toEqual(['a', 'c', 'b', 'a', 'a', 'a']);
+  });
+
+  test('of two hundred that wait, one that comes now is among the first two', () => {
+    const turns = createTurns<string>();
+    for (let n = 0; n < 200; n += 1) turns.add(callerOf(`crowd ${n}`), 'crowd');
+    for (let n = 0; n < 10; n += 1) turns.take();
+    turns.add(callerOf('late'), 'late');
+    expect([turns.take(), turns.take()]).toContain('late');
+  });
+
+  test('is none when nothing waits', () => {
+    expect(createTurns().take()).toBe(undefined);
+  });
+});
+
+describe('large work', () => {
+  test('runs one piece at a time, and what ends a call first', async () => {
+    const work = createLargeWork(realClock);
+    const done: string[] = [];
+    const run = (name: string, order: 'end' | 'small' | 'large'): Promise<void> =>
+      work.run({ caller: callerOf(name), order }, async () => {
+        done.push(`${name} begins`);
+        await new Promise((resolve) => setImmediate(resolve));
+        done.push(name);
+      });
+    await Promise.all([run('one', 'large'), run('two', 'large'), run('three', 'small'), run('four', 'end')]);
+    expect(done).toEqual(['one', 'four', 'three', 'two'].flatMap((name) => [`${name} begins`, name]));
+  });
+
+  test('settles as the work does, and goes on after an error', async () => {
+    const work = createLargeWork(realClock);
+    const turn = { caller: callerOf('a'), order: 'large' } as const;
+    const failing = work.run(turn, () => Promise.reject(new Error('broken')));
+    const next = work.run(turn, () => 7);
+    await expect(failing).rejects.toThrow('broken');
+    expect(await next).toBe(7);
+  });
+
+  test('is not done for a caller that has left', async () => {
+    const work = createLargeWork(realClock);
+    let isDone = false;
+    const gone = work.run({ caller: callerOf('a', () => true), order: 'large' }, () => {
+      isDone = true;
+    });
+    await expect(gone).rejects.toMatchObject({ code: 'busy' });
+    expect(isDone).toBe(false);
+  });
+
+  test('refuses a read that has waited too long, and nothing else', async () => {
+    let nowMs = 0;
+    const work = createLargeWork({ ...realClock, monotonicMs: () => nowMs });
+    const first = work.run({ caller: callerOf('a'), order: 'large' }, () => {
+      nowMs += 5_000;
+    });
+    const read = work.run({ caller: callerOf('b'), order: 'large', isRead: true }, () => 'read');
+    const other = work.run({ caller: callerOf('c'), order: 'large' }, () => 'other');
+    await first;
+    await expect(read).rejects.toMatchObject({ code: 'busy' });
+    expect(await other).toBe('other');
+  });
+});
