@@ -87,6 +87,12 @@ export const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/gateway/delivery.test.ts', EMBEDDED],
   },
   {
+    file: 'test/resilience/bounds/liveness.test.ts',
+    seconds: 45,
+    reason: 'minutes of silence, by a clock that runs ten times as fast',
+    partIn: ['test/gateway/silence.test.ts'],
+  },
+  {
     file: 'test/resilience/bounds/refusals.test.ts',
     seconds: 17,
     reason: 'a flood beyond each bound',

@@ -20,6 +20,7 @@ import { createEvents } from './events.ts';
 import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
 import { createPushes } from './pushes.ts';
+import { createRecentReports } from './recent-reports.ts';
 import { createRegisteredAgents } from './registered-agents.ts';
 import { createReports } from './reports.ts';
 import { createSweeper } from './sweeper.ts';
@@ -62,7 +63,8 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const dispatcher = createDispatcher({ store, commits, agentIndex, pushes });
   const sweeper = createSweeper({ store, commits, retention: deps.retention });
   const largeTasks = createLargeTasks(deps.largeWork);
-  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks };
+  const recentReports = createRecentReports();
+  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks, recentReports };
   const { getTask, ...tasks } = createTasks(shared);
   let lookAtPushesMs = 0;
 
