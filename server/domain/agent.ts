@@ -80,9 +80,13 @@ export function isFull(agent: AgentRecord, slots: number): boolean {
   return agentLoad(agent, slots) >= agent.max_concurrent;
 }
 
-/** Since when the agent is offline or unregistered; null while it is neither. */
-export function unavailableSinceMs(agent: AgentRecord): number | null {
-  return agent.unregisteredMs ?? agent.offlineMs;
+/**
+ * Since when the agent is offline or unregistered, not counting the time before sweeping resumed; null while
+ * it is neither.
+ */
+export function unavailableSinceMs(agent: AgentRecord, resumedMs: number): number | null {
+  const sinceMs = agent.unregisteredMs ?? agent.offlineMs;
+  return sinceMs === null ? null : Math.max(sinceMs, resumedMs);
 }
 
 /**
