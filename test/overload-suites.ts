@@ -127,6 +127,12 @@ export const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/gateway/push-turns.test.ts', 'test/push/connections.test.ts'],
   },
   {
+    file: 'test/resilience/bounds/pushes-beside-due.test.ts',
+    seconds: 45,
+    reason: 'a healthy agent alone and beside 10,000 tasks that are due at the same moment',
+    partIn: [EMBEDDED],
+  },
+  {
     file: 'test/resilience/bounds/unresolved-names.test.ts',
     seconds: 15,
     reason: 'a healthy agent alone and beside twelve whose names do not resolve',

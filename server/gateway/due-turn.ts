@@ -25,7 +25,7 @@ type Deps = {
 };
 
 /** Due entries taken in one turn. */
-const DUE_PER_TURN = 500;
+const DUE_PER_TURN = 100;
 /** An entry that failed is looked at again after this. */
 const FAILED_RETRY_MS = 30_000;
 
