@@ -87,6 +87,12 @@ export const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/gateway/delivery.test.ts', EMBEDDED],
   },
   {
+    file: 'test/resilience/bounds/liveness.test.ts',
+    seconds: 45,
+    reason: 'minutes of silence, by a clock that runs ten times as fast',
+    partIn: ['test/gateway/silence.test.ts'],
+  },
+  {
     file: 'test/resilience/bounds/refusals.test.ts',
     seconds: 17,
     reason: 'a flood beyond each bound',
@@ -119,6 +125,12 @@ export const OVERLOAD: readonly CiSuite[] = [
     seconds: 100,
     reason: 'a healthy agent alone and beside each kind of hanging agent with thousands of tasks',
     partIn: ['test/gateway/push-turns.test.ts', 'test/push/connections.test.ts'],
+  },
+  {
+    file: 'test/resilience/bounds/pushes-beside-due.test.ts',
+    seconds: 45,
+    reason: 'a healthy agent alone and beside 10,000 tasks that are due at the same moment',
+    partIn: [EMBEDDED],
   },
   {
     file: 'test/resilience/bounds/unresolved-names.test.ts',

@@ -80,14 +80,30 @@ export function isFull(agent: AgentRecord, slots: number): boolean {
   return agentLoad(agent, slots) >= agent.max_concurrent;
 }
 
-/** Since when the agent is offline or unregistered; null while it is neither. */
-export function unavailableSinceMs(agent: AgentRecord): number | null {
-  return agent.unregisteredMs ?? agent.offlineMs;
+/**
+ * Since when the agent is offline or unregistered, not counting the time before sweeping resumed; null while
+ * it is neither.
+ */
+export function unavailableSinceMs(agent: AgentRecord, resumedMs: number): number | null {
+  const sinceMs = agent.unregisteredMs ?? agent.offlineMs;
+  return sinceMs === null ? null : Math.max(sinceMs, resumedMs);
 }
 
-/** The external load: the reported load less the agent's tasks from this gateway, never below 0. */
-export function externalLoad(reportedLoad: number, ownTasks: number): number {
-  return Math.max(0, reportedLoad - ownTasks);
+/**
+ * The external load: the reported load less the agent's tasks from this gateway, never below 0.
+ *
+ * An agent that does not name its tasks may have counted `ownTasks` of them, or up to `justReported` more,
+ * whose slots were released while its report was under way. Within that doubt the external load stays as it
+ * was before: so a task that just ended never counts as external load of an agent that has none.
+ */
+export function externalLoad(
+  reportedLoad: number,
+  { ownTasks, justReported }: { readonly ownTasks: number; readonly justReported: number },
+  before: number,
+): number {
+  const most = Math.max(0, reportedLoad - ownTasks);
+  const least = Math.max(0, most - justReported);
+  return Math.min(most, Math.max(least, before));
 }
 
 /** An agent's contacts; none of this is durable. */

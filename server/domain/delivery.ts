@@ -35,7 +35,10 @@ export function retryAfterMs(attempts: number, random: number, askedMs: number |
 
 /** The availability of a task's present agent. */
 export type AgentAvailability = {
-  /** Since when it is offline or unregistered; null while it is neither; 0 when it has no record. */
+  /**
+   * Since when it is offline or unregistered, not counting the time before sweeping resumed; null while it is
+   * neither; 0 when it has no record.
+   */
   readonly unavailableSinceMs: number | null;
   readonly pull: boolean;
 };

@@ -108,7 +108,7 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
         result: joinReply(trigger.result ?? {}, state.reply),
       });
     case 'fail':
-      return fail(state, nowMs, trigger.error_info || 'agent reported failure', trigger.agent_id);
+      return failAsReported(state, trigger, nowMs);
     case 'lose':
       if (state.status !== 'running') return { ok: false, refusal: 'task_not_running' };
       return fail(state, nowMs, `agent lost: no contact for ${trigger.seconds} s`);
@@ -207,7 +207,7 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       return withDelivery(state, { ...delivery, ...reset });
     }
     case 'progress': {
-      const progress = Math.max(state.progress, trigger.progress ?? 0);
+      const progress = raiseProgress(state, trigger.progress);
       // The first reply counts: it is the agent's first complete reply after accepting the task.
       const reply = state.reply ?? trigger.reply;
       return { ok: true, state: { ...acknowledgeBy(state, delivery), progress, reply } };
@@ -251,8 +251,21 @@ function joinReply(result: JsonObject, reply: string | null): JsonObject {
   return { reply, ...result };
 }
 
-function fail(state: TaskState, nowMs: number, error_info: string, agent_id = state.agent_id): Step {
-  return settle(state, nowMs, { status: 'failed', agent_id, error_info });
+/** Progress counts only from the present agent. */
+function failAsReported(state: TaskState, trigger: Extract<Trigger, { type: 'fail' }>, nowMs: number): Step {
+  const { agent_id, error_info } = trigger;
+  const progress = raiseProgress(state, agent_id === state.agent_id ? trigger.progress : null);
+  const ending = { status: 'failed', agent_id, progress } as const;
+  return settle(state, nowMs, { ...ending, error_info: error_info || 'agent reported failure' });
+}
+
+/** Progress never falls. */
+function raiseProgress(state: TaskState, progress: number | null): number {
+  return Math.max(state.progress, progress ?? 0);
+}
+
+function fail(state: TaskState, nowMs: number, error_info: string): Step {
+  return settle(state, nowMs, { status: 'failed', agent_id: state.agent_id, error_info });
 }
 
 type Ending = Partial<Pick<TaskState, 'progress' | 'result' | 'error_info'>> &

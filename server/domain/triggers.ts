@@ -44,7 +44,12 @@ export type Trigger =
       readonly reply: string | null;
     }
   | { readonly type: 'succeed'; readonly agent_id: string; readonly result: JsonObject | null }
-  | { readonly type: 'fail'; readonly agent_id: string; readonly error_info: string | null }
+  | {
+      readonly type: 'fail';
+      readonly agent_id: string;
+      readonly error_info: string | null;
+      readonly progress: number | null;
+    }
   | { readonly type: 'lose'; readonly seconds: number }
   | { readonly type: 'cancel' }
   | { readonly type: 'expire' }

@@ -14,6 +14,7 @@ import { type Gateway, GatewayError, type Registration } from '../ports/gateway.
 import { type AgentStatus, agentRef, type Store, taskRef } from '../ports/store.ts';
 import { acknowledgeNamed, listAssigned, listCancelled, lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
+import type { RecentReports } from './recent-reports.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 
 /** Seconds between heartbeats that the register response asks for. */
@@ -24,6 +25,7 @@ type Deps = {
   readonly ids: Ids;
   readonly commits: TaskCommits;
   readonly agents: RegisteredAgents;
+  readonly recentReports: RecentReports;
   readonly agentsMax: number;
 };
 
@@ -61,7 +63,11 @@ export function createAgents(
           ...record,
           ...(draining !== undefined && { draining }),
           ...(current_load !== undefined && {
-            external: externalLoad(current_load, countDistinct(request_ids) ?? slots),
+            external: externalLoad(
+              current_load,
+              countOwnTasks(deps, agent_id, request_ids, slots),
+              record.external,
+            ),
           }),
         };
       });
@@ -83,8 +89,15 @@ export function createAgents(
   };
 }
 
-function countDistinct(request_ids: readonly string[] | undefined): number | undefined {
-  return request_ids && new Set(request_ids).size;
+/** How many of its tasks an agent has counted in its load: those it names, else about as many as it has. */
+function countOwnTasks(
+  { store, recentReports }: Deps,
+  agent_id: string,
+  request_ids: readonly string[] | undefined,
+  slots: number,
+): { readonly ownTasks: number; readonly justReported: number } {
+  if (request_ids) return { ownTasks: new Set(request_ids).size, justReported: 0 };
+  return { ownTasks: slots, justReported: recentReports.count(agent_id, store.nowMs()) };
 }
 
 /** Replaces the agent's record. The last registration wins; tasks in flight keep running. */
@@ -98,12 +111,13 @@ async function writeRegistration(
     const before = await store.getAgentStatus(agent_id);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
+    const ownTasks = countOwnTasks(deps, agent_id, registration.request_ids, slots);
     const fields: AgentFields = {
       agent_id,
       endpoint: registration.endpoint,
       agent_tags: registration.agent_tags,
       max_concurrent: registration.max_concurrent,
-      external: externalLoad(registration.current_load, countDistinct(registration.request_ids) ?? slots),
+      external: externalLoad(registration.current_load, ownTasks, before?.record.external ?? 0),
       registration: ids.newRegistration(),
       registeredMs: nowMs,
       draining: false,

@@ -11,12 +11,14 @@ import type { AgentIndex } from './agent-index.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 import type { Pushes } from './pushes.ts';
+import type { SweepTimes } from './sweep-times.ts';
 
 export type AssignDeps = {
   readonly store: Store;
   readonly commits: TaskCommits;
   readonly agentIndex: AgentIndex;
   readonly pushes: Pushes;
+  readonly sweepTimes: SweepTimes;
 };
 
 /** Assigns the task, or moves it to another agent. `agentGone`: its present agent is gone, so it may move. */

@@ -23,7 +23,6 @@ import {
   wantsToMove,
 } from '../domain/delivery.ts';
 import { type Delivery, mayBeTaken, type TaskState } from '../domain/task.ts';
-import type { AgentIndex } from './agent-index.ts';
 import { type AssignDeps, assignTask, commitAndPush, isPushLimitReached, retryLater } from './assign.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 
@@ -41,7 +40,7 @@ export async function continueDelivery(
   const agent_id = state.agent_id ?? '';
   if (delivery.acknowledged) return await rescheduleLeased(deps, task, state.deadlineMs);
   const record = (await deps.store.getAgentStatus(agent_id))?.record;
-  const agent = availabilityOf(record);
+  const agent = availabilityOf(record, deps.sweepTimes.resumedMs(nowMs));
   if (agent.pull && !mayBeTaken(delivery) && nowMs - delivery.assignedMs >= UNCLAIMED_MS) {
     await noteUnclaimed(deps, agent_id);
   }
@@ -67,7 +66,7 @@ async function tryOwnAgent(
   const lookAt = (ms: number): Promise<LeasedResult> =>
     rescheduleLeased(deps, task, Math.min(state.deadlineMs, ms));
   if (!record || record.unregisteredMs !== null || record.left) {
-    return await lookAt(nextLookWithoutPushMs(delivery, record, nowMs));
+    return await lookAt(nextLookWithoutPushMs(deps, delivery, record));
   }
   if (record.endpoint === PULL_ENDPOINT) {
     if (!delivery.pull) return await commitLeased(deps, task, { type: 'fetch' }, { dueAt: nowMs });
@@ -78,8 +77,13 @@ async function tryOwnAgent(
 }
 
 /** The agent is not pushed to. A task that it may have taken is looked at when the agent is gone. */
-function nextLookWithoutPushMs(delivery: Delivery, record: AgentRecord | undefined, nowMs: number): number {
-  const agent = availabilityOf(record);
+function nextLookWithoutPushMs(
+  { store, sweepTimes }: AssignDeps,
+  delivery: Delivery,
+  record: AgentRecord | undefined,
+): number {
+  const nowMs = store.nowMs();
+  const agent = availabilityOf(record, sweepTimes.resumedMs(nowMs));
   const goneMs = (agent.unavailableSinceMs ?? nowMs) + GONE_AFTER_MS;
   const isGoneNext = mayBeTaken(delivery) && !isGone(agent, nowMs);
   const returnMs = record?.left ? nowMs + LOOK_FOR_RETURN_MS : Number.POSITIVE_INFINITY;
@@ -112,16 +116,20 @@ async function pushAgain(
  * is no other, the connection stays open, because a late response counts.
  */
 export function mayLeaveOpenPush(
-  agentIndex: AgentIndex,
+  { agentIndex, sweepTimes }: Pick<AssignDeps, 'agentIndex' | 'sweepTimes'>,
   { agent_id, delivery, task_tags }: TaskState,
   nowMs: number,
 ): boolean {
   if (agent_id === null || !delivery) return false;
-  if (!isGone(availabilityOf(agentIndex.find(agent_id)), nowMs)) return false;
+  const agent = availabilityOf(agentIndex.find(agent_id), sweepTimes.resumedMs(nowMs));
+  if (!isGone(agent, nowMs)) return false;
   return agentIndex.pick(task_tags, excludedAgents(delivery, agent_id, nowMs)) !== undefined;
 }
 
-function availabilityOf(record: AgentRecord | undefined): AgentAvailability {
+function availabilityOf(record: AgentRecord | undefined, resumedMs: number): AgentAvailability {
   if (!record) return { unavailableSinceMs: 0, pull: false };
-  return { unavailableSinceMs: unavailableSinceMs(record), pull: record.endpoint === PULL_ENDPOINT };
+  return {
+    unavailableSinceMs: unavailableSinceMs(record, resumedMs),
+    pull: record.endpoint === PULL_ENDPOINT,
+  };
 }

@@ -11,6 +11,7 @@ import { type Lease, type Ref, type Store, StoreUnavailable } from '../ports/sto
 import type { AgentIndex } from './agent-index.ts';
 import type { TaskCommits } from './commit-step.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import type { SweepTimes } from './sweep-times.ts';
 import type { Sweeper } from './sweeper.ts';
 
 type Deps = {
@@ -20,19 +21,21 @@ type Deps = {
   readonly agentIndex: AgentIndex;
   readonly dispatcher: Dispatcher;
   readonly sweeper: Sweeper;
+  readonly sweepTimes: SweepTimes;
 };
 
 /** Due entries taken in one turn. */
-const DUE_PER_TURN = 500;
+const DUE_PER_TURN = 100;
 /** An entry that failed is looked at again after this. */
 const FAILED_RETRY_MS = 30_000;
 
 /** Creates the function that runs a turn and returns how many entries it took. */
 export function createDueTurn(deps: Deps): () => Promise<number> {
-  const { store, agentIndex } = deps;
+  const { store, agentIndex, sweepTimes } = deps;
   const noteRefresh = createRefreshLog(deps.log);
 
   return async () => {
+    sweepTimes.note(store.nowMs());
     const due = await store.takeDue(DUE_PER_TURN);
     if (due.length === 0) return 0;
     agentIndex.refresh().then(() => noteRefresh(null), noteRefresh);

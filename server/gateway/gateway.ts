@@ -20,8 +20,10 @@ import { createEvents } from './events.ts';
 import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
 import { createPushes } from './pushes.ts';
+import { createRecentReports } from './recent-reports.ts';
 import { createRegisteredAgents } from './registered-agents.ts';
 import { createReports } from './reports.ts';
+import { createSweepTimes } from './sweep-times.ts';
 import { createSweeper } from './sweeper.ts';
 import { createTasks, type TaskLimits } from './tasks.ts';
 
@@ -59,10 +61,13 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const agents = createRegisteredAgents({ store, commits });
   const agentIndex = createAgentIndex(store);
   const pushes = createPushes({ ...deps, agents, commits, pushesMax: limits.pushesMax });
-  const dispatcher = createDispatcher({ store, commits, agentIndex, pushes });
-  const sweeper = createSweeper({ store, commits, retention: deps.retention });
+  const sweepTimes = createSweepTimes();
+  const dispatching = { store, commits, agentIndex, pushes, sweepTimes };
+  const dispatcher = createDispatcher(dispatching);
+  const sweeper = createSweeper({ store, commits, retention: deps.retention, sweepTimes });
   const largeTasks = createLargeTasks(deps.largeWork);
-  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks };
+  const recentReports = createRecentReports();
+  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks, recentReports };
   const { getTask, ...tasks } = createTasks(shared);
   const { listAgents, listTasks } = createListings(shared);
   let lookAtPushesMs = 0;
@@ -83,13 +88,13 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
       health: () => store.health(),
     },
     duties: {
-      turn: createDueTurn({ ...deps, commits, agentIndex, dispatcher, sweeper }),
+      turn: createDueTurn({ ...deps, ...dispatching, dispatcher, sweeper }),
       async renewLeases() {
         await pushes.renewLeases();
         if (store.nowMs() < lookAtPushesMs) return;
         lookAtPushesMs = store.nowMs() + LOOK_AT_PUSHES_EVERY_MS;
         await agentIndex.refresh();
-        await pushes.stopMovable((written) => mayLeaveOpenPush(agentIndex, written, store.nowMs()));
+        await pushes.stopMovable((written) => mayLeaveOpenPush(dispatching, written, store.nowMs()));
       },
       trim: () => sweeper.trim(),
       drainPushes: (graceMs) => pushes.drain(graceMs),

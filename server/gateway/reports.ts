@@ -4,13 +4,20 @@ import type { Trigger } from '../domain/triggers.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
+import type { RecentReports } from './recent-reports.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 import { taskNotFound } from './tasks.ts';
 
-type Deps = { readonly store: Store; readonly commits: TaskCommits; readonly agents: RegisteredAgents };
+type Deps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly agents: RegisteredAgents;
+  readonly recentReports: RecentReports;
+};
 
 /** Creates the report operation. Late and repeated reports return `accepted: false`. */
-export function createReports({ store, commits, agents }: Deps): Pick<Gateway, 'reportResult'> {
+export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
+  const { store, commits, agents, recentReports } = deps;
   return {
     async reportResult(report) {
       const { request_id, agent_id } = report;
@@ -18,6 +25,8 @@ export function createReports({ store, commits, agents }: Deps): Pick<Gateway, '
         agents.noteContactIfRegistered(agent_id, { by: 'call' }),
         store.get('task', request_id),
       ]);
+      // Only of agents there are: what is kept of others would grow with what callers make up.
+      if (agentStatus && report.status !== 'running') recentReports.note(agent_id, store.nowMs());
       const result = await commits.advanceTask(request_id, toTrigger(report), {}, lastRead);
       switch (result.kind) {
         case 'absent':
@@ -44,17 +53,17 @@ function agentMismatch(): GatewayError {
 
 /** Takes the properties of the body one by one; `result` passes through untouched. */
 function toTrigger(report: Report): Trigger {
-  const { agent_id } = report;
+  const { agent_id, progress = null } = report;
   switch (report.status) {
     case 'success':
       return { type: 'succeed', agent_id, result: report.result ?? null };
     case 'failed':
-      return { type: 'fail', agent_id, error_info: report.error_info ?? null };
+      return { type: 'fail', agent_id, error_info: report.error_info ?? null, progress };
     case 'running':
       return {
         type: 'progress',
         agent_id,
-        progress: report.progress ?? null,
+        progress,
         reply: replyOf(report.result ?? null),
       };
   }

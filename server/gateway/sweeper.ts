@@ -10,7 +10,14 @@
  *   contact ── offlineAtMs() ──▶ offline
  *      ╰────── lost_after ─────▶ each task fails once it was assigned that long ago too
  */
-import { type AgentFields, completeAgent, OFFLINE_AFTER_MS, offlineAtMs } from '../domain/agent.ts';
+import {
+  type AgentFields,
+  type AgentRecord,
+  completeAgent,
+  OFFLINE_AFTER_MS,
+  offlineAtMs,
+  unavailableSinceMs,
+} from '../domain/agent.ts';
 import { GONE_AFTER_MS } from '../domain/delivery.ts';
 import {
   type AgentStatus,
@@ -23,6 +30,7 @@ import {
 import { lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { createLostTasks, type LostTasks } from './lost-tasks.ts';
+import type { SweepTimes } from './sweep-times.ts';
 import { createWaitingOffers, type WaitingOffers } from './waiting-offers.ts';
 
 export type Sweeper = {
@@ -32,7 +40,12 @@ export type Sweeper = {
   trim(): Promise<number>;
 };
 
-type Deps = { readonly store: Store; readonly commits: TaskCommits; readonly retention: Retention };
+type Deps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly retention: Retention;
+  readonly sweepTimes: SweepTimes;
+};
 type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOffers };
 
 /** The record of an agent without contact is removed after this. */
@@ -49,7 +62,7 @@ export function createSweeper(deps: Deps): Sweeper {
 }
 
 async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promise<void> {
-  const { store, commits, lostTasks, offers } = parts;
+  const { store, commits, lostTasks, offers, sweepTimes } = parts;
   const ref = agentRef(agent_id);
   const agentStatus = await store.getAgentStatus(agent_id);
   if (!agentStatus) {
@@ -57,7 +70,8 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
     return;
   }
   const nowMs = store.nowMs();
-  const change = changeForSilence(agentStatus, nowMs, lease);
+  const resumedMs = sweepTimes.resumedMs(nowMs);
+  const change = changeForSilence(agentStatus, { nowMs, resumedMs }, lease);
   if (change) {
     const result = await store.commit(change);
     // Whatever was there first is decided on anew.
@@ -68,21 +82,27 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
   }
   const lossMs = await lostTasks.lose(agentStatus, nowMs);
   const offerMs = await offers.offer(agentStatus, nowMs);
-  const times = [nextLookMs(agentStatus, nowMs), lossMs, offerMs].filter((timeMs) => timeMs !== null);
+  const times = [nextLookMs(agentStatus, { nowMs, resumedMs }), lossMs, offerMs].filter(
+    (timeMs) => timeMs !== null,
+  );
   await commits.reschedule([{ ref, atMs: Math.min(...times), lease }]);
 }
+
+/** The present, and since when sweeping goes on without a pause. */
+type Times = { readonly nowMs: number; readonly resumedMs: number };
 
 /**
  * What an agent's silence changes in its record: it is removed, or marked offline and due again at once for
  * what follows from that. Undefined: nothing.
  */
-function changeForSilence(agentStatus: AgentStatus, nowMs: number, lease: Lease): Batch | undefined {
+function changeForSilence(agentStatus: AgentStatus, times: Times, lease: Lease): Batch | undefined {
+  const { nowMs } = times;
   const { record, revision, contact } = agentStatus;
   const { agent_id, unregisteredMs } = record;
   const ref = agentRef(agent_id);
   const write = { kind: 'agent', id: agent_id, expect: revision } as const;
   const noContactAfter = { agent_id, atMs: contact.contactMs };
-  if (isPastItsTime(agentStatus, nowMs)) {
+  if (isPastItsTime(agentStatus, times)) {
     const removal: Batch = { writes: [{ ...write, value: null }], due: [{ ref, atMs: null, lease }] };
     return unregisteredMs === null ? { ...removal, noContactAfter } : removal;
   }
@@ -101,9 +121,13 @@ function changeForSilence(agentStatus: AgentStatus, nowMs: number, lease: Lease)
  * The record of an unregistered agent stays while its tasks may not move; that of one without contact for a
  * day.
  */
-function isPastItsTime({ record, contact }: AgentStatus, nowMs: number): boolean {
-  if (record.unregisteredMs !== null) return nowMs - record.unregisteredMs >= GONE_AFTER_MS;
+function isPastItsTime({ record, contact }: AgentStatus, { nowMs, resumedMs }: Times): boolean {
+  if (record.unregisteredMs !== null) return nowMs >= goneAtMs(record, resumedMs);
   return nowMs - contact.contactMs >= FORGET_AFTER_MS;
+}
+
+function goneAtMs(record: AgentRecord, resumedMs: number): number {
+  return (unavailableSinceMs(record, resumedMs) ?? Number.POSITIVE_INFINITY) + GONE_AFTER_MS;
 }
 
 /**
@@ -111,8 +135,8 @@ function isPastItsTime({ record, contact }: AgentStatus, nowMs: number): boolean
  * offline it is looked at every 90 s at least: heartbeats that become more frequent, and pushes that begin to
  * fail, let it be offline 90 s after that.
  */
-function nextLookMs({ record, contact }: AgentStatus, nowMs: number): number {
-  if (record.unregisteredMs !== null) return record.unregisteredMs + GONE_AFTER_MS;
+function nextLookMs({ record, contact }: AgentStatus, { nowMs, resumedMs }: Times): number {
+  if (record.unregisteredMs !== null) return goneAtMs(record, resumedMs);
   const times = [contact.contactMs + FORGET_AFTER_MS];
   if (record.offlineMs === null) {
     times.push(nowMs + OFFLINE_AFTER_MS, offlineAtMs(record, contact) ?? Number.POSITIVE_INFINITY);

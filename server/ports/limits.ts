@@ -17,6 +17,14 @@ export const STORE_LIMITS = {
   removedAgentsMax: 10_000,
 } as const;
 
+/** One in so many of the due entries that are taken is one of those that are due last. */
+const LATEST_DUE_PART = 5;
+
+/** How many of `limit` due entries are those that are due last; the others have been due for longest. */
+export function countLatestDue(limit: number): number {
+  return Math.floor(limit / LATEST_DUE_PART);
+}
+
 /**
  * The time budgets of one call, from the innermost outwards. Each must be over before the next, so that a
  * caller has its 503 within five seconds and no commit is applied after its caller was answered:

@@ -63,7 +63,7 @@ const TRIGGERS: readonly Trigger[] = [
     { type: 'progress', agent_id, progress: null, reply: 'soon' },
     { type: 'succeed', agent_id, result: null },
     { type: 'succeed', agent_id, result: { output: '好' } },
-    { type: 'fail', agent_id, error_info: 'oops' },
+    { type: 'fail', agent_id, error_info: 'oops', progress: null },
   ]),
 ];
 

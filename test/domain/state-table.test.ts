@@ -50,7 +50,7 @@ function buildStates(): Record<string, TaskState> {
   const acknowledged = advance(running, { type: 'acknowledge', agent_id: 'A', attempt: 1 });
   const disowned = advance(acknowledged, { type: 'disown', agent_id: 'A' });
   const success = advance(acknowledged, { type: 'succeed', agent_id: 'A', result: { output: '好' } });
-  const failed = advance(running, { type: 'fail', agent_id: 'A', error_info: 'boom' });
+  const failed = advance(running, { type: 'fail', agent_id: 'A', error_info: 'boom', progress: null });
   return { pending, running, untaken, acknowledged, disowned, success, failed };
 }
 
@@ -134,9 +134,9 @@ const TRIGGERS: Record<string, Trigger> = {
   'succeed A': { type: 'succeed', agent_id: 'A', result: null },
   'succeed E': { type: 'succeed', agent_id: 'E', result: { output: 'x' } },
   'succeed B': { type: 'succeed', agent_id: 'B', result: null },
-  'fail A': { type: 'fail', agent_id: 'A', error_info: null },
-  'fail E': { type: 'fail', agent_id: 'E', error_info: 'oops' },
-  'fail B': { type: 'fail', agent_id: 'B', error_info: 'oops' },
+  'fail A': { type: 'fail', agent_id: 'A', error_info: null, progress: 40 },
+  'fail E': { type: 'fail', agent_id: 'E', error_info: 'oops', progress: 40 },
+  'fail B': { type: 'fail', agent_id: 'B', error_info: 'oops', progress: null },
   lose: { type: 'lose', seconds: 60 },
   cancel: { type: 'cancel' },
   expire: { type: 'expire' },

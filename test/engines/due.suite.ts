@@ -53,6 +53,17 @@ export function describeDue({ store, reopen, underTest }: SuiteContext): void {
       expect(await take(2)).toEqual([agentRef('A4')]);
     });
 
+    test('is taken up to the limit, a fifth of it from those that are due last', async () => {
+      for (let index = 0; index < 23; index += 1) await retime(agentRef(`A${index}`), index);
+      await underTest().advance(30);
+      const refs = (...numbers: readonly number[]): readonly Ref[] =>
+        numbers.map((number) => agentRef(`A${number}`));
+      expect(await take(10)).toEqual(refs(0, 1, 2, 3, 4, 5, 6, 7, 21, 22));
+      await retime(T, 0);
+      expect(await take(5)).toEqual([...refs(8, 9, 10, 11), T]);
+      expect(await take(10)).toEqual(refs(12, 13, 14, 15, 16, 17, 18, 19, 20));
+    });
+
     test('is hidden for 1.5 s once it is taken, then due again', async () => {
       await retime(A, 0);
       expect(await take()).toEqual([A]);

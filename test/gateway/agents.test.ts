@@ -1,4 +1,4 @@
-/** Agents: registration, load, liveness, reports, and the cancelled tasks that a heartbeat returns. */
+/** Agents: their states, and what is submitted and listed. */
 import { describe, expect, test } from 'vitest';
 import { REFUSED } from '../harness/fake-pusher.ts';
 import { listAgents, listTasks, type TasksPage } from '../harness/listings.ts';
@@ -18,64 +18,6 @@ async function submit(world: World, more = {}): Promise<string> {
 
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);
-
-  describe('load', () => {
-    test('external load counts against the capacity until the agent reports another', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2, current_load: 2 }));
-      expect(await agentOf(world, 'A')).toMatchObject({
-        full: true,
-        eligible: false,
-        current_load: 2,
-        state: 'ready',
-      });
-      expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
-      await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1 });
-      const id = await submit(world);
-      expect(await read(world, id)).toMatchObject({ status: 'running' });
-      expect(await agentOf(world, 'A')).toMatchObject({
-        full: true,
-        current_load: 2,
-        running: 1,
-        state: 'processing',
-      });
-      await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1, request_ids: [id] });
-      expect(await agentOf(world, 'A')).toMatchObject({ full: false, current_load: 1, running: 1 });
-    });
-
-    test('a burst never overfills an agent', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
-      await Promise.all(Array.from({ length: 20 }, () => world.gateway.submitTask(buildSubmission())));
-      await world.runUntilIdle();
-      const { tasks } = await listTasks(world.gateway, { limit: 50 });
-      expect(tasks.filter(({ status }) => status === 'running')).toHaveLength(3);
-      expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
-    });
-
-    test('an agent with max_concurrent 0 gets no task', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 0 }));
-      expect(await agentOf(world, 'A')).toMatchObject({ full: true, eligible: false });
-      expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
-    });
-
-    test('candidates rank by whether the last push was taken, shared tags, load ratio, last assignment, id', async () => {
-      const world = await start();
-      world.pusher.script('http://B.test/tasks', REFUSED);
-      const wide = { max_concurrent: 4 };
-      await world.gateway.registerAgent(
-        buildRegistration('C', { ...wide, agent_tags: ['a', 'b'], current_load: 3 }),
-      );
-      await world.gateway.registerAgent(buildRegistration('B', wide));
-      await world.gateway.registerAgent(buildRegistration('A', { ...wide, current_load: 1 }));
-      const chosen = async (tags: string[]) =>
-        (await read(world, await submit(world, { task_tags: tags }))).agent_id;
-      expect(await chosen(['a', 'b'])).toBe('C');
-      expect(await chosen(['a'])).toBe('B');
-      expect(await chosen(['a'])).toBe('A');
-    });
-  });
 
   describe('states', () => {
     test('draining lasts until a heartbeat unsets it or the agent registers, and the agent gets no new task', async () => {
@@ -187,65 +129,6 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect((await listAgents(world.gateway)).total).toBe(0);
       const late = world.gateway.unregisterAgent('A', registration);
       await expect(late).rejects.toMatchObject({ code: 'agent_not_found' });
-    });
-  });
-
-  describe('reports', () => {
-    test('a late or repeated report returns accepted: false without effect, and only the assignee may report', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A'));
-      await world.gateway.registerAgent(buildRegistration('B', { agent_tags: [] }));
-      const request_id = await submit(world);
-      const report = (agent_id: string, status: 'success' | 'failed' | 'running' = 'success') =>
-        world.gateway.reportResult({ request_id, agent_id, status, result: { output: 'x', extra: [1] } });
-      await expect(report('B')).rejects.toMatchObject({ code: 'agent_mismatch' });
-      await expect(report('unknown')).rejects.toMatchObject({ code: 'agent_not_found' });
-      expect(await report('A')).toEqual({ ok: true, request_id, status: 'success', accepted: true });
-      expect(await report('A', 'failed')).toEqual({
-        ok: true,
-        request_id,
-        status: 'success',
-        accepted: false,
-      });
-      expect(await report('A', 'running')).toMatchObject({ accepted: false });
-      await expect(report('B')).rejects.toMatchObject({ code: 'agent_mismatch' });
-      expect(await read(world, request_id)).toMatchObject({
-        result: { output: 'x', extra: [1] },
-        progress: 100,
-      });
-      await expect(
-        world.gateway.reportResult({ request_id: 'nothing', agent_id: 'A', status: 'success' }),
-      ).rejects.toMatchObject({ code: 'task_not_found' });
-    });
-
-    test('a progress report acknowledges the task, also from an agent that cannot be reached', async () => {
-      const world = await start();
-      world.pusher.script('http://A.test/tasks', REFUSED);
-      await world.gateway.registerAgent(buildRegistration('A'));
-      const request_id = await submit(world);
-      await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'running', progress: 30 });
-      const pushes = world.pusher.sent.length;
-      await world.pass(60_000);
-      expect(world.pusher.sent).toHaveLength(pushes);
-      expect(await read(world, request_id)).toMatchObject({ progress: 30, status: 'running', result: null });
-    });
-
-    test('a heartbeat returns the cancelled tasks; when it names tasks, it returns those of them that it must drop', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
-      const first = await submit(world);
-      const second = await submit(world, { timeout: 3_600 });
-      await world.gateway.cancelTask(first);
-      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({
-        cancelled_request_ids: [first],
-      });
-      expect(
-        await world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [first, second, 'unknown'] }),
-      ).toMatchObject({ cancelled_request_ids: [first, 'unknown'] });
-      await world.pass(601_000);
-      expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({
-        cancelled_request_ids: [],
-      });
     });
   });
 

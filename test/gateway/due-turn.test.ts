@@ -1,6 +1,7 @@
 /** One turn over what is due: a part that fails stops no other part. */
 import { describe, expect, test } from 'vitest';
 import { createDueTurn } from '../../server/gateway/due-turn.ts';
+import { createSweepTimes } from '../../server/gateway/sweep-times.ts';
 import { type Lease, type Ref, type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
 
@@ -30,6 +31,7 @@ function createTurn(refs: readonly Ref[], fail: (id: string) => void, refresh: (
     agentIndex: { refresh, whenRefreshed: () => refresh().catch(() => undefined) } as never,
     dispatcher: { lookAtTask: look },
     sweeper: { lookAtAgent: look, trim: async () => 0 },
+    sweepTimes: createSweepTimes(),
   });
   return { turn, looked, errors };
 }

@@ -1,7 +1,7 @@
 /** When a task that its agent did not take moves: who is offered it, at which moment, and who is not. */
 import { describe, expect, test } from 'vitest';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
-import { BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
+import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -196,6 +196,29 @@ describe.each(STORES)('on %s', (_name, open) => {
     expect([pushesTo(world, 'A'), world.pusher.open().length]).toEqual([1, 1]);
     await world.gateway.heartbeatAgent({ agent_id: 'B', current_load: 0 });
     await passOnline(world, 2_000, 'B');
+    expect(await ownerOf(world, id)).toBe('B');
+  });
+
+  const leaves: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
+    ['is offline', (world) => passOnline(world, 92_000, 'B')],
+    ['is unregistered', (world) => world.gateway.unregisterAgent('A')],
+  ];
+
+  test.each(leaves)('stays when its agent %s for 90 s in which no gateway swept', async (_name, leave) => {
+    const world = await start();
+    world.pusher.script(urlOf('A'), BROKEN);
+    await register(world, 'A');
+    await passOnline(world, 1_000, 'A');
+    const id = await submit(world);
+    await register(world, 'B', TAKEN);
+    await leave(world);
+    await world.clock.advance(300_000);
+    await world.runUntilIdle();
+    expect(await ownerOf(world, id)).toBe('A');
+    await passOnline(world, 85_000, 'B');
+    expect(await ownerOf(world, id)).toBe('A');
+    // It is pushed again, and so looked at, every 30 s or so.
+    await passOnline(world, 45_000, 'B');
     expect(await ownerOf(world, id)).toBe('B');
   });
 });

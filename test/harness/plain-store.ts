@@ -3,7 +3,7 @@
  * restart. The real engines must agree with it, and wrong designs are planted on top of it.
  */
 import { isSettled } from '../../server/domain/task.ts';
-import { STORE_LIMITS } from '../../server/ports/limits.ts';
+import { countLatestDue, STORE_LIMITS } from '../../server/ports/limits.ts';
 import {
   agentRef,
   type Batch,
@@ -96,7 +96,9 @@ function createDueEntries(state: PlainState): Pick<Store, 'takeDue' | 'renewLeas
       if (nowMs() - state.lastSweepMs > STORE_LIMITS.sweepGapMs) state.resumedMs = nowMs();
       state.lastSweepMs = nowMs();
       const ready = [...due].filter(([, { atMs }]) => atMs <= nowMs()).sort((a, b) => a[1].atMs - b[1].atMs);
-      return ready.slice(0, limit).map(([ref]) => {
+      const latest = countLatestDue(limit);
+      const earliest = ready.splice(0, limit - latest);
+      return [...earliest, ...ready.slice(Math.max(0, ready.length - latest))].map(([ref]) => {
         state.counter += 1;
         const lease = `l${state.counter}`;
         due.set(ref, { atMs: nowMs() + STORE_LIMITS.leaseMs, lease });

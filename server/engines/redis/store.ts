@@ -17,7 +17,7 @@
  *   are refused before that (`inspection.ts`).
  */
 import type { Clock } from '../../ports/clock.ts';
-import { TIME_BUDGETS } from '../../ports/limits.ts';
+import { countLatestDue, TIME_BUDGETS } from '../../ports/limits.ts';
 import {
   type Batch,
   type CommitResult,
@@ -154,7 +154,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
       const inspected = inspection.update();
       const noteNext = nextDue.begin();
       const sentMs = clock.monotonicMs();
-      const args = [String(limit), createName()];
+      const latest = countLatestDue(limit);
+      const args = [String(limit - latest), createName(), String(latest)];
       const reply = await connection.call(scripts.takeDue, args).catch((error: unknown) => {
         noteNext(nextDue.ms());
         throw error;

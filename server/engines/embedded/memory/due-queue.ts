@@ -3,12 +3,14 @@
  * A taken entry is not removed but hidden: it is due again when its lease expires.
  */
 import BTreeModule from 'sorted-btree';
-import { STORE_LIMITS } from '../../../ports/limits.ts';
+import { countLatestDue, STORE_LIMITS } from '../../../ports/limits.ts';
 import type { Lease, Ref } from '../../../ports/store.ts';
 
 const BTree = BTreeModule.default;
 
 type Entry = { readonly ref: Ref; atMs: number; order: number; lease: Lease | null };
+
+type Taken = { readonly ref: Ref; readonly lease: Lease };
 
 export type DueQueue = {
   /** When the entry is due; undefined when there is no entry. */
@@ -20,8 +22,8 @@ export type DueQueue = {
   /** Re-times an entry, creating it if necessary, and replaces its lease. */
   set(ref: Ref, atMs: number, lease: Lease | null): void;
   remove(ref: Ref): void;
-  /** Takes at most `limit` due entries, earliest first, each under a new lease that hides it. */
-  take(nowMs: number, limit: number): readonly { readonly ref: Ref; readonly lease: Lease }[];
+  /** Takes at most `limit` due entries as `Store.takeDue` says, each under a new lease that hides it. */
+  take(nowMs: number, limit: number): readonly Taken[];
   /** The earliest due time; undefined when the queue is empty. */
   earliestMs(): number | undefined;
 };
@@ -47,6 +49,19 @@ export function createDueQueue(run: number): DueQueue {
     if (!existing) byRef.set(ref, entry);
   }
 
+  function takeEach(limit: number, nowMs: number, findNext: () => Entry | undefined): Taken[] {
+    const taken: Taken[] = [];
+    while (taken.length < limit) {
+      const next = findNext();
+      if (!next || next.atMs > nowMs) break;
+      count += 1;
+      const lease = `${run}-${count}`;
+      set(next.ref, nowMs + STORE_LIMITS.leaseMs, lease);
+      taken.push({ ref: next.ref, lease });
+    }
+    return taken;
+  }
+
   return {
     atMs: (ref) => byRef.get(ref)?.atMs,
     isHeld: (ref, lease) => byRef.get(ref)?.lease === lease,
@@ -62,16 +77,11 @@ export function createDueQueue(run: number): DueQueue {
       byRef.delete(ref);
     },
     take(nowMs, limit) {
-      const taken: { ref: Ref; lease: Lease }[] = [];
-      while (taken.length < limit) {
-        const earliest = byTime.minKey();
-        if (!earliest || earliest.atMs > nowMs) break;
-        count += 1;
-        const lease = `${run}-${count}`;
-        set(earliest.ref, nowMs + STORE_LIMITS.leaseMs, lease);
-        taken.push({ ref: earliest.ref, lease });
-      }
-      return taken;
+      const latestCount = countLatestDue(limit);
+      const afterAllDue: Entry = { ref: 'task:', atMs: nowMs, order: Number.POSITIVE_INFINITY, lease: null };
+      const earliest = takeEach(limit - latestCount, nowMs, () => byTime.minKey());
+      const latest = takeEach(latestCount, nowMs, () => byTime.nextLowerKey(afterAllDue));
+      return [...earliest, ...latest.reverse()];
     },
     earliestMs: () => byTime.minKey()?.atMs,
   };

@@ -1,4 +1,5 @@
--- Takes what is due. ARGV[3] is how many entries at most, ARGV[4] what the names of the leases begin with.
+-- Takes what is due. ARGV[3] is how many entries at most of those that have been due for longest, ARGV[4] what
+-- the names of the leases begin with, ARGV[5] how many at most of those that are due last.
 -- Each call is a sweep; after a long gap without one it notes when sweeping resumed, because no agent's
 -- contact counts as older than that. Returns what is known of the clock, the time of the next entry (empty
 -- without one), then each ref and its lease.
@@ -6,7 +7,7 @@
 -- The time of a sweep is noted no more often than this, because every note is a write.
 local SWEEP_NOTE_MS = 1000
 
-local limit, lease_prefix = tonumber(ARGV[3]), ARGV[4]
+local lease_prefix = ARGV[4]
 local noted = redis.call('HMGET', PREFIX .. 'meta', 'swept', 'agreed')
 local swept, agreed = tonumber(noted[1] or ''), tonumber(noted[2] or '')
 if not swept or now - swept > SWEEP_GAP_MS then
@@ -18,12 +19,19 @@ if not swept or not agreed or math.abs(now - swept) >= SWEEP_NOTE_MS or now - ag
 end
 
 local taken = {}
-for index, ref in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'due', '-inf', digits(now), 'LIMIT', 0, limit)) do
-  local lease = lease_prefix .. ':' .. index
+local function take(ref)
+  local lease = lease_prefix .. ':' .. (#taken / 2 + 1)
   redis.call('ZADD', PREFIX .. 'due', digits(now + LEASE_MS), ref)
   redis.call('HSET', PREFIX .. 'leases', ref, lease)
   taken[#taken + 1] = ref
   taken[#taken + 1] = lease
+end
+for _, ref in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'due', '-inf', digits(now), 'LIMIT', 0, ARGV[3])) do
+  take(ref)
+end
+local latest = redis.call('ZREVRANGEBYSCORE', PREFIX .. 'due', digits(now), '-inf', 'LIMIT', 0, ARGV[5])
+for index = #latest, 1, -1 do
+  take(latest[index])
 end
 local next_due = redis.call('ZRANGE', PREFIX .. 'due', 0, 0, 'WITHSCORES')
 return { clock_reading(), next_due[2] or '', taken }

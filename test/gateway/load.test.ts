@@ -1,0 +1,122 @@
+/** What an agent's load is, and whom a task is assigned to because of it. */
+import { describe, expect, test } from 'vitest';
+import { REFUSED } from '../harness/fake-pusher.ts';
+import { listAgents, listTasks } from '../harness/listings.ts';
+import { STORES } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { useWorlds } from '../harness/worlds.ts';
+
+const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
+const agentOf = async (world: World, agent_id: string) =>
+  (await listAgents(world.gateway)).agents.find((one) => one.agent_id === agent_id);
+
+async function submit(world: World, more = {}): Promise<string> {
+  const { request_id } = await world.gateway.submitTask(buildSubmission(more));
+  await world.runUntilIdle();
+  return request_id;
+}
+
+describe.each(STORES)('the load on %s', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('external load counts against the capacity until the agent reports another', async () => {
+    const world = await start();
+    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2, current_load: 2 }));
+    expect(await agentOf(world, 'A')).toMatchObject({
+      full: true,
+      eligible: false,
+      current_load: 2,
+      state: 'ready',
+    });
+    expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
+    await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1 });
+    const id = await submit(world);
+    expect(await read(world, id)).toMatchObject({ status: 'running' });
+    expect(await agentOf(world, 'A')).toMatchObject({
+      full: true,
+      current_load: 2,
+      running: 1,
+      state: 'processing',
+    });
+    await world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1, request_ids: [id] });
+    expect(await agentOf(world, 'A')).toMatchObject({ full: false, current_load: 1, running: 1 });
+  });
+
+  /** Runs a task of the agent and reports its result. */
+  async function finish(world: World, agent_id: string): Promise<void> {
+    const request_id = await submit(world);
+    const report = { request_id, agent_id, status: 'success' } as const;
+    expect(await world.gateway.reportResult(report)).toMatchObject({ accepted: true });
+    await world.runUntilIdle();
+  }
+
+  test.each([
+    ['a heartbeat', (world: World) => world.gateway.heartbeatAgent({ agent_id: 'A', current_load: 1 })],
+    [
+      'a registration',
+      (world: World) => world.gateway.registerAgent(buildRegistration('A', { current_load: 1 })),
+    ],
+  ])(
+    'a task that %s still counts, because its report has just arrived, is no external load',
+    async (_name, send) => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      await finish(world, 'A');
+      await send(world);
+      expect(await agentOf(world, 'A')).toMatchObject({ full: false, current_load: 0, eligible: true });
+      await finish(world, 'A');
+      // Its response is there by now, so the agent has counted something else.
+      await world.pass(5_200);
+      await send(world);
+      expect(await agentOf(world, 'A')).toMatchObject({ full: true, current_load: 1 });
+    },
+  );
+
+  test('external load stays as it is while results are reported, and follows what is certain', async () => {
+    const world = await start();
+    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 5, current_load: 2 }));
+    await finish(world, 'A');
+    const loadAfter = async (current_load: number, more = {}) => {
+      await world.gateway.heartbeatAgent({ agent_id: 'A', current_load, ...more });
+      return (await agentOf(world, 'A'))?.current_load;
+    };
+    expect(await loadAfter(2)).toBe(2);
+    expect(await loadAfter(3)).toBe(2);
+    expect(await loadAfter(4)).toBe(3);
+    expect(await loadAfter(1)).toBe(1);
+    expect(await loadAfter(2, { request_ids: [] })).toBe(2);
+  });
+
+  test('a burst never overfills an agent', async () => {
+    const world = await start();
+    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
+    await Promise.all(Array.from({ length: 20 }, () => world.gateway.submitTask(buildSubmission())));
+    await world.runUntilIdle();
+    const { tasks } = await listTasks(world.gateway, { limit: 50 });
+    expect(tasks.filter(({ status }) => status === 'running')).toHaveLength(3);
+    expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
+  });
+
+  test('an agent with max_concurrent 0 gets no task', async () => {
+    const world = await start();
+    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 0 }));
+    expect(await agentOf(world, 'A')).toMatchObject({ full: true, eligible: false });
+    expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
+  });
+
+  test('candidates rank by whether the last push was taken, shared tags, load ratio, last assignment, id', async () => {
+    const world = await start();
+    world.pusher.script('http://B.test/tasks', REFUSED);
+    const wide = { max_concurrent: 4 };
+    await world.gateway.registerAgent(
+      buildRegistration('C', { ...wide, agent_tags: ['a', 'b'], current_load: 3 }),
+    );
+    await world.gateway.registerAgent(buildRegistration('B', wide));
+    await world.gateway.registerAgent(buildRegistration('A', { ...wide, current_load: 1 }));
+    const chosen = async (tags: string[]) =>
+      (await read(world, await submit(world, { task_tags: tags }))).agent_id;
+    expect(await chosen(['a', 'b'])).toBe('C');
+    expect(await chosen(['a'])).toBe('B');
+    expect(await chosen(['a'])).toBe('A');
+  });
+});
