@@ -19,7 +19,10 @@ export type AgentNotice =
    * The agent stops working on a task: it was cancelled, timed out, is another agent's now, or is unknown.
    */
   | { readonly kind: 'dropped'; readonly request_id: string; readonly reason: string }
-  /** A call failed, or a handler gave a progress that can't be sent. The agent continues, and retries where that makes sense. */
+  /**
+   * A call failed, or a handler gave a progress that can't be sent. The agent continues, and retries where
+   * that makes sense.
+   */
   | { readonly kind: 'failure'; readonly during: AgentDuty; readonly error: unknown };
 
 /** What an agent was doing when a call failed. */

@@ -58,9 +58,9 @@ describe('an error response becomes an error of the class for its status', () =>
 
   test('a response without problem details becomes an ApiError', async () => {
     for (const body of ['', '<html>', '[]', '{"code":7}', 'null']) {
-      const error = await fail(new Response(body, { status: 403 }));
-      expect(error).toMatchObject({ name: 'ApiError', status: 403, code: 'http_403', problem: undefined });
-      expect(error.message).toBe('The gateway responded with 403.');
+      const error = await fail(new Response(body, { status: 418 }));
+      expect(error).toMatchObject({ name: 'ApiError', status: 418, code: 'http_418', problem: undefined });
+      expect(error.message).toBe('The gateway responded with 418.');
     }
   });
 

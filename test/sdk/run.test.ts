@@ -2,7 +2,7 @@
  * `runTask`: it ends when the task is settled, by stream or by polling, whatever happens to the stream
  * meanwhile.
  */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Task } from '../../sdk/index.ts';
 import * as sdk from '../../sdk/index.ts';
 import { createGateway, submission } from './run-gateway.ts';
@@ -41,20 +41,6 @@ describe('runTask', () => {
     await run;
     expect(gateway.streams[0]?.sent.url.searchParams.get('cli_session_id')).toBe('会话');
     expect(gateway.submits()[0]?.body).toMatchObject({ cli_session_id: '会话' });
-  });
-
-  test('goes on when onProgress throws, which is printed', async () => {
-    const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const gateway = createGateway();
-    gateway.state.onSubmit = gateway.succeed;
-    const run = gateway.client.runTask(submission, {
-      onProgress() {
-        throw new Error('a mistake of the caller’s');
-      },
-    });
-    expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
-    expect(printed.mock.calls[0]?.[0]).toContain('onProgress failed');
-    printed.mockRestore();
   });
 
   test('accepts an event that comes before the response to the submission', async () => {

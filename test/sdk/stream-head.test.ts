@@ -1,5 +1,5 @@
 /** What a stream may name in its head: its type in any spelling, and a delay that is obeyed in reason. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createClient } from '../../sdk/index.ts';
 import { createScriptedFetch } from './scripted-fetch.ts';
 import { doneFrame } from './scripted-server.ts';
@@ -47,23 +47,4 @@ test('A stream that asks for no delay and brings nothing is opened ever more rar
 test('A stream that asks for a year is opened again after half a minute or so.', async () => {
   const { delays } = await readBreaks('text/event-stream', 'retry: 31536000000\n\n', 2);
   for (const delay of delays) expect(delay).toBeLessThanOrEqual(40_000);
-});
-
-test('A listener of the caller’s that throws is printed, and the loop goes on.', async () => {
-  const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  const fetch = createScriptedFetch(
-    new Response(doneFrame('1'), { headers: { 'content-type': 'text/event-stream' } }),
-  );
-  const client = createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch });
-  const events = client.subscribeEvents('s', {
-    onNotice() {
-      throw new Error('a mistake of the caller’s');
-    },
-  });
-  for await (const { request_id } of events) {
-    expect(request_id).toBe('task-1');
-    break;
-  }
-  expect(printed.mock.calls[0]?.[0]).toContain('onNotice failed');
-  printed.mockRestore();
 });
