@@ -8,14 +8,13 @@
  */
 import type { Clock } from '../ports/clock.ts';
 import { type Caller, GatewayError } from '../ports/gateway.ts';
-import { TIME_BUDGETS } from '../ports/limits.ts';
 import { createTurns } from './turns.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
-/** A read that has not begun by then is refused: the other calls respond within that time too. */
-const READ_WAITS_MAX_MS = TIME_BUDGETS.callWithinMs;
+/** A read that has not begun by then is refused. */
+const READ_WAITS_MAX_MS = 10_000;
 
 /**
  * What comes before what: `end` is work that ends a call which holds a value already, `small` is work that

@@ -72,8 +72,9 @@ describe('large work', () => {
   test('refuses a read that has waited too long, and nothing else', async () => {
     let nowMs = 0;
     const work = createLargeWork({ ...realClock, monotonicMs: () => nowMs });
-    const first = work.run({ caller: callerOf('a'), order: 'large' }, () => {
-      nowMs += 5_000;
+    const first = work.run({ caller: callerOf('a'), order: 'large' }, async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      nowMs += 11_000;
     });
     const read = work.run({ caller: callerOf('b'), order: 'large', isRead: true }, () => 'read');
     const other = work.run({ caller: callerOf('c'), order: 'large' }, () => 'other');
