@@ -30,8 +30,8 @@ export type LargeWork = {
   run<T>(turn: Turn, work: () => T | Promise<T>): Promise<T>;
 };
 
-/** Whom the work is for. `isRead`: it holds nothing yet, so that it may be refused instead of waiting long. */
-export type Turn = { readonly caller: Caller; readonly order: Order; readonly isRead?: boolean };
+/** Whom the work is for. `isRead`: it holds nothing yet, so it may be refused instead of waiting long. */
+type Turn = { readonly caller: Caller; readonly order: Order; readonly isRead?: boolean };
 
 /** A piece of work that waits. */
 type Piece = Turn & { readonly sinceMs: number; run(): Promise<void>; refuse(error: Error): void };
