@@ -109,6 +109,12 @@ export const OVERLOAD: readonly CiSuite[] = [
     ],
   },
   {
+    file: 'test/resilience/bounds/listings.test.ts',
+    seconds: 45,
+    reason: 'registers 2,000 agents with long tags; party B alone and beside listings',
+    partIn: ['test/server/large-work.test.ts'],
+  },
+  {
     file: 'test/resilience/bounds/readers.test.ts',
     seconds: 150,
     reason: 'waits for readers to be disconnected after 30 s, three times',

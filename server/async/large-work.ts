@@ -8,14 +8,13 @@
  */
 import type { Clock } from '../ports/clock.ts';
 import { type Caller, GatewayError } from '../ports/gateway.ts';
-import { TIME_BUDGETS } from '../ports/limits.ts';
 import { createTurns } from './turns.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
-/** A read that has not begun by then is refused: the other calls respond within that time too. */
-const READ_WAITS_MAX_MS = TIME_BUDGETS.callWithinMs;
+/** A read that has not begun by then is refused. */
+const READ_WAITS_MAX_MS = 10_000;
 
 /**
  * What comes before what: `end` is work that ends a call which holds a value already, `small` is work that
@@ -31,8 +30,8 @@ export type LargeWork = {
   run<T>(turn: Turn, work: () => T | Promise<T>): Promise<T>;
 };
 
-/** Whom the work is for. `isRead`: it holds nothing yet, so that it may be refused instead of waiting long. */
-export type Turn = { readonly caller: Caller; readonly order: Order; readonly isRead?: boolean };
+/** Whom the work is for. `isRead`: it holds nothing yet, so it may be refused instead of waiting long. */
+type Turn = { readonly caller: Caller; readonly order: Order; readonly isRead?: boolean };
 
 /** A piece of work that waits. */
 type Piece = Turn & { readonly sinceMs: number; run(): Promise<void>; refuse(error: Error): void };

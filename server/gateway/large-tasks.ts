@@ -16,6 +16,10 @@ const REMEMBERED_MAX = 10_000;
 export type TaskReader = { readonly caller: Caller; readonly mayWaitLong?: boolean };
 
 export type LargeTasks = {
+  /** Whether the task was found to be large. */
+  isLarge(request_id: string): boolean;
+  /** Remembers that the task is large. */
+  note(request_id: string): void;
   /**
    * Reads the task of this id, or a part of it, when its turn has come; settles as the read does, or rejects
    * as `LargeWork` does.
@@ -63,6 +67,8 @@ export function createLargeTasks(work: LargeWork): LargeTasks {
   }
 
   return {
+    isLarge: (request_id) => largeIds.has(request_id),
+    note,
     read: (request_id, reader, read) =>
       isTurnUsed || largeIds.has(request_id)
         ? readInTurn(request_id, reader, read)

@@ -21,6 +21,7 @@ import {
 } from '../ports/gateway.ts';
 import type { AgentStatus, Store } from '../ports/store.ts';
 import { limitTime } from './deadline.ts';
+import type { LargeTasks } from './large-tasks.ts';
 
 /** Agents that are read and described before everything else gets a turn. */
 const AGENTS_PER_TURN = 100;
@@ -35,7 +36,12 @@ const PAGE_WITHIN_MS = 2_000;
 /** A page ends once its tasks have this many bytes as JSON; the last may exceed it. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
-type Deps = { readonly store: Store; readonly clock: Clock; readonly largeWork: LargeWork };
+type Deps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly largeWork: LargeWork;
+  readonly largeTasks: LargeTasks;
+};
 type AgentsPage = { readonly agents: readonly AgentListing[]; readonly next: string | null };
 type ListedTask = { readonly request_id: string; readonly position: string };
 
@@ -95,7 +101,7 @@ type PageRequest = { readonly query: TaskQuery; readonly render: RenderTask; rea
 type TaskPage = { readonly tasks: Buffer[]; bytes: number; after: string | null };
 
 async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['listTasks']> {
-  const { store, clock, largeWork } = deps;
+  const { store, clock, largeWork, largeTasks } = deps;
   const { query, caller } = request;
   const ask = {
     ...(query.session !== undefined && { session: query.session }),
@@ -108,8 +114,10 @@ async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['
     const slice = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
     for (let index = 0; index < slice.items.length; ) {
       const from = index;
-      const turn = { caller, order: 'large', isRead: true } as const;
-      index = await largeWork.run(turn, () => lookAtSome(store, request, slice.items, from, found));
+      const some = slice.items.slice(from, from + TASKS_PER_TURN);
+      const order = some.some(({ request_id }) => largeTasks.isLarge(request_id)) ? 'large' : 'small';
+      const turn = { caller, order, isRead: true } as const;
+      index += await largeWork.run(turn, () => lookAtSome(deps, request, some, found));
       const isEnd = slice.next === null && index === slice.items.length;
       const isFull = found.tasks.length >= query.limit || found.bytes > PAGE_BYTES_MAX;
       if (isEnd || isFull || clock.monotonicMs() > endMs) return endPage(found, isEnd);
@@ -124,19 +132,18 @@ function endPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType
 }
 
 /**
- * Looks at the items from an index on and adds those that match to the page; stops after a few, after a large
- * one and at the page's limit. Returns the index of the first item that it has not looked at.
+ * Looks at the items and adds those that match to the page; stops after a large one and at the page's limit.
+ * Returns how many it has looked at.
  */
 async function lookAtSome(
-  store: Store,
+  { store, largeTasks }: Deps,
   { query, render }: PageRequest,
   items: readonly ListedTask[],
-  from: number,
   found: TaskPage,
 ): Promise<number> {
-  let index = from;
-  for (const { request_id, position } of items.slice(from, from + TASKS_PER_TURN)) {
-    index += 1;
+  let lookedAt = 0;
+  for (const { request_id, position } of items) {
+    lookedAt += 1;
     found.after = position;
     const state = (await store.get('task', request_id))?.value;
     const isMatch = state !== undefined && matches(state, query);
@@ -146,9 +153,11 @@ async function lookAtSome(
       found.tasks.push(rendered);
       found.bytes += rendered.length;
     }
-    if (isLargeValue(state) || isLargeValue(input) || found.tasks.length === query.limit) break;
+    const isLarge = isLargeValue(state) || isLargeValue(input);
+    if (isLarge) largeTasks.note(request_id);
+    if (isLarge || found.tasks.length === query.limit) break;
   }
-  return index;
+  return lookedAt;
 }
 
 function matches(state: TaskState, query: TaskQuery): boolean {

@@ -89,7 +89,7 @@ async function runMiddleware(deps: Deps, ctx: Context, next: Next): Promise<stri
     const { status, headers, body } = describeProblem(problem);
     ctx.status = status;
     ctx.set({ ...headers, 'Content-Type': 'application/problem+json' });
-    // A read is refused as busy after a wait; the requests behind it on its connection would wait as long again.
+    // A read is refused as busy after a wait; requests behind it on its connection would wait as long.
     if (problem.code === 'busy' && ctx.method === 'GET') ctx.set('Connection', 'close');
     ctx.body = body;
     return problem.code;

@@ -143,15 +143,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     draining: draining.signal,
   };
   registerOperations(router, contract, handlers, operationDeps);
-  const pages = loadPages(contract.version);
-  for (const page of pages) router.get(page.path, servePage(page));
   const probes = createProbes(deps.gateway, draining.signal);
   router.get('/livez', probes.live);
   router.get('/readyz', probes.ready);
 
   const app = new Koa();
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
-  const openPaths = new Set(pages.map(({ path }) => path));
+  const openPaths = registerPages(router, contract.version);
   app.use(
     createBoundary({
       ...deps,
@@ -189,6 +187,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     },
     streamCount: streams.count,
   };
+}
+
+/** Registers the pages; returns their paths. */
+function registerPages(router: Router, version: string): ReadonlySet<string> {
+  const pages = loadPages(version);
+  for (const page of pages) router.get(page.path, servePage(page));
+  return new Set(pages.map(({ path }) => path));
 }
 
 /** Registers each operation of the document; throws when one has no handler. */

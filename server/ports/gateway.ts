@@ -130,7 +130,7 @@ export type RenderItem<T> = (item: StreamItem) => T;
 
 /** For whom a call is made. */
 export type Caller = {
-  /** Its remote address or, where that says nothing, its connection: callers with the same key share turns. */
+  /** Its remote address or, where that says nothing, its connection. Callers of one key share turns. */
   readonly key: string | object;
   /** Whether it has left, so that nothing more is done for it. */
   isGone(): boolean;

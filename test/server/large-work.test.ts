@@ -19,7 +19,7 @@ describe('the next caller', () => {
     expect(takeAll(['a', 'b', 'c', 'd', 'e'])).toEqual(['a', 'e', 'b', 'd', 'c']);
   });
 
-  test('is none that had its turn while another waits for its first', () => {
+  test('is not one that had its turn while another waits for its first', () => {
     expect(takeAll(['a', 'a', 'a', 'a', 'b', 'c'])).toEqual(['a', 'c', 'b', 'a', 'a', 'a']);
   });
 
@@ -31,7 +31,7 @@ describe('the next caller', () => {
     expect([turns.take(), turns.take()]).toContain('late');
   });
 
-  test('is none when nothing waits', () => {
+  test('is absent when nothing waits', () => {
     expect(createTurns().take()).toBe(undefined);
   });
 });
@@ -61,19 +61,20 @@ describe('large work', () => {
 
   test('is not done for a caller that has left', async () => {
     const work = createLargeWork(realClock);
-    let isDone = false;
+    let hasRun = false;
     const gone = work.run({ caller: callerOf('a', () => true), order: 'large' }, () => {
-      isDone = true;
+      hasRun = true;
     });
     await expect(gone).rejects.toMatchObject({ code: 'busy' });
-    expect(isDone).toBe(false);
+    expect(hasRun).toBe(false);
   });
 
   test('refuses a read that has waited too long, and nothing else', async () => {
     let nowMs = 0;
     const work = createLargeWork({ ...realClock, monotonicMs: () => nowMs });
-    const first = work.run({ caller: callerOf('a'), order: 'large' }, () => {
-      nowMs += 5_000;
+    const first = work.run({ caller: callerOf('a'), order: 'large' }, async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      nowMs += 11_000;
     });
     const read = work.run({ caller: callerOf('b'), order: 'large', isRead: true }, () => 'read');
     const other = work.run({ caller: callerOf('c'), order: 'large' }, () => 'other');

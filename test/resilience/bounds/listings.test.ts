@@ -41,7 +41,7 @@ async function register(agent_id: string): Promise<void> {
   await response.arrayBuffer();
 }
 
-/** Asks for a listing and reads it to its end; resolves with its status, its length and its last characters. */
+/** Reads a listing to its end; resolves with its status, its length and its last characters. */
 function readListing(path: string): Promise<{ status: number; bytes: number; end: string }> {
   return new Promise((resolve, reject) => {
     const headers = { 'X-Admin-Auth': ADMIN_SECRET };
