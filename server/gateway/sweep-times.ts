@@ -1,6 +1,6 @@
 /**
  * Since when this process sweeps without a pause. While nothing sweeps, no agent can be contacted: so that
- * time is none in which an agent was unavailable.
+ * time does not count as one in which an agent was unavailable.
  */
 import { STORE_LIMITS } from '../ports/limits.ts';
 

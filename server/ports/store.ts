@@ -275,9 +275,9 @@ export type Store = {
   findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;
   /**
-   * Takes due entries, earliest first, and hides them from every other dispatcher for 1.5 s. When more are due
-   * than `limit`, a fifth of those it takes are the ones that are due last, so that what just came never waits
-   * behind many entries of one caller that are due together. Calling it counts as sweeping.
+   * Takes due entries, earliest first, and hides them from every other dispatcher for 1.5 s. When more are
+   * due than `limit`, a fifth of those it takes are the ones that are due last, so that what just came does
+   * not wait behind many entries of one caller that are due together. Calling it counts as sweeping.
    */
   takeDue(limit: number): Promise<readonly { readonly ref: Ref; readonly lease: Lease }[]>;
   /** Hides entries for another 1.5 s. An entry whose lease is not the named one is left alone. */
