@@ -9,9 +9,9 @@ import { setFlagsFromString } from 'node:v8';
 // Every file and folder that this process creates is its owner's alone: they hold payloads and results.
 process.umask(0o077);
 
-// At a steady load V8 would let its heap grow to four times what is in use before it collects: measured at 100
-// tasks a second, 220 MB for 45. With half as much again it stays below 100 MB, and collects a few times a
-// minute.
+// At a steady load V8 would let its heap grow to four times what is in use before it collects: measured at
+// 100 tasks a second, 220 MB for 45. With half as much again it stays below 100 MB, and collects a few times
+// a minute.
 setFlagsFromString('--heap-growing-percent=50');
 
 // Beside the packages, not in the folder for temporary files: what is in the cache is executed, and other

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { bundle } from './bundle.ts';
 
 /** What a page may be asked to load, gzipped. */
-const CLIENT_BYTES_MAX = 10_000;
+const CLIENT_BYTES_MAX = 11_000;
 
 const bytesOf = (code: string): number => gzipSync(code, { level: 9 }).length;
 
