@@ -50,18 +50,18 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
       (await listRunning(world.store, n)).filter((id) => submitted.has(id)).sort(),
       `invariant 3: ${nameAgent(n)}`,
     ).toEqual(expected.sort());
-    await requireSilence(world.store, nameAgent(n), history.openedMs);
+    await requireSilence(world.store, nameAgent(n));
   }
   for (const session of history.received.keys()) await requireFeed(world, history, session);
 }
 
-async function requireSilence(store: Store, agent_id: string, openedMs: number): Promise<void> {
+async function requireSilence(store: Store, agent_id: string): Promise<void> {
   const agentStatus = await store.getAgentStatus(agent_id);
   if (!agentStatus) return;
   const { offlineMs, left: answered410, lostAfterMs } = agentStatus.record;
   const { contactMs } = agentStatus.contact;
   // A later contact may have been noted by a call that an outage ended before it brought the agent back.
-  if (offlineMs === null || answered410 || contactMs >= offlineMs || offlineMs <= openedMs) return;
+  if (offlineMs === null || answered410 || contactMs >= offlineMs) return;
   const silenceMs = offlineMs - contactMs;
   expect(silenceMs, `invariant 9: ${agent_id}`).toBeGreaterThanOrEqual(
     Math.min(90_000, lostAfterMs ?? 90_000),

@@ -16,6 +16,4 @@ export type ModelHistory = {
   readonly settled: Map<string, TaskInfo>;
   /** The events that the run's subscriber of each session has received, in order. */
   readonly received: ReadonlyMap<string, readonly StreamedEvent[]>;
-  /** When the present store was opened: a crash forgets the contacts before it. Store time. */
-  openedMs: number;
 };

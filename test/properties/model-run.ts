@@ -62,14 +62,7 @@ async function startRun(stores: ModelStores): Promise<ModelRun> {
   const subscribers = createSubscribers(SESSIONS);
   const { received } = subscribers;
   const history: ModelHistory = {
-    ...{
-      tasks: [],
-      submitted: new Set(),
-      registrations: new Map(),
-      settled: new Map(),
-      received,
-      openedMs: 0,
-    },
+    ...{ tasks: [], submitted: new Set(), registrations: new Map(), settled: new Map(), received },
   };
   const lasting = { stores, clock, pusher: createFakePusher(), ids: countIds(), subscribers, history };
   return { ...lasting, ...startGateway(lasting, await stores.open(clock)) };
@@ -108,7 +101,6 @@ async function crash(run: ModelRun): Promise<void> {
   for (let n = 0; n < AGENTS; n += 1) pusher.respond(nameEndpoint(n), BROKEN);
   await flushMicrotasks();
   ({ world: run.world, faulty: run.faulty } = startGateway(run, await stores.reopen(clock)));
-  run.history.openedMs = run.world.store.nowMs();
   await runDuties(run);
 }
 

@@ -10,7 +10,7 @@ import type { FakeClock } from '../harness/fake-clock.ts';
 import { printFigure } from '../harness/figures.ts';
 import { createLyingStorage } from '../harness/lying-storage.ts';
 import { createPlainStore } from '../harness/plain-store.ts';
-import { SILENT } from '../harness/silent-log.ts';
+import { createWallClock, SILENT } from '../harness/silent-log.ts';
 import { runModel } from './model-run.ts';
 import { createEmbeddedStores } from './model-stores.ts';
 import { MUTANTS } from './mutants.ts';
@@ -59,7 +59,11 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
   function describeLies(everyNth: number): fc.IAsyncProperty<unknown> {
     return fc.asyncProperty(operations({ crash: true, maxLength: 40 }), async (plan) => {
       const lying = createLyingStorage(everyNth);
-      const open = (clock: FakeClock) => createEmbeddedStore({ openStorage: lying.open, clock, log: SILENT });
+      const open = (clock: FakeClock) =>
+        createEmbeddedStore({
+          ...{ openStorage: lying.open, clock, log: SILENT },
+          wallMs: createWallClock(clock),
+        });
       await runModel(
         {
           open,
