@@ -2,6 +2,8 @@
 export type CiSuite = {
   readonly file: string;
   readonly seconds: number;
+  /** It measures one caller beside another, so nothing else may run meanwhile. */
+  readonly alone?: true;
   /** Why it takes longer than a person waits before each push. */
   readonly reason: string;
   /** Where `npm test` tries a small part of the same property; empty where there is no cheap part. */

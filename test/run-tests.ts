@@ -1,5 +1,5 @@
 /**
- * `npm test` and `npm run test:ci`: runs one of the two groups of tests with vitest, and passes on its
+ * `npm test`, `npm run test:ci` and `npm run test:alone`: runs one of the groups of tests with vitest, and passes on its
  * options. Where files are named (`npm test -- FILE…`), exactly these are run, of whichever group, with their
  * full counts.
  */
@@ -18,6 +18,7 @@ await vitest.exit();
 /** What is left out, and which counts are smaller. */
 function describeGroup(): string {
   if (group === 'ci') return 'The long suites, with their full counts; "npm test" runs all the others.';
+  if (group === 'alone') return 'The long suites that measure, one after the other.';
   const fewer = CI_SUITES.flatMap((suite) => Object.entries(suite.fewer ?? {}));
   const counts = fewer.map(([name, count]) => `${name}=${process.env[name] ?? count}`);
   return (

@@ -1,6 +1,6 @@
 /**
  * The suites. `TEST_GROUP` chooses a group, as `test/run-tests.ts` sets it: `quick` for what `npm test` runs,
- * `ci` for what it leaves out; without it, everything with its full counts. The contract suite is one file
+ * `ci` and `alone` for what it leaves out; without it, everything with its full counts. The contract suite is one file
  * that is run twice: on a mock that knows the document alone, and on the real server.
  */
 import { defineConfig } from 'vitest/config';
@@ -10,6 +10,10 @@ const root = new URL('..', import.meta.url).pathname;
 const CONTRACT = 'test/contract/contract.test.ts';
 const group = process.env.TEST_GROUP;
 const long = CI_SUITES.filter(({ fewer }) => fewer === undefined).map(({ file }) => file);
+/** What `npm run test:ci` runs, and what `npm run test:alone` runs one after the other. */
+const chosen = CI_SUITES.filter(({ alone }) => (alone === true) === (group === 'alone')).map(
+  ({ file }) => file,
+);
 /** The counts of `npm test`; a variable that is set already wins. */
 const fewer = Object.fromEntries(
   CI_SUITES.flatMap((suite) => Object.entries(suite.fewer ?? {})).map(
@@ -17,12 +21,12 @@ const fewer = Object.fromEntries(
   ),
 );
 const unit = {
-  include: group === 'ci' ? CI_SUITES.map(({ file }) => file) : ['test/**/*.test.ts'],
+  include: group === 'ci' || group === 'alone' ? chosen : ['test/**/*.test.ts'],
   // The benchmark installs its peer's packages below test/, and those bring tests of their own.
   exclude: ['**/node_modules/**', CONTRACT, ...(group === 'quick' ? long : [])],
   env: group === 'quick' ? fewer : {},
 };
-const contract = group === 'ci' ? [] : [CONTRACT];
+const contract = group === 'ci' || group === 'alone' ? [] : [CONTRACT];
 
 export default defineConfig({
   root,
@@ -31,7 +35,7 @@ export default defineConfig({
     // A CommonJS package looks to a test as it looks to Node.
     deps: { interopDefault: false },
     pool: 'threads',
-    maxWorkers: 2,
+    maxWorkers: group === 'alone' ? 1 : 2,
     // A test that hangs fails; how long one takes depends on what else the machine does.
     testTimeout: 60_000,
     hookTimeout: 60_000,

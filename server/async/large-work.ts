@@ -41,12 +41,19 @@ export function createLargeWork(clock: Clock): LargeWork {
   const end: Piece[] = [];
   const small = createTurns<Piece>();
   const large = createTurns<Piece>();
+  // By turns, so that many of the one kind hold up none of the other.
+  let isLargeNext = false;
   let isRunning = false;
+
+  function takeInTurn(): Piece | undefined {
+    isLargeNext = !isLargeNext;
+    return isLargeNext ? (small.take() ?? large.take()) : (large.take() ?? small.take());
+  }
 
   /** The next piece that may begin; those that may not are refused. */
   function takeNext(): Piece | undefined {
     for (;;) {
-      const piece = end.shift() ?? small.take() ?? large.take();
+      const piece = end.shift() ?? takeInTurn();
       const refusal = piece && findRefusal(piece, clock.monotonicMs());
       if (!refusal) return piece;
       piece.refuse(new GatewayError('busy', refusal));

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { buildCall } from '../../contract/usual-calls.ts';
 import { submit } from '../../e2e/plain-calls.ts';
 import { printFigure } from '../../harness/figures.ts';
@@ -71,6 +71,7 @@ async function timeLargeGet(): Promise<number> {
 function watchMemory(): () => number {
   let mostKiB = readRssKiB(gateway.pid);
   const looking = setInterval(() => (mostKiB = Math.max(mostKiB, readRssKiB(gateway.pid))), 50);
+  onTestFinished(() => clearInterval(looking));
   return () => {
     clearInterval(looking);
     return mostKiB;
