@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect } from 'vitest';
 import { buildCall, type Call } from '../../contract/usual-calls.ts';
+import { submit } from '../../e2e/plain-calls.ts';
 import { printFigure } from '../../harness/figures.ts';
 import { ADMIN_SECRET, SECRET } from '../../harness/gateway-process.ts';
 import { percentile } from '../process-cost.ts';
@@ -24,7 +25,7 @@ export type MeasureOptions = {
   readonly baseUrl: string;
   /** Party A: begins to take all it can; resolves when it holds it, with what ends it. */
   readonly takeAll: () => Promise<() => Promise<unknown>>;
-  /** Party B's calls, one after the other at `everyMs`; by default a submission and a listing of one task. */
+  /** Party B's calls, one after the other at `everyMs`; by default a submission and a get. */
   readonly calls?: readonly Call[];
   /** Statuses of B's calls that count as success; 200 by default. */
   readonly statuses?: readonly number[];
@@ -51,8 +52,8 @@ const ROUNDS_MAX = 3;
 
 /** Measures B alone and then beside A; ends A, also when something fails. */
 export async function measureBeside(options: MeasureOptions): Promise<Measured> {
-  const calls = options.calls ?? [buildCall('submitTask', secrets), buildCall('listTasks', secrets)];
   const { baseUrl, statuses = [200], everyMs = EVERY_MS } = options;
+  const calls = options.calls ?? [buildCall('submitTask', secrets), await buildGet(baseUrl)];
   const seconds = (options.seconds ?? SECONDS) * Math.min(10, SCALE);
   const callAtRate = (lengthSeconds: number): Promise<Sample> =>
     runCaller({ baseUrl, calls, statuses, everyMs, seconds: lengthSeconds });
@@ -98,6 +99,11 @@ export async function measureRounds(alone: Sample, round: () => Promise<Sample>)
 function longestAllowedMs(alone: Sample): number {
   const mostMs = RATIO_MAX * percentile(alone.tookMs, 0.99);
   return process.env.TEST_FULL === 'true' ? mostMs : Math.max(mostMs, AT_ONCE_MS);
+}
+
+/** The get of a task that is submitted here. */
+async function buildGet(baseUrl: string): Promise<Call> {
+  return buildCall('getTask', secrets, {}, await submit(baseUrl));
 }
 
 async function runCaller(options: CallerOptions): Promise<Sample> {

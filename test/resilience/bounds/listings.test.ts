@@ -15,8 +15,9 @@ const AGENTS = Math.min(20_000, 2_000 * SCALE);
 /** The longest list of tags that an agent may have. */
 const TAGS = Array.from({ length: 64 }, (_, n) => `${n} `.padEnd(256, 'x'));
 const LARGE_TASKS = 12;
-const LARGE_CHARS = 4_000_000;
-const READERS = 6;
+/** 4 MB in `npm run test:full`. */
+const LARGE_CHARS = Math.min(4_000_000, 1_000_000 * SCALE);
+const READERS = Math.round(SCALE);
 /** Agents that are registered at a time. */
 const AT_ONCE = 20;
 /** Of all listings under way: a slice each, a page each, and what a heap swings by. */
