@@ -1,7 +1,7 @@
 /**
- * `npm test`, `npm run test:ci` and `npm run test:alone`: runs one of the groups of tests with vitest, and passes on its
- * options. Where files are named (`npm test -- FILE…`), exactly these are run, of whichever group, with their
- * full counts.
+ * `npm test`, `npm run test:ci` and `npm run test:alone`: runs one of the groups of tests with vitest, and
+ * passes on its options. Where files are named (`npm test -- FILE…`), exactly these are run, of whichever
+ * group, with their full counts.
  */
 import { parseCLI, startVitest } from 'vitest/node';
 import { CI_SUITES } from './ci-suites.ts';

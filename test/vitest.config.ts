@@ -1,7 +1,7 @@
 /**
  * The suites. `TEST_GROUP` chooses a group, as `test/run-tests.ts` sets it: `quick` for what `npm test` runs,
- * `ci` and `alone` for what it leaves out; without it, everything with its full counts. The contract suite is one file
- * that is run twice: on a mock that knows the document alone, and on the real server.
+ * `ci` and `alone` for what it leaves out; without it, everything with its full counts. The contract suite is
+ * one file that is run twice: on a mock that knows the document alone, and on the real server.
  */
 import { defineConfig } from 'vitest/config';
 import { CI_SUITES } from './ci-suites.ts';

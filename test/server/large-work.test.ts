@@ -37,7 +37,7 @@ describe('the next caller', () => {
 });
 
 describe('large work', () => {
-  test('runs one piece at a time, and what ends a call first', async () => {
+  test('runs one piece at a time, what ends a call first, then small and large ones by turns', async () => {
     const work = createLargeWork(realClock);
     const done: string[] = [];
     const run = (name: string, order: 'end' | 'small' | 'large'): Promise<void> =>
@@ -46,8 +46,14 @@ describe('large work', () => {
         await new Promise((resolve) => setImmediate(resolve));
         done.push(name);
       });
-    await Promise.all([run('one', 'large'), run('two', 'large'), run('three', 'small'), run('four', 'end')]);
-    expect(done).toEqual(['one', 'four', 'three', 'two'].flatMap((name) => [`${name} begins`, name]));
+    await Promise.all([
+      run('one', 'large'),
+      run('two', 'large'),
+      run('three', 'small'),
+      run('four', 'end'),
+      run('five', 'large'),
+    ]);
+    expect(done).toEqual(['one', 'four', 'five', 'three', 'two'].flatMap((name) => [`${name} begins`, name]));
   });
 
   test('settles as the work does, and goes on after an error', async () => {
