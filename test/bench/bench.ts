@@ -9,7 +9,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readScriptOptions } from '../harness/script-options.ts';
 import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
 import { type Load, runRound } from './lifecycle.ts';
 import { type Matching, measureMatching } from './matching.ts';
@@ -27,17 +27,12 @@ import {
 import { type Server, startGateway, startPeer, startRedis, startServer } from './servers.ts';
 import { measureStreams, type Streaming } from './streams.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string' },
-    tasks: { type: 'string' },
-    smoke: { type: 'boolean', default: false },
-    only: {
-      type: 'string',
-      multiple: true,
-      default: ['lifecycle', 'growth', 'matching', 'agents', 'streams'],
-    },
-  },
+const PARTS = ['lifecycle', 'growth', 'matching', 'agents', 'streams'];
+const values = readScriptOptions('npm run bench', {
+  rounds: { type: 'string', value: 'NUMBER' },
+  tasks: { type: 'string', value: 'NUMBER' },
+  smoke: { type: 'boolean', default: false },
+  only: { type: 'string', value: PARTS.join('|'), multiple: true, default: PARTS },
 });
 const smoke = values.smoke;
 const rounds = Number(values.rounds ?? (smoke ? 1 : 5));
