@@ -122,7 +122,7 @@ describe('a fresh checkout', () => {
       expect(await listAgents()).toEqual([]);
     });
 
-    test.each(['npx task-gateway doctor', 'node node_modules/.bin/task-gateway doctor'])(
+    test.for(['npx task-gateway doctor', 'node node_modules/.bin/task-gateway doctor'])(
       '%s works',
       async (command, context) => {
         const env = envOf();
