@@ -71,7 +71,10 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
       const nowMs = continueTime(deps.clock, push.nowMs);
       const { resolve } = outcome;
       const dispatch = (loaded: Agent): void => {
-        if (signal.aborted) return resolve(buildUntaken(ABANDONED_EARLY));
+        if (signal.aborted) {
+          resolve(buildUntaken(ABANDONED_EARLY));
+          return;
+        }
         const attempt = createAttempt({ limits, signal, nowMs, resolve, onSent });
         loaded.dispatch({ ...target, ...request }, attempt);
       };
