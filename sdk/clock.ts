@@ -22,8 +22,8 @@ export type Clock = {
 const TIMER_MAX_MS = 2_147_483_647;
 
 /**
- * The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days, one of less than 0 ms at
- * once.
+ * The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days, one until a time that has
+ * passed at once.
  */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
@@ -40,7 +40,7 @@ export const systemClock: Clock = {
         release?.();
         resolve();
       };
-      const timer = setTimeout(end, Math.max(0, Math.min(ms, TIMER_MAX_MS)));
+      const timer = setTimeout(end, Math.min(Math.max(ms, 0), TIMER_MAX_MS));
       const release = signal && onAbort(signal, end);
     }),
 };
