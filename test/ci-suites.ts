@@ -181,8 +181,20 @@ const PACKAGES: readonly CiSuite[] = [
     partIn: ['test/contract/sources.test.ts'],
   },
   {
+    file: 'test/e2e/start.test.ts',
+    seconds: 20,
+    reason: 'a process for each way in which a start can end',
+    partIn: ['test/package/root-readme.test.ts'],
+  },
+  {
+    file: 'test/package/scripts.test.ts',
+    seconds: 15,
+    reason: 'each npm script as a process',
+    partIn: ['test/e2e/mock.test.ts'],
+  },
+  {
     file: 'test/package/checkout.test.ts',
-    seconds: 40,
+    seconds: 35,
     reason: 'programs and commands in a fresh checkout, and one installed for a server alone',
     partIn: ['test/package/root-readme.test.ts'],
   },

@@ -11,7 +11,7 @@ import { describeStartFailure } from '../../server/start-failure.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WAIT = { timeout: 9_000, interval: 20 };
+const WAIT = { timeout: 30_000, interval: 20 };
 const run = promisify(execFile);
 
 let folder: string;
