@@ -8,19 +8,19 @@ import { describeBody, describeHeaders } from './terminal/redaction.ts';
  */
 export function createTracingFetch(fetch: Fetch, log: (line: string) => void): Fetch {
   return async (request, init) => {
-    const startMs = Date.now();
+    const startMs = performance.now();
     log(`> ${request.method} ${request.url}`);
     for (const line of describeHeaders(request.headers)) log(`> ${line}`);
     const sent = request.body ? await request.clone().text() : '';
     if (sent) log(`> ${describeBody(sent)}`);
     try {
       const response = await fetch(request, init);
-      log(`< ${response.status} after ${Date.now() - startMs} ms`);
+      log(`< ${response.status} after ${Math.round(performance.now() - startMs)} ms`);
       for (const line of describeHeaders(response.headers)) log(`< ${line}`);
       if (isJson(response)) log(`< ${describeBody(await response.clone().text())}`);
       return response;
     } catch (error) {
-      log(`< no response after ${Date.now() - startMs} ms: ${messageOf(error)}`);
+      log(`< no response after ${Math.round(performance.now() - startMs)} ms: ${messageOf(error)}`);
       throw error;
     }
   };

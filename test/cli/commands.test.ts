@@ -94,7 +94,16 @@ describe('run', () => {
   });
 
   test('a task without an available agent leads to exit code 6, and -o json prints the task too', async () => {
-    const { code, stdout, stderr } = await run(['run', 'x', '-t', 'no-agent', '-o', 'json']);
+    const { code, stdout, stderr } = await run([
+      'run',
+      'x',
+      '-t',
+      'no-agent',
+      '-o',
+      'json',
+      '--queue-timeout',
+      '0',
+    ]);
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
     expect(stderr).toMatch(/无可用 Agent.*--queue-timeout/);
