@@ -37,7 +37,7 @@ export const systemClock: Clock = {
         release?.();
         resolve();
       };
-      const timer = setTimeout(end, Math.min(ms, TIMER_MAX_MS));
+      const timer = setTimeout(end, Math.min(Math.max(ms, 0), TIMER_MAX_MS));
       const release = signal && onAbort(signal, end);
     }),
 };

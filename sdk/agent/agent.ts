@@ -152,7 +152,7 @@ type TimeLimit = ReturnType<typeof createTimeLimit>;
 /** Creates the parts of an agent, each with only those it depends on. */
 function assemble(options: AgentOptions, settings: AgentSettings) {
   const { agent_id, maxConcurrent, pushSecrets } = settings;
-  const { clock = systemClock, listen, handler } = options;
+  const { clock = systemClock, listen, handler, isBusy } = options;
   const { auth: getSecret, baseUrl, headers } = readSettings(options);
   const calls = createClient(options);
   const logEvent = createEventLog(options.onNotice);
@@ -169,7 +169,9 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
   const reports = createReports({ calls, clock, agent_id, logEvent, registerAgain });
   const outbox = createOutbox(options.outbox, logFailure('outbox'));
   const onChange = () => updateHeartbeatThread();
-  const work = createWork({ agent_id, handler, maxConcurrent, reports, outbox, clock, logEvent, onChange });
+  const work = createWork({
+    ...{ agent_id, handler, maxConcurrent, isBusy, reports, outbox, clock, logEvent, onChange },
+  });
   const inbox = createInbox({ agent_id, pushSecrets, work, clock, onError: logFailure('push') });
   const heartbeatThread = settings.hasHeartbeatThread
     ? createHeartbeatThread({

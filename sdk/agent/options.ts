@@ -22,6 +22,11 @@ export type AgentOptions = Omit<ClientOptions, 'adminAuth'> & {
   /** Does the work on a task. */
   readonly handler: Handler;
   /**
+   * Called before a task is taken. While it returns true, the agent claims none, and its reply to a push is
+   * that it is busy (503), so that the gateway offers the task to another agent. Default: never busy.
+   */
+  readonly isBusy?: (() => boolean) | undefined;
+  /**
    * How the agent gets tasks. `pull`: it claims them and needs no port. A URL: the gateway pushes them there,
    * to the server the agent opens (`listen`) or to one of yours that passes them to `agent.fetch` or
    * `agent.listener`. Default: the address of `listen`, else `pull`.

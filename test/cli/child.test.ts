@@ -2,8 +2,9 @@
  * Child processes of `agent exec`: their input and output, how they exit, and that none of them is left over.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { type ChildOptions, canRun, runChild } from '../../sdk/cli/commands/child.ts';
+import { type ChildOptions, runChild } from '../../sdk/cli/commands/child.ts';
 import { readResult } from '../../sdk/cli/commands/child-handler.ts';
+import { canRun, checkFreeFiles } from '../../sdk/cli/commands/executables.ts';
 import { createProgressMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
 import { isRunning } from './cli-process.ts';
 
@@ -93,6 +94,12 @@ describe('a program', () => {
     expect(canRun('no-such-program', { PATH: process.env.PATH })).toBe(false);
     expect(canRun('/etc/passwd', {})).toBe(false);
     expect(canRun('/tmp', {})).toBe(false);
+  });
+
+  test('can be started only while there are free files', () => {
+    expect(checkFreeFiles(4)).toBe(true);
+    expect(checkFreeFiles(100_000_000)).toBe(false);
+    expect(checkFreeFiles(4)).toBe(true);
   });
 });
 
