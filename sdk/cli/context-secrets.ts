@@ -29,8 +29,8 @@ export function describeSource(context: GatewayContext, kind: SecretKind): strin
 }
 
 /**
- * Returns a secret of a context; undefined if the context has none. Throws usage errors; their texts contain no
- * secret.
+ * Returns a secret of a context; undefined if the context has none. Throws usage errors; their texts contain
+ * no secret.
  */
 export function readContextSecret(
   name: string,

@@ -114,7 +114,9 @@ function findCode(cause: unknown): string {
   return '';
 }
 
-/** A gateway says what is wrong in every error response. What stands in front of it may fail in its own way. */
+/**
+ * A gateway says what is wrong in every error response. What stands in front of it may fail in its own way.
+ */
 function isForeign({ status, problem }: ApiError): boolean {
   return problem === undefined && ![408, 429, 502, 503, 504].includes(status);
 }

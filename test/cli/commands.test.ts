@@ -1,7 +1,5 @@
 /** Every command against a real gateway, each as a process: what it prints, and its exit code. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -270,29 +268,6 @@ describe('task', () => {
     expect(none).toEqual({ code: 0, stdout: '', stderr: 'No task matches.\n' });
   });
 });
-
-test('a list of any length takes the memory of one page', async () => {
-  // 150 MB in all, which the command could not hold.
-  const page = JSON.stringify({
-    tasks: Array.from({ length: 100 }, (_, index) => ({
-      ...{ request_id: `id-${index}`, task_type: 'x', task_tags: [], payload: { text: 'x'.repeat(15_000) } },
-      ...{ status: 'failed', agent_id: null, cli_session_id: '', create_time: 1, timeout: 1, progress: 0 },
-      ...{ result: null, error_info: 'no' },
-    })),
-    next_cursor: 'more',
-  });
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(page);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const small = {
-    ...{ TASK_GATEWAY_URL: `http://127.0.0.1:${port}`, NODE_OPTIONS: '--max-old-space-size=60' },
-  };
-  const { code, stdout } = await run(['task', 'list', '-n', '10000', '-o', 'table'], { env: small });
-  server.close();
-  expect({ code, lines: stdout.split('\n').length }).toEqual({ code: 0, lines: 10_002 });
-}, 30_000);
 
 describe('events', () => {
   test('prints stored and new events, and continues after a cursor', async () => {

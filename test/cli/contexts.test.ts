@@ -1,4 +1,6 @@
-/** The configuration file: contexts are set, chosen, listed and removed, and their secrets go nowhere else. */
+/**
+ * The configuration file: contexts are set, chosen, listed and removed, and their secrets go nowhere else.
+ */
 import {
   chmodSync,
   existsSync,

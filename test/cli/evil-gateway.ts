@@ -17,7 +17,7 @@ const TASK = {
 };
 export const SUCCESS = { ...TASK, status: 'success', result: { output: EVIL }, error_info: null };
 export const FAILED = { ...TASK, status: 'failed', result: null, error_info: EVIL };
-export const PENDING = { ...TASK, status: 'pending', agent_id: null, result: null, error_info: null };
+const PENDING = { ...TASK, status: 'pending', agent_id: null, result: null, error_info: null };
 export const AGENT = {
   ...{ agent_id: EVIL, endpoint: EVIL, agent_tags: [EVIL], state: EVIL, full: false, eligible: true },
   ...{ max_concurrent: 1, current_load: 0, running: 0, registered_time: 1, last_contact_time: -1e300 },

@@ -1,8 +1,11 @@
-/** Commands against servers that are no gateway: each says so in one line, soon, and never in JavaScript's words. */
+/**
+ * Commands against servers that are no gateway: each says so in one line, soon, and never in JavaScript's
+ * words.
+ */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HOSTILE_ANSWERS, type HostileGateway, startHostileGateway } from '../sdk/hostile-gateway.ts';
+import { HOSTILE_ANSWERS, type HostileGateway, startHostileGateway } from '../harness/hostile-gateway.ts';
 import { runCommand, startCommand } from './cli-process.ts';
 
 const SECRETS = { TASK_GATEWAY_AUTH: 'a-secret', TASK_GATEWAY_ADMIN_AUTH: 'b-secret' };

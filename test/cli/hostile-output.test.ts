@@ -1,6 +1,6 @@
 /**
- * What a hostile gateway or agent can write to the operator's terminal: nothing that it obeys, by any command,
- * on any way out. JSON stays the JSON that it was.
+ * What a hostile gateway or agent can write to the operator's terminal: nothing that it obeys, by any
+ * command, on any way out. JSON stays the JSON that it was.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** `agent exec` at its limit of open files: it refuses tasks as busy, goes on with the others, and loses none. */
+/**
+ * `agent exec` at its limit of open files: it refuses tasks as busy, goes on with the others, and loses none.
+ */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';

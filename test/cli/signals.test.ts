@@ -118,6 +118,13 @@ test.each(PLACES)(
   90_000,
 );
 
+test('the README’s table has a row for each of the signals', () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');
+  const [, table = ''] = /^What is left running([\s\S]*?)^A process that leaves/m.exec(readme) ?? [];
+  expect(table.match(/SIG[A-Z0-9]+/g)?.toSorted()).toEqual(SIGNALS.toSorted());
+  expect(table.match(/the agent and its programs/g)).toHaveLength(1);
+});
+
 test('out of memory: the agent ends, and its programs with it', async () => {
   // At SIGWINCH the agent takes more memory than it may have.
   const take = encodeURIComponent(

@@ -1,6 +1,6 @@
 /**
- * What `agent exec` logs: its tasks, and what fails. A failure that repeats itself in the same words is logged
- * once a minute, with how often it happened.
+ * What `agent exec` logs: its tasks, and what fails. A failure that repeats itself in the same words is
+ * logged once a minute, with how often it happened.
  */
 import type { AgentNotice } from '../../agent/index.ts';
 import { readMonotonicMs, systemClock } from '../../clock.ts';

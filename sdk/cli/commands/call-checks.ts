@@ -1,7 +1,7 @@
 /**
- * The checks of `doctor` that make the calls of an agent and open an event stream. They find a proxy that lets
- * some calls through and not others, or holds a stream back. Nothing stays: the agent unregisters, and no task
- * is submitted.
+ * The checks of `doctor` that make the calls of an agent and open an event stream. They find a proxy that
+ * lets some calls through and not others, or holds a stream back. Nothing stays: the agent unregisters, and
+ * no task is submitted.
  */
 import { readMonotonicMs, systemClock } from '../../clock.ts';
 import { NotFoundError, TaskGatewayError } from '../../errors.ts';

@@ -1,7 +1,7 @@
 /**
  * Runs a program as a child process. It gets a process group of its own, so that all processes it starts end
- * with it. Its output is kept up to a limit. While the system has no files or processes left for it, its start
- * is tried again.
+ * with it. Its output is kept up to a limit. While the system has no files or processes left for it, its
+ * start is tried again.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
@@ -23,7 +23,9 @@ export type ChildOptions = {
   readonly onProgress: (percent: number) => void;
   /** Called with what the program writes to standard error. */
   readonly onErrorText: (text: string) => void;
-  /** Called with the reason, such as EMFILE, when the start has to wait, and with undefined when that is over. */
+  /**
+   * Called with the reason, such as EMFILE, when the start has to wait, and with undefined when that is over.
+   */
   readonly onShortage?: ((code: string | undefined) => void) | undefined;
   /** Ends the program if this process ends without being able to. */
   readonly watch?: GroupWatch | undefined;
@@ -57,8 +59,8 @@ process.on('exit', () => {
 });
 
 /**
- * Runs a program until it exits. Rejects if the program can't be started, and with the signal's reason if that
- * fires before the system has what the start needs.
+ * Runs a program until it exits. Rejects if the program can't be started, and with the signal's reason if
+ * that fires before the system has what the start needs.
  */
 export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildExit> {
   const child = await startChild(command, options);

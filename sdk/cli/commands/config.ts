@@ -1,4 +1,6 @@
-/** `config` with its commands `set`, `use`, `list` and `remove`: the named contexts of the configuration file. */
+/**
+ * `config` with its commands `set`, `use`, `list` and `remove`: the named contexts of the configuration file.
+ */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { createClient } from '../../client.ts';

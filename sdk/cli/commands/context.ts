@@ -16,8 +16,8 @@ export type CommandContext = {
 };
 
 /**
- * Connects to the gateway that the options, the environment and the configuration file name. `needsAdmin`: the
- * command is of no use without the admin secret. Throws usage errors.
+ * Connects to the gateway that the options, the environment and the configuration file name. `needsAdmin`:
+ * the command is of no use without the admin secret. Throws usage errors.
  */
 export function connectCommand(context: CommandContext, command: Command, needsAdmin = false): Connection {
   return connect(command.optsWithGlobals<GlobalOptions>(), context.env, context.terminal, needsAdmin);

@@ -20,8 +20,8 @@ export function shortenId(request_id: string): string {
 
 /**
  * Returns the id of the only task, among the newest 1,000, whose id ends with the text. Returns the text
- * itself if it is a whole id, if there is no such task, or without the right admin secret. Throws a usage error if
- * there are several such tasks.
+ * itself if it is a whole id, if there is no such task, or without the right admin secret. Throws a usage
+ * error if there are several such tasks.
  */
 export async function resolveTaskId(
   { client, adminAuth }: Pick<Connection, 'client' | 'adminAuth'>,

@@ -102,8 +102,8 @@ function measureColumns<Row>(
 }
 
 /**
- * Returns the widths of the columns that fit into the terminal, of which there is at least one: leaves out the
- * last ones, then narrows the widest by one, again and again.
+ * Returns the widths of the columns that fit into the terminal, of which there is at least one: leaves out
+ * the last ones, then narrows the widest by one, again and again.
  */
 function fitWidths<Row>(
   columns: readonly Column<Row>[],
