@@ -59,6 +59,7 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
     const own = new Request(request, init);
     own.signal.throwIfAborted();
     const text = await own.text();
+    own.signal.throwIfAborted();
     if (isDown) throw new TypeError('The fake gateway is down.');
     const body = text === '' ? {} : JSON.parse(text);
     const aborted = new Promise<never>((_resolve, reject) => {

@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
-import { call, openStream, PAYLOAD, readCpuMs, readRssMb, SECRET, startAgent } from './lifecycle.ts';
+import { call, openStream, PAYLOAD, SECRET, startAgent } from './parties.ts';
+import { readCpuMs, readRssMb } from './process-figures.ts';
 import { describeMachine, drawCurve, median, tabulate } from './report.ts';
 import { startGateway, startRedis } from './servers.ts';
 
@@ -57,7 +58,7 @@ const gateway = await startGateway(
   redis ?? (STORE === 'memory' ? 'memory:' : `sqlite:${folder}/soak.db`),
 );
 const wire = new Agent({ connections: 64, pipelining: 1 });
-const agent = await startAgent(gateway.url, wire, CAPACITY);
+const agent = await startAgent(gateway.urls, wire, CAPACITY);
 let ended = 0;
 let delays: number[] = [];
 const streams = await Promise.all(
