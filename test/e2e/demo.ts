@@ -79,7 +79,7 @@ async function show(
   const body = { task_type: 'translate', task_tags: [...submission.tags], payload: submission.payload };
   try {
     const { result } = await client.runTask(
-      { ...body, cli_session_id: SESSION, timeout: 60 },
+      { ...body, cli_session_id: SESSION, timeout: 60, queue_timeout: 0 },
       {
         onProgress(task) {
           if (task.progress < 100 && task.status !== 'failed') {
