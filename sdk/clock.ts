@@ -21,7 +21,10 @@ export type Clock = {
 /** The longest delay a timer supports; with a longer one it would fire at once. */
 const TIMER_MAX_MS = 2_147_483_647;
 
-/** The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days. */
+/**
+ * The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days, one until a time that has
+ * passed at once.
+ */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

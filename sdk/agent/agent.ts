@@ -155,7 +155,7 @@ type TimeLimit = ReturnType<typeof createTimeLimit>;
 /** Creates the parts of an agent, each with only those it depends on. */
 function assemble(options: AgentOptions, settings: AgentSettings) {
   const { agent_id, maxConcurrent, pushSecrets, maxPushBytes, handlerEndMs } = settings;
-  const { clock = systemClock, listen, handler } = options;
+  const { clock = systemClock, listen, handler, isBusy } = options;
   const connection = readSettings(options);
   const { baseUrl, headers } = connection;
   const calls = createCalls(connection);
@@ -174,7 +174,7 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
   const outbox = createOutbox(options.outbox, logFailure('outbox'));
   const onChange = () => updateHeartbeatThread();
   const work = createWork({
-    ...{ agent_id, handler, handlerEndMs, maxConcurrent },
+    ...{ agent_id, handler, handlerEndMs, maxConcurrent, isBusy },
     ...{ reports, outbox, clock, logEvent, onChange },
   });
   const onError = logFailure('push');

@@ -32,6 +32,11 @@ export type AgentOptions<
    */
   readonly handlerEndMs?: number | undefined;
   /**
+   * Called before a task is taken. While it returns true, the agent claims none, and its reply to a push is
+   * that it is busy (503), so that the gateway offers the task to another agent. Default: never busy.
+   */
+  readonly isBusy?: (() => boolean) | undefined;
+  /**
    * How the agent gets tasks. `pull`: it claims them and needs no port. A URL: the gateway pushes them there,
    * to the server the agent opens (`listen`) or to one of yours that passes them to `agent.fetch` or
    * `agent.listener`. Default: the address of `listen`, else `pull`.
@@ -82,8 +87,9 @@ export type AgentSettings = {
 
 /** The options that an agent has beside a client's. */
 export const AGENT_OPTION_NAMES = [
-  ...(['agentId', 'tags', 'maxConcurrent', 'handler', 'handlerEndMs', 'endpoint', 'listen'] as const),
-  ...(['pushSecret', 'maxPushBytes', 'lostAfterSeconds', 'outbox', 'heartbeatThread', 'onNotice'] as const),
+  ...(['agentId', 'tags', 'maxConcurrent', 'handler', 'handlerEndMs', 'isBusy'] as const),
+  ...(['endpoint', 'listen', 'pushSecret', 'maxPushBytes', 'lostAfterSeconds'] as const),
+  ...(['outbox', 'heartbeatThread', 'onNotice'] as const),
 ] as const;
 
 const LOST_AFTER_SECONDS = 120;

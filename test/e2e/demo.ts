@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type AgentNotice, createAgent, type Handler } from '../../sdk/agent/index.ts';
 import { createClient, type Task, TaskFailedError, type TaskGatewayClient } from '../../sdk/index.ts';
 import { startGateway } from '../harness/gateway-process.ts';
+import { readScriptOptions } from '../harness/script-options.ts';
 
 const SESSION = '演示-demo';
 const STEP_MS = 450;
@@ -159,6 +160,7 @@ async function showTasks(client: TaskGatewayClient, print: Print, dropped: Promi
 }
 
 if (import.meta.main) {
+  readScriptOptions('npm run demo', {});
   const print = createPrint(process.stdout);
   try {
     await runDemo(print);

@@ -133,6 +133,22 @@ describe('the fake gateway', () => {
     ]);
   });
 
+  test('rejects a call that its caller leaves while the body is read', async () => {
+    const gateway = createFakeGateway();
+    await startAgent(gateway, { endpoint: 'http://agent.test/tasks' });
+    const leaving = new AbortController();
+    const { baseUrl, auth, fetch } = gateway.options;
+    const claim = fetch(
+      new Request(`${baseUrl}/api/agent/claim`, {
+        method: 'POST',
+        body: JSON.stringify({ auth, agent_id: 'tested', wait: 20 }),
+        signal: leaving.signal,
+      }),
+    );
+    leaving.abort();
+    await expect(claim).rejects.toThrow('aborted');
+  });
+
   test('ends a call that is aborted at any moment', async () => {
     const gateway = createFakeGateway();
     await startAgent(gateway, { endpoint: 'http://agent.test/' });
