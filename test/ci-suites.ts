@@ -57,6 +57,18 @@ const CRASHES: readonly CiSuite[] = [
     partIn: ['test/sdk/agent.test.ts', 'test/sdk/outbox.test.ts', 'test/sdk/work.test.ts'],
   },
   {
+    file: 'test/sdk/clock-steps.test.ts',
+    seconds: 9,
+    reason: 'processes whose wall clock is set back while they wait',
+    partIn: ['test/sdk/run.test.ts', 'test/sdk/agent.test.ts'],
+  },
+  {
+    file: 'test/sdk/readme-compiles.test.ts',
+    seconds: 7,
+    reason: 'the compiler over the blocks of all READMEs',
+    partIn: ['test/sdk/sdk-readme.test.ts'],
+  },
+  {
     file: 'test/sdk/client-fuzz.test.ts',
     seconds: 150,
     reason: 'every operation against 27 wrong answers, some of 80 MB, and agents watched for seconds',

@@ -22,7 +22,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { runCommands, runOnVersion } from './installed-command.ts';
-import { AGENT, AUTH, BLOCKED, COMMONJS, PROGRAM, REQUIRED, STORY } from './programs.ts';
+import { AGENT, AUTH, BLOCKED, COMMONJS, COMPILERS, PROGRAM, REQUIRED, STORY } from './programs.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -265,28 +265,7 @@ describe('installed in an empty project', () => {
     40_000,
   );
 
-  test.each([
-    [
-      'Node, without the DOM',
-      { module: 'nodenext', lib: ['es2022'], types: ['node'] },
-      ['program.ts', 'agent.ts'],
-    ],
-    [
-      'CommonJS as node16 has it',
-      { module: 'node16', lib: ['es2022'], types: ['node'] },
-      ['program.cts', 'agent.ts'],
-    ],
-    [
-      'a bundler for browsers, without Node',
-      {
-        module: 'esnext',
-        moduleResolution: 'bundler',
-        lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
-        types: [],
-      },
-      ['program.ts'],
-    ],
-  ])(
+  test.each(COMPILERS)(
     'it compiles strictly, libraries included: %s',
     async (_title, options, files) => {
       const types = join(project, 'node_modules/@types');
