@@ -1,4 +1,6 @@
-/** An agent that is busy for a while (`isBusy`): it refuses pushes, claims nothing, and goes on afterwards. */
+/**
+ * An agent that is busy for a while (`isBusy`): it refuses pushes, claims nothing, and goes on afterwards.
+ */
 import { expect, test } from 'vitest';
 import { assigned, clock, create, gateway, offer, startPulling } from './agent-fixture.ts';
 import { pass } from './sdk-clock.ts';
