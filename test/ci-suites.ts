@@ -199,6 +199,12 @@ const PACKAGES: readonly CiSuite[] = [
     partIn: ['test/contract/sources.test.ts'],
   },
   {
+    file: 'test/package/checkout.test.ts',
+    seconds: 40,
+    reason: 'programs and commands in a fresh checkout, and one installed for a server alone',
+    partIn: ['test/package/root-readme.test.ts'],
+  },
+  {
     file: 'test/package/package.test.ts',
     seconds: 26,
     reason: 'packs, installs and compiles what is published',

@@ -77,7 +77,7 @@ export function createWork(deps: WorkDeps): Work {
     } catch (error) {
       logEvent({ kind: 'failure', during: 'report', error });
     } finally {
-      slots.free(run);
+      slots.free(run, run.waitForHandler());
     }
   }
 
@@ -87,7 +87,7 @@ export function createWork(deps: WorkDeps): Work {
       if (isDuplicate(slots.get(request_id), recent, request_id, arrival)) return 'duplicate';
       if (state !== 'open') return 'closed';
       // A dropped task that is assigned again has to wait until its first handler has ended.
-      if (slots.get(request_id) || slots.isFull()) return 'full';
+      if (slots.isBusy(request_id) || slots.isFull()) return 'full';
       // What was claimed was asked for: it would come again only after 15 s.
       if (arrival.kind === 'push' && checkBusy(deps)) return 'full';
       const run = createTaskRun(deps, { request_id, agent_id });

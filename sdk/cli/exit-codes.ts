@@ -84,7 +84,7 @@ export function describeError(error: unknown): Failure {
 
 function describeTaskFailure(error: TaskFailedError): Failure {
   if (error instanceof NoAgentAvailableError) {
-    const text = `${error.message}. Look for a free agent with a matching tag ("task-gateway agent list"), or let the task wait for one with --queue-timeout.`;
+    const text = `Task ${error.request_id} failed: ${error.task.error_info} (no agent available). Look for a free agent with a matching tag ("task-gateway agent list"), or let the task wait for one with --queue-timeout.`;
     return { exitCode: EXIT_CODES.noAgent, text };
   }
   return { exitCode: EXIT_CODES.taskFailed, text: error.message };

@@ -20,6 +20,8 @@ export type LogSettings = {
 };
 
 export type RunningLog = Log & {
+  /** Writes a text as it is, secrets included, behind all lines that were logged before it. */
+  writeText(text: string): void;
   /** Writes the lines that are still buffered. To be called before the process ends. */
   flush(): void;
 };
@@ -48,6 +50,7 @@ export function createLog(settings: LogSettings): RunningLog {
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
+    writeText: output.write,
     flush: output.flush,
   };
 }

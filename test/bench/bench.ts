@@ -11,7 +11,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readScriptOptions } from '../harness/script-options.ts';
 import { LOADS, NAMES, tabulateGoals } from './goals.ts';
 import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
 import { type Measured, measureServers } from './lifecycle.ts';
@@ -32,19 +32,14 @@ import { type Server, startGateway, startPeer, startRedis, startReplicas, startS
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string' },
-    tasks: { type: 'string' },
-    /** A revision of git to compare with. */
-    compare: { type: 'string' },
-    smoke: { type: 'boolean', default: false },
-    only: {
-      type: 'string',
-      multiple: true,
-      default: ['lifecycle', 'profile', 'growth', 'matching', 'agents', 'streams'],
-    },
-  },
+const PARTS = ['lifecycle', 'profile', 'growth', 'matching', 'agents', 'streams'];
+const values = readScriptOptions('npm run bench', {
+  rounds: { type: 'string', value: 'NUMBER' },
+  tasks: { type: 'string', value: 'NUMBER' },
+  /** A revision of git to compare with. */
+  compare: { type: 'string', value: 'REVISION' },
+  smoke: { type: 'boolean', default: false },
+  only: { type: 'string', value: PARTS.join('|'), multiple: true, default: PARTS },
 });
 const smoke = values.smoke;
 const rounds = Number(values.rounds ?? (smoke ? 1 : 5));

@@ -135,7 +135,7 @@ describe('an event that does not arrive is explained', () => {
     [{ status: 'failed', error_info: '无可用 Agent' }, '无可用 Agent', 'turn buffering off'],
     [{ status: 'running', error_info: null }, 'still running after 10 s', 'overloaded'],
   ] as readonly [Partial<Task>, string, string][])('%j', async (task, text, advice) => {
-    expect(await explainMissingEvent({ getTask: async () => task as Task }, 'id', 10)).toMatchObject({
+    expect(await explainMissingEvent({ getTask: async () => task as never }, 'id', 10)).toMatchObject({
       ...{ state: 'wrong', text: expect.stringContaining(text), advice: expect.stringContaining(advice) },
     });
   });

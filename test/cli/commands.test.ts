@@ -222,20 +222,7 @@ describe('task', () => {
     );
     const [lines, json, table, none] = await Promise.all([
       run(['task', 'list', '--session', session, '-n', '110', '-o', 'jsonl']),
-      run([
-        'task',
-        'list',
-        '--session',
-        session,
-        '--type',
-        '很多',
-        '--status',
-        'failed',
-        '-n',
-        '3',
-        '-o',
-        'json',
-      ]),
+      run(`task list --session ${session} --type 很多 --status failed -n 3 -o json`.split(' ')),
       run(['task', 'list', '--tag', 'no-agent', '-n', '2']),
       run(['task', 'list', '--agent', 'no-such-agent']),
     ]);

@@ -33,7 +33,7 @@ const config: KnipConfig = {
       ignoreDependencies: [
         // Run as commands, by the paths of their files.
         ...['@arethetypeswrong/cli', '@hey-api/openapi-ts', '@redocly/cli', 'openapi-typescript', 'publint'],
-        ...['@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],
+        ...['@stoplight/prism-cli', '@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],
         // Named in spec/.spectral.yaml and spec/tspconfig.yaml; the last one is loaded by the emitter where
         // it is there.
         ...['@stoplight/spectral-owasp-ruleset', '@typespec/openapi3', '@typespec/sse'],
