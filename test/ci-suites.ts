@@ -100,15 +100,9 @@ const CRASHES: readonly CiSuite[] = [
   },
   {
     file: 'test/cli/foreign-servers.test.ts',
-    seconds: 20,
-    reason: 'some thirty commands as processes, and agents watched for seconds',
+    seconds: 12,
+    reason: 'a hundred commands against wrong answers, and agents watched for seconds',
     partIn: ['test/cli/exit-codes.test.ts'],
-  },
-  {
-    file: 'test/cli/hostile-output.test.ts',
-    seconds: 8,
-    reason: 'twenty commands as processes, most of them in a real terminal',
-    partIn: ['test/cli/width.test.ts', 'test/cli/connection.test.ts'],
   },
   {
     file: 'test/cli/diagnosis.test.ts',
