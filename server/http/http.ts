@@ -115,7 +115,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const unread = createUnreadBytes(deps.limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
     deps.log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
-  const writers = { scheduler: createFairScheduler(), unread };
+  const writers = { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
   const turns = createConnectionTurns();
   const stalls = createStallTimer(deps.clock, deps.limits.stallMs, turns.responses);
   const streams = createStreams({
