@@ -4,13 +4,17 @@
  */
 import { createForeignError } from './errors.ts';
 
-/** More than any response of a gateway: its largest single one is about 8 MiB. */
-const BODY_BYTES_MAX = 67_108_864;
 /** A payload or a result nests at most 100 deep. */
 const DEPTH_MAX = 250;
 
+/**
+ * The default limit of a response: more than any of a gateway with the default settings, whose largest single
+ * one is about 8 MiB.
+ */
+export const RESPONSE_BYTES_MAX = 67_108_864;
+
 /** Returns the whole body as text. Throws a `ConnectionError` (`response_too_large`) beyond the limit. */
-export async function readText({ body }: Response): Promise<string> {
+export async function readText({ body }: Response, bytesMax = RESPONSE_BYTES_MAX): Promise<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
@@ -19,9 +23,9 @@ export async function readText({ body }: Response): Promise<string> {
     const { done, value } = await reader.read();
     if (done) break;
     bytes += value.length;
-    if (bytes > BODY_BYTES_MAX) {
+    if (bytes > bytesMax) {
       reader.cancel().catch(() => undefined);
-      throw createForeignError('response_too_large', 'sends more than any gateway');
+      throw createForeignError('response_too_large', `sends more than ${bytesMax} bytes (maxResponseBytes)`);
     }
     text += decoder.decode(value, { stream: true });
   }

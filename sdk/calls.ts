@@ -2,7 +2,7 @@
  * The operations of the contract, one function each under the operation's own name. Each adds the secret
  * where the contract expects it: in the body if the request has one, otherwise in a header; never in a URL.
  */
-import type { paths } from '@task-gateway/contract';
+import type { components, paths } from '@task-gateway/contract';
 import createFetchClient from 'openapi-fetch';
 import type {
   AgentDeparture,
@@ -11,7 +11,10 @@ import type {
   AgentRegistration,
   CancelReceipt,
   DepartureReceipt,
+  FreeForm,
   HeartbeatReceipt,
+  JsonObject,
+  JsonResult,
   RegistrationReceipt,
   ReportReceipt,
   RequestId,
@@ -19,10 +22,12 @@ import type {
   TaskClaim,
   TaskPage,
   TaskReport,
+  TaskResult,
   TaskSubmission,
 } from './contract.ts';
 import { BadRequestError, InvalidOptionError, NotFoundError } from './errors.ts';
 import { createId } from './ids.ts';
+import { CALL_OPTION_NAMES, SUBMISSION_FIELD_NAMES, warnOfUnknownNames } from './option-names.ts';
 import {
   checkAgentListings,
   checkCancelReceipt,
@@ -35,7 +40,7 @@ import {
   checkTaskPage,
   type Guard,
 } from './responses.ts';
-import { withSecret } from './secrets.ts';
+import { type SecretSource, withSecret } from './secrets.ts';
 import { CANCELLED_TEXT } from './settled.ts';
 import { createOpenSession, type OpenSession } from './stream/open.ts';
 import {
@@ -53,19 +58,21 @@ export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters
 export type Calls = {
   /**
    * Submits a task and returns it as it was accepted, `pending`. It carries an idempotency key, a random one
-   * unless given, so that a retry finds the task which an earlier attempt created.
+   * unless given, so that a retry finds the task which an earlier attempt created. Without `queue_timeout`
+   * the task fails at once if no agent is free. `Result` is the caller's word: it is not checked.
    */
-  submitTask(
-    submission: TaskSubmission,
+  submitTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
+    submission: TaskSubmission<Payload>,
     options?: CallOptions & { readonly idempotencyKey?: string | undefined },
-  ): Promise<Task>;
+  ): Promise<Task<Payload, Result>>;
   /**
    * Returns a task; with `wait` (seconds, at most 60) once it is in a terminal state or that time has passed.
+   * `Payload` and `Result` are the caller's word: they are not checked.
    */
-  getTask(
+  getTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     request_id: RequestId,
     options?: CallOptions & { readonly wait?: number | undefined },
-  ): Promise<Task>;
+  ): Promise<Task<Payload, Result>>;
   /** Cancels a task. Throws `BadRequestError` (`task_terminal`) if it is in a terminal state already. */
   cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
   /** Registers an agent, or replaces its registration. */
@@ -94,13 +101,13 @@ export type Calls = {
 export type CallsDeps = Network &
   CallSettings & {
     readonly baseUrl: string;
-    /** Resolves to the current secret; so does `adminAuth`. */
-    readonly auth: () => Promise<string>;
-    readonly adminAuth: () => Promise<string>;
+    readonly auth: SecretSource;
+    readonly adminAuth: SecretSource;
     readonly headers: Readonly<Record<string, string>>;
   };
 
 type Options = CallOptions | undefined;
+type Schemas = components['schemas'];
 type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
 
@@ -152,7 +159,9 @@ function createSend(deps: CallsDeps) {
     const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + holdSeconds * 1_000;
     const maxRetries = options?.maxRetries ?? deps.maxRetries;
     const { signal, onResponse } = options ?? {};
-    return await withSecret(secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth, (secret) =>
+    warnOfUnknownNames('The options of calls', options, CALL_OPTION_NAMES);
+    const source = secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth;
+    return await withSecret(source, { clock: deps.clock, signal, timeoutMs }, (secret) =>
       exchange(
         deps,
         { signal, timeoutMs, maxRetries, onResponse },
@@ -184,20 +193,28 @@ function requireId(id: string): string {
 function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
   const pathOf = (request_id: RequestId) => ({ request_id: requireId(request_id) });
   const calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> = {
-    async submitTask(submission, options) {
+    async submitTask<Payload, Result>(
+      submission: TaskSubmission<Payload>,
+      options?: CallOptions & { readonly idempotencyKey?: string | undefined },
+    ) {
+      warnOfUnknownNames('Submissions', submission, SUBMISSION_FIELD_NAMES);
       const header = { 'Idempotency-Key': options?.idempotencyKey ?? createId() };
-      return await send(options, 'body', checkTask, (init, auth) =>
-        api.POST('/api/cli/tasks', { ...init, params: { header }, body: { ...submission, auth } }),
+      const body = (auth: string) => ({ ...submission, auth }) as unknown as Schemas['TaskSubmission'];
+      return await send(options, 'body', checkTask<Payload, Result>, (init, auth) =>
+        api.POST('/api/cli/tasks', { ...init, params: { header }, body: body(auth) }),
       );
     },
 
-    async getTask(request_id, options) {
+    async getTask<Payload, Result>(
+      request_id: RequestId,
+      options?: CallOptions & { readonly wait?: number | undefined },
+    ) {
       const wait = options?.wait;
       const query = wait === undefined ? {} : { wait };
       return await send(
         options,
         'authorization',
-        checkTask,
+        checkTask<Payload, Result>,
         (init) =>
           api.GET('/api/cli/tasks/{request_id}', { ...init, params: { path: pathOf(request_id), query } }),
         wait,
@@ -233,12 +250,18 @@ function createAgentCalls(
   return {
     registerAgent: (registration, options) =>
       send(options, 'body', checkRegistrationReceipt, (init, auth) =>
-        api.POST('/api/agent/register', { ...init, body: { ...registration, auth } }),
+        api.POST('/api/agent/register', {
+          ...init,
+          body: { ...registration, auth } as Schemas['AgentRegistration'],
+        }),
       ),
 
     heartbeatAgent: (heartbeat, options) =>
       send(options, 'body', checkHeartbeatReceipt, (init, auth) =>
-        api.POST('/api/agent/heartbeat', { ...init, body: { ...heartbeat, auth } }),
+        api.POST('/api/agent/heartbeat', {
+          ...init,
+          body: { ...heartbeat, auth } as Schemas['AgentHeartbeat'],
+        }),
       ),
 
     async claimTask(claim, options) {
@@ -246,7 +269,8 @@ function createAgentCalls(
         options,
         'body',
         checkClaim,
-        (init, auth) => api.POST('/api/agent/claim', { ...init, body: { ...claim, auth } }),
+        (init, auth) =>
+          api.POST('/api/agent/claim', { ...init, body: { ...claim, auth } as Schemas['TaskClaim'] }),
         claim.wait,
       );
       return task ?? null;
@@ -254,7 +278,7 @@ function createAgentCalls(
 
     reportResult: (report, options) =>
       send(options, 'body', checkReportReceipt, (init, auth) =>
-        api.POST('/api/agent/result', { ...init, body: { ...report, auth } }),
+        api.POST('/api/agent/result', { ...init, body: { ...report, auth } as Schemas['TaskReport'] }),
       ),
 
     async unregisterAgent(departure, options) {

@@ -1,7 +1,16 @@
 /** The client: every operation of the contract, the event stream, and `runTask`, which combines both. */
 import { type Calls, createCalls } from './calls.ts';
-import type { SessionId, SuccessfulTask, TaskSubmission } from './contract.ts';
+import type {
+  FreeForm,
+  JsonObject,
+  JsonResult,
+  SessionId,
+  SuccessfulTask,
+  TaskResult,
+  TaskSubmission,
+} from './contract.ts';
 import { createId } from './ids.ts';
+import { CALL_OPTION_NAMES, CLIENT_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
 import { type RunOptions, runTask } from './run.ts';
 import { type ClientOptions, readSettings } from './settings.ts';
 import { followFeed, IDLE_MS } from './stream/follow.ts';
@@ -17,11 +26,16 @@ export type TaskGatewayClient = Calls & {
   subscribeEvents(session: SessionId, options?: SubscribeOptions): EventSubscription;
   /**
    * Submits a task, waits by stream or by polling until it reaches a terminal state, and returns it. A
-   * submission without `cli_session_id` gets a session of this client. Throws `TaskFailedError` with the task
-   * when it failed (or its subclasses `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and
-   * what the calls throw.
+   * submission without `queue_timeout` waits for an agent for 30 seconds, or for `timeout` if that is less;
+   * with `queue_timeout: 0` it fails at once if no agent is free. One without `cli_session_id` gets a session
+   * of this client. Throws `TaskFailedError` with the task when it failed (or its subclasses
+   * `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and what the calls throw; after the
+   * submission each error has the task's `request_id`. `Result` is the caller's word: it is not checked.
    */
-  runTask(submission: TaskSubmission, options?: RunOptions): Promise<SuccessfulTask>;
+  runTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
+    submission: TaskSubmission<Payload>,
+    options?: RunOptions,
+  ): Promise<SuccessfulTask<Payload, Result>>;
 };
 
 /**
@@ -29,13 +43,14 @@ export type TaskGatewayClient = Calls & {
  * `TASK_GATEWAY_AUTH` …). Throws `InvalidOptionError` for an address, a secret or a number that can't work.
  */
 export function createClient(options: ClientOptions = {}): TaskGatewayClient {
+  warnOfUnknownNames('The options of clients', options, CLIENT_OPTION_NAMES);
   const settings = readSettings(options);
-  const { clock, log } = settings;
+  const { clock, log, maxResponseBytes } = settings;
   const { openSession, ...calls } = createCalls(settings);
   const feeds = createSharedFeeds((session, cursor, signal) =>
     followFeed({
       openStream: (lastEventId, own) => openSession(session, lastEventId, { signal: own }),
-      ...{ clock, log, cursor, idleMs: IDLE_MS, signal },
+      ...{ clock, log, cursor, idleMs: IDLE_MS, maxResponseBytes, signal },
     }),
   );
   const ownSession = `sdk-${createId()}`;
@@ -43,9 +58,10 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
     ...calls,
     subscribeEvents(session, subscribing = {}) {
       const { timeoutMs, headers } = subscribing;
+      warnOfUnknownNames('The options of calls', subscribing, CALL_OPTION_NAMES);
       return createSubscription(
         {
-          ...{ clock, log },
+          ...{ clock, log, maxResponseBytes },
           openStream: (lastEventId, signal) =>
             openSession(session, lastEventId, { signal, timeoutMs, headers }),
         },

@@ -21,7 +21,10 @@ export type Clock = {
 /** The longest delay a timer supports; with a longer one it would fire at once. */
 const TIMER_MAX_MS = 2_147_483_647;
 
-/** The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days. */
+/**
+ * The clock of the platform. A sleep of more than 24.8 days ends after 24.8 days, one until a time that has
+ * passed at once.
+ */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -37,7 +40,7 @@ export const systemClock: Clock = {
         release?.();
         resolve();
       };
-      const timer = setTimeout(end, Math.min(ms, TIMER_MAX_MS));
+      const timer = setTimeout(end, Math.min(Math.max(ms, 0), TIMER_MAX_MS));
       const release = signal && onAbort(signal, end);
     }),
 };

@@ -7,6 +7,19 @@ import type { components } from '@task-gateway/contract';
 
 type Schemas = components['schemas'];
 
+/**
+ * An object that JSON can write, typed as you like, also by an interface. An array, a Map or a Set is not
+ * one.
+ */
+export type JsonObject = object & { readonly [Symbol.iterator]?: never };
+/** An object whose content is unknown. */
+export type FreeForm = Schemas['FreeForm'];
+/** A result, typed as you like; `reply` and `output` are texts if it has them. */
+export type JsonResult = JsonObject & {
+  readonly reply?: string | undefined;
+  readonly output?: string | undefined;
+};
+
 /** A string that names one kind of thing. It accepts any string except one that names another kind. */
 type Id<Kind extends string> = string & { readonly __names?: Kind };
 
@@ -20,63 +33,99 @@ export type SessionId = Id<'session'>;
 export type EventId = Id<'event'>;
 
 /** What every task has, in any state. */
-type TaskInfo = Schemas['TaskInfo'] & { readonly request_id: RequestId; readonly cli_session_id: SessionId };
+type TaskInfo<Payload> = Omit<Schemas['TaskInfo'], 'payload' | 'result'> & {
+  readonly request_id: RequestId;
+  readonly cli_session_id: SessionId;
+  /** As submitted. Its type is the caller's word: it is not checked. */
+  readonly payload: Payload;
+};
 /** What a task that succeeded holds, in its record and in its event. */
-type Success = { readonly status: 'success'; readonly result: TaskResult; readonly error_info: null };
+type Success<Result> = { readonly status: 'success'; readonly result: Result; readonly error_info: null };
 /** What a task that failed holds, in its record and in its event. */
 type Failure = { readonly status: 'failed'; readonly result: null; readonly error_info: string };
 
 /** A task that has no agent yet. */
-export type PendingTask = TaskInfo & {
+export type PendingTask<Payload = FreeForm> = TaskInfo<Payload> & {
   readonly status: 'pending';
   readonly agent_id: null;
   readonly result: null;
   readonly error_info: null;
 };
 /** A task that is assigned to an agent. */
-export type RunningTask = TaskInfo & {
+export type RunningTask<Payload = FreeForm> = TaskInfo<Payload> & {
   readonly status: 'running';
   readonly agent_id: AgentId;
   readonly result: null;
   readonly error_info: null;
 };
 /** A task whose agent reported success. */
-export type SuccessfulTask = TaskInfo & Success & { readonly agent_id: AgentId };
+export type SuccessfulTask<Payload = FreeForm, Result = TaskResult> = TaskInfo<Payload> &
+  Success<Result> & { readonly agent_id: AgentId };
 /** A task that failed at its agent, was cancelled, timed out, found no agent, or lost its agent. */
-export type FailedTask = TaskInfo & Failure & { readonly agent_id: AgentId | null };
+export type FailedTask<Payload = FreeForm> = TaskInfo<Payload> &
+  Failure & { readonly agent_id: AgentId | null };
 
 /** A task as the gateway returns it. Its `status` determines what else it holds. */
-export type Task = PendingTask | RunningTask | SuccessfulTask | FailedTask;
+export type Task<Payload = FreeForm, Result = TaskResult> =
+  | PendingTask<Payload>
+  | RunningTask<Payload>
+  | SuccessfulTask<Payload, Result>
+  | FailedTask<Payload>;
 /** The state of a task: `pending`, `running`, `success` or `failed`. The last two are terminal. */
 export type TaskStatus = Schemas['TaskStatus'];
 /** The result of a task that succeeded. Keys other than `reply` and `output` pass through unchanged. */
 export type TaskResult = Schemas['TaskResult'];
 /** The body of a submission. The client adds the secret. */
-export type TaskSubmission = Omit<Schemas['TaskSubmission'], 'auth'>;
+export type TaskSubmission<Payload = FreeForm> = Omit<
+  Schemas['TaskSubmission'],
+  'auth' | 'payload' | 'task_tags'
+> & {
+  /** The tags to match: an agent qualifies if it has at least one of them. With `[]` no agent qualifies. */
+  readonly task_tags: readonly string[];
+  /** The input for the agent: any object that JSON can write. */
+  readonly payload: Payload;
+};
 /**
  * The event of a task that reached a terminal state; the only kind of event. `status` determines the other
  * fields.
  */
-export type TaskDone = Schemas['TaskDone'] & { readonly request_id: RequestId } & (Success | Failure);
+export type TaskDone = Schemas['TaskDone'] & { readonly request_id: RequestId } & (
+    | Success<TaskResult>
+    | Failure
+  );
 /** The response to a cancellation. */
 export type CancelReceipt = Schemas['CancelReceipt'];
 
+/** What an agent says of its tasks when it registers, sends a heartbeat or claims. */
+type CurrentTasks = {
+  /** The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
+  readonly request_ids?: readonly RequestId[];
+};
 /** The body of a registration. The client adds the secret. */
-export type AgentRegistration = Omit<Schemas['AgentRegistration'], 'auth'> & { readonly agent_id: AgentId };
+export type AgentRegistration = Omit<Schemas['AgentRegistration'], 'auth' | 'agent_tags' | 'request_ids'> &
+  CurrentTasks & {
+    readonly agent_id: AgentId;
+    /** What the agent can do: it gets tasks that share at least one tag. */
+    readonly agent_tags: readonly string[];
+  };
 /** The response to a registration: the agent's state, and how often it should send heartbeats. */
 export type RegistrationReceipt = Schemas['RegistrationReceipt'];
 /** The body of a heartbeat. The client adds the secret. */
-export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth'> & { readonly agent_id: AgentId };
+export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth' | 'request_ids'> &
+  CurrentTasks & { readonly agent_id: AgentId };
 /** The response to a heartbeat: the agent's state, and which of its tasks it should stop working on. */
 export type HeartbeatReceipt = Schemas['HeartbeatReceipt'];
 /**
  * The body of a claim, by which an agent without an inbound port asks for a task. The client adds the secret.
  */
-export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth'> & { readonly agent_id: AgentId };
+export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth' | 'request_ids'> &
+  CurrentTasks & { readonly agent_id: AgentId };
 /** The body of an agent's report on a task: progress, success or failure. The client adds the secret. */
-export type TaskReport = Omit<Schemas['TaskReport'], 'auth'> & {
+export type TaskReport = Omit<Schemas['TaskReport'], 'auth' | 'result'> & {
   readonly request_id: RequestId;
   readonly agent_id: AgentId;
+  /** On `success` the result; null or absent is stored as `{}`. On `failed` it is dropped. */
+  readonly result?: JsonResult | null;
 };
 /** The response to a report. `accepted` says whether the report changed the task. */
 export type ReportReceipt = Schemas['ReportReceipt'];

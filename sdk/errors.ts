@@ -3,16 +3,29 @@
  * string `code`. All extend `TaskGatewayError`. A failed task is an error only in `runTask`; the plain calls
  * return it as data. No message contains a secret.
  */
-import type { FailedTask, FieldError, Problem } from './contract.ts';
+import type { FailedTask, FieldError, Problem, RequestId } from './contract.ts';
+import type {
+  ConnectionCode,
+  ErrorCode,
+  Open,
+  ProblemCode,
+  StopCode,
+  TaskFailureCode,
+} from './error-codes.ts';
 import { CANCELLED_TEXT, NO_AGENT_TEXT, TIMEOUT_TEXT } from './settled.ts';
 
 /** The base class of all errors the SDK throws on purpose. */
 export class TaskGatewayError extends Error {
   override readonly name: string = 'TaskGatewayError';
   /** Identifies the error where its class isn't enough. Stable within a major version. */
-  readonly code: string;
+  readonly code: ErrorCode;
+  /**
+   * The task that the error is about: of every error that `runTask` throws after the submission. The task may
+   * go on: get it, or cancel it.
+   */
+  declare readonly request_id?: RequestId | undefined;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
@@ -21,6 +34,7 @@ export class TaskGatewayError extends Error {
 /** An option or argument that can't work, found before a request was sent. `code`: `invalid_option`. */
 export class InvalidOptionError extends TaskGatewayError {
   override readonly name: string = 'InvalidOptionError';
+  declare readonly code: 'invalid_option';
 
   constructor(message: string, options?: ErrorOptions) {
     super('invalid_option', message, options);
@@ -34,21 +48,23 @@ export class InvalidOptionError extends TaskGatewayError {
  */
 export class ConnectionError extends TaskGatewayError {
   override readonly name: string = 'ConnectionError';
+  declare readonly code: Open<ConnectionCode>;
 }
 
 /** Creates the error for a response that a gateway would not send. */
-export function createForeignError(code: string, does: string): ConnectionError {
-  return new ConnectionError(code, `The server at this address ${does}. Check baseUrl.`);
+export function createForeignError(code: ConnectionCode, does: string): ConnectionError {
+  return new ConnectionError(code, `The server at this address ${does}. Check baseUrl (TASK_GATEWAY_URL).`);
 }
 
 /** No response within `timeoutMs`. `code`: `timeout`. Whether the call took effect is unknown. */
 export class TimeoutError extends TaskGatewayError {
   override readonly name: string = 'TimeoutError';
+  declare readonly code: 'timeout';
   /** The timeout that passed, in milliseconds. */
   readonly timeoutMs: number;
 
-  constructor(timeoutMs: number) {
-    super('timeout', `No response within ${timeoutMs} ms. Raise timeoutMs, or try again later.`);
+  constructor(timeoutMs: number, what = 'No response') {
+    super('timeout', `${what} within ${timeoutMs} ms. Raise timeoutMs, or try again later.`);
     this.timeoutMs = timeoutMs;
   }
 }
@@ -56,6 +72,7 @@ export class TimeoutError extends TaskGatewayError {
 /** The caller's signal fired. `code`: `aborted`. `cause` is the signal's reason. */
 export class AbortError extends TaskGatewayError {
   override readonly name: string = 'AbortError';
+  declare readonly code: 'aborted';
 
   constructor(reason?: unknown) {
     super('aborted', 'The call was aborted by its signal.', { cause: reason });
@@ -81,6 +98,7 @@ export type ErrorResponse = {
 /** An error response. `code` is that of its problem details, or `http_` and the status where it has none. */
 export class ApiError extends TaskGatewayError {
   override readonly name: string = 'ApiError';
+  declare readonly code: Open<Problem['code'] | 'route_not_found' | `http_${number}`>;
   /** The HTTP status. */
   declare readonly status: number;
   /** The problem details; absent when the response came from something in front of the gateway. */
@@ -105,36 +123,43 @@ export class ApiError extends TaskGatewayError {
 /** Status 400. `code`: `malformed_body`, `agent_id_missing`, `agent_mismatch` or `task_terminal`. */
 export class BadRequestError extends ApiError {
   override readonly name: string = 'BadRequestError';
+  declare readonly code: ProblemCode<400>;
 }
 
 /** Status 401: the secret is wrong. `code`: `unauthorized`. */
 export class AuthenticationError extends ApiError {
   override readonly name: string = 'AuthenticationError';
+  declare readonly code: ProblemCode<401>;
 }
 
 /** Status 403: a page of an origin that the gateway does not serve. `code`: `origin_not_allowed`. */
 export class ForbiddenError extends ApiError {
   override readonly name: string = 'ForbiddenError';
+  declare readonly code: ProblemCode<403>;
 }
 
 /** Status 404. `code`: `task_not_found`, `agent_not_found` or `route_not_found`. */
 export class NotFoundError extends ApiError {
   override readonly name: string = 'NotFoundError';
+  declare readonly code: ProblemCode<404> | 'route_not_found';
 }
 
 /** Status 413: the body is larger than the gateway accepts. `code`: `payload_too_large`. */
 export class PayloadTooLargeError extends ApiError {
   override readonly name: string = 'PayloadTooLargeError';
+  declare readonly code: ProblemCode<413>;
 }
 
 /** Status 415: the body is not JSON. `code`: `unsupported_media_type`. */
 export class UnsupportedMediaTypeError extends ApiError {
   override readonly name: string = 'UnsupportedMediaTypeError';
+  declare readonly code: ProblemCode<415>;
 }
 
 /** Status 421: the gateway does not serve the host in `baseUrl`. `code`: `misdirected`. */
 export class MisdirectedError extends ApiError {
   override readonly name: string = 'MisdirectedError';
+  declare readonly code: ProblemCode<421>;
 }
 
 /**
@@ -143,6 +168,7 @@ export class MisdirectedError extends ApiError {
  */
 export class ValidationError extends ApiError {
   override readonly name: string = 'ValidationError';
+  declare readonly code: ProblemCode<422>;
   /** All faults of the request: for each a JSON Pointer and what to send instead. */
   readonly errors: readonly FieldError[];
 
@@ -158,16 +184,19 @@ export class ValidationError extends ApiError {
 /** Status 429: too many open event streams. `code`: `too_many_streams`. */
 export class RateLimitError extends ApiError {
   override readonly name: string = 'RateLimitError';
+  declare readonly code: ProblemCode<429>;
 }
 
 /** Status 500: a fault of the gateway. `code`: `internal`. */
 export class InternalError extends ApiError {
   override readonly name: string = 'InternalError';
+  declare readonly code: ProblemCode<500>;
 }
 
 /** Status 503: temporarily unavailable. `code`: `busy` or `store_unavailable`. */
 export class UnavailableError extends ApiError {
   override readonly name: string = 'UnavailableError';
+  declare readonly code: ProblemCode<503>;
 }
 
 const CLASSES: Readonly<Record<number, typeof ApiError>> = {
@@ -192,18 +221,22 @@ export function createApiError(response: ErrorResponse): ApiError {
 /** A task failed. `code`: `task_failed`. Thrown by `runTask`. */
 export class TaskFailedError extends TaskGatewayError {
   override readonly name: string = 'TaskFailedError';
+  declare readonly code: Open<TaskFailureCode>;
   /** The task in its terminal state. */
   readonly task: FailedTask;
+  override readonly request_id: RequestId;
 
-  constructor(task: FailedTask, code = 'task_failed') {
-    super(code, `Task ${task.request_id} failed: ${task.error_info ?? 'no reason given'}`);
+  constructor(task: FailedTask, code: ErrorCode = 'task_failed', advice = '') {
+    super(code, `Task ${task.request_id} failed: ${task.error_info ?? 'no reason given'}${advice}`);
     this.task = task;
+    this.request_id = task.request_id;
   }
 }
 
 /** The task was cancelled. `code`: `task_cancelled`. */
 export class TaskCancelledError extends TaskFailedError {
   override readonly name: string = 'TaskCancelledError';
+  declare readonly code: 'task_cancelled';
 
   constructor(task: FailedTask) {
     super(task, 'task_cancelled');
@@ -213,6 +246,7 @@ export class TaskCancelledError extends TaskFailedError {
 /** The task's own `timeout` passed. `code`: `task_timeout`. */
 export class TaskTimeoutError extends TaskFailedError {
   override readonly name: string = 'TaskTimeoutError';
+  declare readonly code: 'task_timeout';
 
   constructor(task: FailedTask) {
     super(task, 'task_timeout');
@@ -225,9 +259,15 @@ export class TaskTimeoutError extends TaskFailedError {
  */
 export class NoAgentAvailableError extends TaskFailedError {
   override readonly name: string = 'NoAgentAvailableError';
+  declare readonly code: 'no_agent_available';
 
   constructor(task: FailedTask) {
-    super(task, 'no_agent_available');
+    const tags = JSON.stringify(task.task_tags);
+    super(
+      task,
+      'no_agent_available',
+      ` (no agent available). No agent with one of the tags ${tags} had a free slot in time: start one, or raise queue_timeout.`,
+    );
   }
 }
 
@@ -244,13 +284,6 @@ export function createTaskError(task: FailedTask): TaskFailedError {
       return new TaskFailedError(task);
   }
 }
-
-/**
- * Why a handler's signal fired. `task_cancelled`: the gateway no longer wants the task done (it was
- * cancelled, reached a terminal state, or was assigned to another agent). `task_timeout`: its time is over.
- * `agent_stopped`: the agent is being stopped and its time to drain is over.
- */
-export type StopCode = 'task_cancelled' | 'task_timeout' | 'agent_stopped';
 
 /** The reason of a handler's signal; `code` says why it fired. A handler may throw it. */
 export class WorkStoppedError extends TaskGatewayError {

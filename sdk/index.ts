@@ -3,6 +3,7 @@ export type { Calls, TaskQuery } from './calls.ts';
 export { createClient, type TaskGatewayClient } from './client.ts';
 export type { Clock } from './clock.ts';
 export type * from './contract.ts';
+export type { ErrorCode } from './error-codes.ts';
 export {
   AbortError,
   ApiError,

@@ -58,7 +58,7 @@ function checkStatus({ status, result }: Pick<Task, 'status' | 'result'>): boole
 }
 
 /** Whether a value is a task: its twelve fields, and what its status promises. */
-export const checkTask: Guard<Task> = (value): value is Task =>
+export const checkTask = <Payload, Result>(value: unknown): value is Task<Payload, Result> =>
   hasTaskFields(value) && checkStatus(value) && (value.status !== 'running' || value.agent_id !== null);
 
 /** Whether a value is the event of a task that reached a terminal state. */

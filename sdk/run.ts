@@ -6,8 +6,9 @@
  * case. Stream down: polls; the gateway holds each poll until the task is settled. During an outage of the
  * gateway it keeps polling until the task must have timed out.
  */
+import type { Calls } from './calls.ts';
 import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
-import type { FailedTask, RequestId, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
+import type { FailedTask, JsonObject, JsonResult, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
 import { AbortError, ApiError, ConnectionError, createTaskError, TaskGatewayError } from './errors.ts';
 import { runCallback } from './log.ts';
 import { isSettled } from './settled.ts';
@@ -31,21 +32,8 @@ export type RunOptions = CallOptions & {
   readonly cancelOnAbort?: boolean | undefined;
 };
 
-/** The calls a run makes. */
-type RunCalls = {
-  submitTask(
-    submission: TaskSubmission,
-    options: CallOptions & { readonly idempotencyKey?: string | undefined },
-  ): Promise<Task>;
-  getTask(
-    request_id: RequestId,
-    options: CallOptions & { readonly wait?: number | undefined },
-  ): Promise<Task>;
-  cancelTask(request_id: RequestId, options: CallOptions): Promise<unknown>;
-};
-
 export type RunDeps = {
-  readonly calls: RunCalls;
+  readonly calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'>;
   readonly feeds: SharedFeeds;
   readonly clock: Clock;
   /** The session of tasks submitted without one. */
@@ -56,6 +44,8 @@ export type RunDeps = {
  * How long a submission waits for the stream to open. Events are stored, so none is lost if it opens later.
  */
 const OPEN_MAX_MS = 5_000;
+/** How long a submission that does not say it waits for an agent; never longer than its `timeout`. */
+const QUEUE_SECONDS = 30;
 const PROGRESS_EVERY_MS = 1_000;
 const CHECK_EVERY_MS = 60_000;
 const POLL_SECONDS = 20;
@@ -70,12 +60,15 @@ const TASK_SECONDS_MAX = 604_800;
 const GRACE_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 5_000;
 
-/** Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw. */
-export async function runTask(
+/**
+ * Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw; what it
+ * throws after the submission has the task's `request_id`.
+ */
+export async function runTask<Payload extends JsonObject, Result extends JsonResult>(
   deps: RunDeps,
-  submission: TaskSubmission,
+  submission: TaskSubmission<Payload>,
   options: RunOptions = {},
-): Promise<SuccessfulTask> {
+): Promise<SuccessfulTask<Payload, Result>> {
   const { onProgress, cancelOnAbort, idempotencyKey, ...call } = options;
   const { signal } = call;
   if (signal?.aborted) throw new AbortError(signal.reason);
@@ -85,34 +78,42 @@ export async function runTask(
   try {
     await watch.waitForOpen(OPEN_MAX_MS);
     if (signal?.aborted) throw new AbortError(signal.reason);
-    const submitted = await deps.calls.submitTask(
-      { ...submission, cli_session_id: session },
+    const { timeout = QUEUE_SECONDS } = submission;
+    const queueSeconds = timeout >= 0 && timeout < QUEUE_SECONDS ? timeout : QUEUE_SECONDS;
+    const queue_timeout = submission.queue_timeout ?? queueSeconds;
+    const submitted = await deps.calls.submitTask<Payload, Result>(
+      { ...submission, queue_timeout, cli_session_id: session },
       { ...call, idempotencyKey, signal: cancelOnAbort ? undefined : signal },
     );
-    watch.watchTask(submitted.request_id);
-    return await followTask(deps, submitted, watch, { onProgress, cancelOnAbort, call });
+    const { request_id } = submitted;
+    watch.watchTask(request_id);
+    return await followTask(deps, submitted, watch, { onProgress, cancelOnAbort, call }).catch(
+      (error: unknown) => {
+        throw error instanceof TaskGatewayError ? Object.assign(error, { request_id }) : error;
+      },
+    );
   } finally {
     stopListening();
   }
 }
 
 /** Gets the task whenever the watch says so, until it is settled. */
-async function followTask(
+async function followTask<Payload extends JsonObject, Result extends JsonResult>(
   deps: RunDeps,
-  submitted: Task,
+  submitted: Task<Payload, Result>,
   watch: StreamWatch,
   {
     onProgress,
     cancelOnAbort,
     call,
   }: Pick<RunOptions, 'onProgress' | 'cancelOnAbort'> & { readonly call: CallOptions },
-): Promise<SuccessfulTask> {
+): Promise<SuccessfulTask<Payload, Result>> {
   const { calls, clock } = deps;
   const { signal } = call;
   const giveUpMs = readMonotonicMs(clock) + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
   let failures = 0;
-  const notify = (): void => runCallback('onProgress', () => onProgress?.(task));
+  const notify = (): void => runCallback('onProgress', () => onProgress?.(task as unknown as Task));
   notify();
   for (;;) {
     if (isSettled(task)) return requireSuccess(task);
@@ -124,7 +125,7 @@ async function followTask(
     const wait = watch.isOpen() ? undefined : onProgress ? PROGRESS_EVERY_MS / 1_000 : POLL_SECONDS;
     try {
       const before = task;
-      task = await calls.getTask(task.request_id, { ...call, wait });
+      task = await calls.getTask<Payload, Result>(task.request_id, { ...call, wait });
       failures = 0;
       if (task.status !== before.status || task.progress !== before.progress) notify();
     } catch (error) {
@@ -138,9 +139,11 @@ async function followTask(
   }
 }
 
-function requireSuccess(task: SuccessfulTask | FailedTask): SuccessfulTask {
+function requireSuccess<Payload, Result>(
+  task: SuccessfulTask<Payload, Result> | FailedTask<Payload>,
+): SuccessfulTask<Payload, Result> {
   if (task.status === 'success') return task;
-  throw createTaskError(task);
+  throw createTaskError(task as unknown as FailedTask);
 }
 
 function isOutage(error: unknown): error is TaskGatewayError {
@@ -151,7 +154,7 @@ function isOutage(error: unknown): error is TaskGatewayError {
  * Cancels the task for a caller who has aborted the run. A failure is ignored: the caller gets the
  * `AbortError`.
  */
-async function cancelQuietly(calls: RunCalls, request_id: string, call: CallOptions): Promise<void> {
+async function cancelQuietly(calls: RunDeps['calls'], request_id: string, call: CallOptions): Promise<void> {
   try {
     await calls.cancelTask(request_id, {
       ...call,

@@ -2,10 +2,19 @@
  * Secrets: given as a string or as a function that fetches one, validated before use, and redacted from every
  * text meant for people.
  */
-import { AuthenticationError, InvalidOptionError } from './errors.ts';
+import { type Clock, linkSignals } from './clock.ts';
+import { AbortError, AuthenticationError, InvalidOptionError, TimeoutError } from './errors.ts';
 
 /** A secret, or a function that returns it, called before each call (for streams, before each connection). */
 export type Secret = string | (() => string | Promise<string>);
+
+/** Where a client gets its secret from. */
+export type SecretSource = {
+  /** Returns the current secret. Throws and rejects with `InvalidOptionError`. */
+  get(): string | Promise<string>;
+  /** Names the variable of the environment that holds it; empty if another source does. */
+  readonly variable: string;
+};
 
 /** Replaces secrets in texts. */
 export type Redactor = {
@@ -48,38 +57,64 @@ export function createRedactor(): Redactor {
 }
 
 /**
- * Creates a function that returns the current secret. A string is validated at once, the return value of a
- * function each time. Throws `InvalidOptionError` for what can't be a secret, and when the function fails.
+ * Creates the source of a secret. A string is validated at once, the return value of a function each time.
+ * Throws `InvalidOptionError` for what can't be a secret.
  */
-export function createSecretSource(name: string, secret: Secret, redactor: Redactor): () => Promise<string> {
-  if (typeof secret !== 'function') {
-    const valid = requireSecret(name, secret);
-    redactor.addSecret(valid);
-    return async () => valid;
-  }
-  return async () => {
-    const valid = requireSecret(name, await fetchSecret(name, secret));
+export function createSecretSource(
+  name: string,
+  secret: Secret,
+  variable: string,
+  redactor: Redactor,
+): SecretSource {
+  const require = (value: unknown): string => {
+    const valid = requireSecret(name, value);
     redactor.addSecret(valid);
     return valid;
   };
+  if (typeof secret === 'function') {
+    return { variable, get: async () => require(await fetchSecret(name, secret)) };
+  }
+  const valid = require(secret);
+  return { variable, get: () => valid };
 }
+
+/** What limits the time for a secret: that of the call it is for. */
+type SecretLimits = {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs: number;
+};
 
 /**
  * Runs `attempt` with the current secret. When it is rejected (401) and has changed since, tries once more.
+ * A function that never resolves is waited for as long as for a response.
  */
 export async function withSecret<T>(
-  getSecret: () => Promise<string>,
+  source: SecretSource,
+  limits: SecretLimits,
   attempt: (secret: string) => Promise<T>,
 ): Promise<T> {
-  const secret = await getSecret();
+  const secret = await getWithin(source, limits);
   try {
     return await attempt(secret);
   } catch (error) {
     if (!(error instanceof AuthenticationError)) throw error;
-    const renewed = await getSecret();
-    if (renewed === secret) throw error;
-    return await attempt(renewed);
+    const renewed = await getWithin(source, limits);
+    if (renewed !== secret) return await attempt(renewed);
+    if (source.variable) error.message += ` The secret is from ${source.variable}.`;
+    throw error;
   }
+}
+
+async function getWithin(source: SecretSource, { clock, signal, timeoutMs }: SecretLimits): Promise<string> {
+  const secret = source.get();
+  if (typeof secret === 'string') return secret;
+  const linked = linkSignals(signal);
+  const expired = clock.sleep(timeoutMs, linked.signal).then(() => {
+    if (signal?.aborted) throw new AbortError(signal.reason);
+    throw new TimeoutError(timeoutMs, 'No secret from the auth function');
+  });
+  return await Promise.race([secret, expired]).finally(() => linked.abort());
 }
 
 async function fetchSecret(name: string, fetch: () => string | Promise<string>): Promise<string> {

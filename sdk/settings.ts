@@ -2,10 +2,17 @@
  * A client's settings: its options and, where these are absent, variables of the environment such as
  * `TASK_GATEWAY_URL`. In a browser there is no environment, so only the options count.
  */
+import { RESPONSE_BYTES_MAX } from './bodies.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { InvalidOptionError } from './errors.ts';
 import { createLog, LOG_LEVELS, type Log, type Logger, type LogLevel } from './log.ts';
-import { createRedactor, createSecretSource, type Redactor, type Secret } from './secrets.ts';
+import {
+  createRedactor,
+  createSecretSource,
+  type Redactor,
+  type Secret,
+  type SecretSource,
+} from './secrets.ts';
 import type { Fetch } from './transport.ts';
 
 /**
@@ -25,6 +32,12 @@ export type ClientOptions = {
   readonly timeoutMs?: number | undefined;
   /** How often a failed call is retried. Default: 4. `TASK_GATEWAY_MAX_RETRIES` */
   readonly maxRetries?: number | undefined;
+  /**
+   * The largest response that is read, in bytes; a larger one is a `ConnectionError` (`response_too_large`).
+   * Raise it with the gateway's `BODY_MAX_BYTES`: a task holds a payload and a result. Default: 64 MiB.
+   * `TASK_GATEWAY_MAX_RESPONSE_BYTES`
+   */
+  readonly maxResponseBytes?: number | undefined;
   /** Headers sent with every request. `TASK_GATEWAY_HEADERS`: lines of `Name: value` */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How much is logged. Default: `info` when a logger is given, otherwise `off`. `TASK_GATEWAY_LOG` */
@@ -42,11 +55,14 @@ export type ClientOptions = {
 /** The options with all defaults filled in. */
 export type ClientSettings = {
   readonly baseUrl: string;
-  readonly auth: () => Promise<string>;
+  /** The variable of the environment that `baseUrl` is from; empty if an option gave it. */
+  readonly urlVariable: string;
+  readonly auth: SecretSource;
   /** Rejects where the option is absent. */
-  readonly adminAuth: () => Promise<string>;
+  readonly adminAuth: SecretSource;
   readonly timeoutMs: number;
   readonly maxRetries: number;
+  readonly maxResponseBytes: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: Fetch;
   readonly clock: Clock;
@@ -60,21 +76,52 @@ const MAX_RETRIES = 4;
 /** Returns the settings. Throws `InvalidOptionError` for an address, a secret or a number that can't work. */
 export function readSettings(options: ClientOptions): ClientSettings {
   const redactor = createRedactor();
-  const baseUrl = options.baseUrl ?? requireVariable('baseUrl', 'URL');
-  const auth = options.auth ?? requireVariable('auth', 'AUTH');
-  const adminAuth = options.adminAuth ?? readVariable('ADMIN_AUTH') ?? requireAdminAuth;
-  const level = readLevel(options.logLevel ?? readVariable('LOG') ?? (options.logger ? 'info' : 'off'));
+  const url = readOption('baseUrl', options.baseUrl, 'URL');
+  const auth = readOption('auth', options.auth, 'AUTH');
+  const adminAuth = readOption('adminAuth', options.adminAuth, 'ADMIN_AUTH');
+  const readSecret = (given: Given<Secret>, secret: Secret): SecretSource =>
+    createSecretSource(given.name, secret, given.variable, redactor);
+  const level = readOption('logLevel', options.logLevel, 'LOG');
+  const readNumber = (name: NumberOption, variable: string, byDefault: number, least: number): number =>
+    requireNumber(readOption(name, options[name], variable), byDefault, least);
   return {
-    baseUrl: readBaseUrl(baseUrl),
-    auth: createSecretSource('auth', auth, redactor),
-    adminAuth: createSecretSource('adminAuth', adminAuth, redactor),
-    timeoutMs: readNumber('timeoutMs', options.timeoutMs ?? readVariable('TIMEOUT_MS') ?? TIMEOUT_MS, 1),
-    maxRetries: readNumber('maxRetries', options.maxRetries ?? readVariable('MAX_RETRIES') ?? MAX_RETRIES, 0),
+    baseUrl: readBaseUrl(url),
+    urlVariable: url.variable,
+    auth: readSecret(auth, requireValue(auth)),
+    adminAuth: readSecret(adminAuth, adminAuth.value ?? (() => throwMissing(adminAuth))),
+    timeoutMs: readNumber('timeoutMs', 'TIMEOUT_MS', TIMEOUT_MS, 1),
+    maxRetries: readNumber('maxRetries', 'MAX_RETRIES', MAX_RETRIES, 0),
+    maxResponseBytes: readNumber('maxResponseBytes', 'MAX_RESPONSE_BYTES', RESPONSE_BYTES_MAX, 1),
     headers: options.headers ?? readHeaders(readVariable('HEADERS') ?? ''),
     fetch: options.fetch ?? ((request, init) => globalThis.fetch(request, init)),
     clock: options.clock ?? systemClock,
     redactor,
-    log: createLog(options.logger ?? console, level, redactor),
+    log: createLog(options.logger ?? console, readLevel(level, options.logger ? 'info' : 'off'), redactor),
+  };
+}
+
+type NumberOption = 'timeoutMs' | 'maxRetries' | 'maxResponseBytes';
+
+/** An option, from the environment where it was not given. */
+type Given<Value> = {
+  readonly value: Value | string | undefined;
+  /** What errors call it: its name, and the variable if it is from there. */
+  readonly name: string;
+  /** The variable that it is from; empty if it was given, and if it is absent. */
+  readonly variable: string;
+  /** How to give it. */
+  readonly advice: string;
+};
+
+/** Returns an option, or what the environment has in its stead. */
+function readOption<Value>(name: string, given: Value | undefined, suffix: string): Given<Value> {
+  const found = given === undefined ? readVariable(suffix) : undefined;
+  const variable = `TASK_GATEWAY_${suffix}`;
+  return {
+    value: given ?? found,
+    name: found ? `${name} (from ${variable})` : name,
+    variable: found ? variable : '',
+    advice: `${name} is missing: give it, or set ${variable}.`,
   };
 }
 
@@ -84,37 +131,37 @@ export function readVariable(name: string): string | undefined {
   return process?.env?.[`TASK_GATEWAY_${name}`] || undefined;
 }
 
-function requireVariable(option: string, name: string): string {
-  const value = readVariable(name);
-  if (value) return value;
-  throw new InvalidOptionError(`${option} is missing: give it, or set TASK_GATEWAY_${name}.`);
+function requireValue<Value>({ value, advice }: Given<Value>): Value | string {
+  return value ?? throwMissing({ advice });
 }
 
-const requireAdminAuth = (): string => requireVariable('adminAuth', 'ADMIN_AUTH');
+function throwMissing({ advice }: Pick<Given<unknown>, 'advice'>): never {
+  throw new InvalidOptionError(advice);
+}
 
 /** Returns the address without slashes at its end. The error does not quote it: it may contain a password. */
-function readBaseUrl(text: string): string {
+function readBaseUrl(given: Given<string>): string {
   try {
-    const { href } = new URL(text, globalThis.location?.href);
+    const { href } = new URL(requireValue(given), globalThis.location?.href);
     if (/^https?:\/\/[^/@?#]+(\/[^?#]*)?$/.test(href)) return href.replace(/\/+$/, '');
-  } catch {
-    // It is no address.
+  } catch (error) {
+    if (error instanceof InvalidOptionError) throw error;
   }
   throw new InvalidOptionError(
-    'baseUrl must be an http(s) address without user, password, query or fragment: http://127.0.0.1:8080.',
+    `${given.name} must be an http(s) address without user, password, query or fragment: http://127.0.0.1:8080.`,
   );
 }
 
-function readNumber(name: string, value: number | string, least: number): number {
-  const number = Number(value);
+function requireNumber({ value, name }: Given<number>, byDefault: number, least: number): number {
+  const number = Number(value ?? byDefault);
   if (number >= least) return number;
   throw new InvalidOptionError(`${name} must be a number of ${least} or more.`);
 }
 
-function readLevel(text: string): LogLevel {
-  const level = LOG_LEVELS.find((one) => one === text);
+function readLevel({ value, name }: Given<string>, byDefault: LogLevel): LogLevel {
+  const level = LOG_LEVELS.find((one) => one === (value ?? byDefault));
   if (level) return level;
-  throw new InvalidOptionError(`logLevel must be one of ${LOG_LEVELS.join(', ')}.`);
+  throw new InvalidOptionError(`${name} must be one of ${LOG_LEVELS.join(', ')}.`);
 }
 
 /** Reads lines of `Name: value`. The errors do not quote them: they may contain a secret. */

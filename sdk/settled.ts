@@ -12,6 +12,8 @@ export const TIMEOUT_TEXT = 'timeout';
 export const NO_AGENT_TEXT = '无可用 Agent';
 
 /** Whether a task has reached a terminal state: it succeeded or failed, and will not change any more. */
-export function isSettled(task: Task): task is SuccessfulTask | FailedTask {
+export function isSettled<Payload, Result>(
+  task: Task<Payload, Result>,
+): task is SuccessfulTask<Payload, Result> | FailedTask<Payload> {
   return task.status === 'success' || task.status === 'failed';
 }

@@ -48,6 +48,9 @@ export type Network = {
   /** Removes secrets from the texts of errors. */
   readonly redactor: Redactor;
   readonly log: Log;
+  readonly maxResponseBytes: number;
+  /** The variable of the environment that the address is from; empty if an option gave it. */
+  readonly urlVariable: string;
 };
 
 /** What openapi-fetch resolves to. */
@@ -135,7 +138,7 @@ async function sendWithRetries(
     const linked = linkSignals(signal);
     const attempt = { signal: linked.signal, timeoutMs };
     const outcome = await send(network, attempt, request.clone(), (response) =>
-      readResponse(response, onResponse),
+      readResponse(response, network.maxResponseBytes, onResponse),
     ).catch((error: TaskGatewayError) => error);
     linked.abort();
     sent.attempts += 1;
@@ -157,7 +160,9 @@ async function sendWithRetries(
 
 /** Opens a stream with one attempt: the body of a success streams until the signal fires. */
 export function openOnce(network: Network, attempt: Attempt, request: Request): Promise<Response> {
-  return send(network, attempt, request, (response) => (response.ok ? response : readResponse(response)));
+  return send(network, attempt, request, (response) =>
+    response.ok ? response : readResponse(response, network.maxResponseBytes),
+  );
 }
 
 /** The timeout of one attempt, and a signal that belongs to it alone and fires at its end. */
@@ -168,7 +173,7 @@ type Attempt = { readonly signal: AbortSignal; readonly timeoutMs: number };
  * errors of the SDK.
  */
 async function send(
-  { fetch, clock }: Network,
+  { fetch, clock, urlVariable }: Network,
   { signal, timeoutMs }: Attempt,
   request: Request,
   read: (response: Response) => Response | Promise<Response>,
@@ -184,7 +189,7 @@ async function send(
   } catch (cause) {
     if (signal.aborted) throw new AbortError(signal.reason);
     if (linked.signal.reason === timeout) throw timeout;
-    throw cause instanceof TaskGatewayError ? cause : createConnectionError(request, cause);
+    throw cause instanceof TaskGatewayError ? cause : createConnectionError(request, urlVariable, cause);
   } finally {
     timer.abort();
   }
@@ -196,9 +201,10 @@ async function send(
  */
 async function readResponse(
   response: Response,
+  bytesMax: number,
   onResponse?: (response: Response) => void,
 ): Promise<Response> {
-  const text = await readText(response);
+  const text = await readText(response, bytesMax);
   const copy = (body: string): Response => new Response(body || null, response);
   if (onResponse) runCallback('onResponse', () => onResponse(copy(text)));
   return copy(checkDepth(text) ? text : '');
@@ -219,15 +225,24 @@ function requireHead({ type, status }: Response): void {
  * Creates the error for a request without a response. It does not quote the path, which names a task or a
  * session.
  */
-function createConnectionError(request: Request, cause: unknown): ConnectionError {
+function createConnectionError(request: Request, urlVariable: string, cause: unknown): ConnectionError {
   const { origin } = new URL(request.url);
   const code = findCode(cause);
   const why = code ? ` (${code})` : '';
+  const source = urlVariable && ` The address is from ${urlVariable}.`;
   return new ConnectionError(
     'connection_failed',
-    `No response from the gateway at ${origin}${why}. Is it running?`,
+    `No response from the gateway at ${origin}${why}. Is it running?${source}${describeBlocking(origin)}`,
     { cause },
   );
+}
+
+/** Returns the likely cause in a browser, which does not say of a request that it has blocked it. */
+function describeBlocking(origin: string): string {
+  const page = globalThis.location?.origin;
+  return page === undefined || page === origin
+    ? ''
+    : ` If it is, the browser may have blocked the request (CORS): add ${page} to the gateway's CORS_ORIGINS.`;
 }
 
 /** Finds the platform's code of a failure, such as ECONNREFUSED, in the chain of causes. */

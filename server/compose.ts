@@ -106,6 +106,8 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
+  // Only now, so that the gateway listens sooner.
+  void Promise.all([http.prepare(), pusher.prepare()]);
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;

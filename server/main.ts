@@ -23,4 +23,4 @@ const { directory } = enableCompileCache(
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE = directory;
 
 const { startProcess } = await import('./start.ts');
-await startProcess(process.env);
+await startProcess(process.env, process.argv.slice(2));

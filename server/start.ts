@@ -5,17 +5,25 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
-import { messageOf } from './async/error-message.ts';
 import { composeGateway } from './compose.ts';
 import { type Config, readConfig } from './config/config.ts';
+import { settingNames } from './config/settings.ts';
+import { describeStartFailure } from './start-failure.ts';
 import { buildStartupMessage } from './startup-message.ts';
-import { createLog } from './system/log.ts';
+import { createLog, type RunningLog } from './system/log.ts';
 
 /** Time for the last lines of the log to be written in the background, or to fail. */
 const LAST_LINES_MS = 50;
 
-/** Starts the gateway with the settings of an environment; ends the process when that is not possible. */
-export async function startProcess(env: NodeJS.ProcessEnv): Promise<void> {
+/**
+ * Starts the gateway with the settings of an environment; ends the process when that is not possible. `words`
+ * are those behind the command, which takes none.
+ */
+export async function startProcess(env: NodeJS.ProcessEnv, words: readonly string[]): Promise<void> {
+  if (words.length > 0) {
+    console.error(`The gateway was not started. ${explainOptions(words)}`);
+    process.exit(1);
+  }
   const result = readConfig(env);
   if (!result.ok) {
     console.error(`The gateway was not started. Mistakes in the settings: ${result.mistakes.length}`);
@@ -27,14 +35,26 @@ export async function startProcess(env: NodeJS.ProcessEnv): Promise<void> {
   const log = createLog({ level: config.logLevel, secrets: config.secrets });
   for (const warning of warnings) log.warn({}, warning);
   try {
-    await startGateway(config, log);
+    await startGateway(config, log, env.GATEWAY_AUTH_FILE);
   } catch (error) {
-    console.error(`The gateway was not started. ${messageOf(error)}`);
+    log.flush();
+    console.error(`The gateway was not started. ${describeStartFailure(error, config)}`);
     process.exit(1);
   }
 }
 
-async function startGateway(config: Config, log: ReturnType<typeof createLog>): Promise<void> {
+/** Of an option only its name is repeated: its value may be a secret. */
+function explainOptions(words: readonly string[]): string {
+  const [name = ''] = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/s, ''));
+  const setting = settingNames().find((one) => `--${one.toLowerCase().replaceAll('_', '-')}` === name);
+  const example = setting === undefined ? 'PORT=9000' : `${setting}=…`;
+  return (
+    `It takes no options${name === '' ? '' : `, such as ${name}`}: its settings are variables of the environment ` +
+    `(${example} npm start), which README.md lists.`
+  );
+}
+
+async function startGateway(config: Config, log: RunningLog, secretFile: string | undefined): Promise<void> {
   const running = await composeGateway(config, log);
   // Before the address is printed: a reader of the address may stop the gateway at once.
   closeWithGrace({ delay: config.shutdownMs + 1_000, logger: false }, async ({ signal, err }) => {
@@ -47,12 +67,11 @@ async function startGateway(config: Config, log: ReturnType<typeof createLog>): 
     await setTimeout(LAST_LINES_MS);
     log.flush();
   });
-  const message = buildStartupMessage(config, running.address);
-  if (process.stdout.isTTY) process.stdout.write(message.terminalText);
+  const message = buildStartupMessage(config, running.address, new Date(), secretFile);
+  if (process.stdout.isTTY) log.writeText(message.terminalText);
   else {
     log.info(message.logFields, 'listening');
-    log.flush();
-    // Not through the log, whose redactor would remove the secret.
-    if (message.adminSecretLine !== null) process.stdout.write(`${message.adminSecretLine}\n`);
+    // As it is: the redactor would remove the secret.
+    if (message.adminSecretLine !== null) log.writeText(`${message.adminSecretLine}\n`);
   }
 }

@@ -1,5 +1,6 @@
 /** The message of a gateway that has started: its URL, its document, and a command to submit a first task. */
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import type { Config } from './config/config.ts';
 import { DEFAULT_GATEWAY_AUTH } from './config/settings.ts';
 import { describeAddress } from './engines/redis/address.ts';
@@ -13,11 +14,20 @@ export type StartupMessage = {
   readonly adminSecretLine: string | null;
 };
 
-/** Builds the message. The curl command works unchanged in the shell that started the gateway. */
-export function buildStartupMessage(config: Config, address: AddressInfo): StartupMessage {
+/**
+ * Builds the message. The curl command works in any terminal of the same user; a secret of the environment it
+ * reads from there, and says so where that is not set. `secretFile` is the file with the gateway secret, if
+ * it comes from one.
+ */
+export function buildStartupMessage(
+  config: Config,
+  address: AddressInfo,
+  now: Date,
+  secretFile?: string,
+): StartupMessage {
   const url = `http://${describeHost(config.host, address)}:${address.port}`;
   const openapi = `${url}/openapi.json`;
-  const curl = buildSubmitCommand(url, config.gatewayAuth[0] === DEFAULT_GATEWAY_AUTH);
+  const curl = buildSubmitCommand(url, readSecretInShell(config, secretFile));
   const secret = config.isAdminAuthRandom ? (config.adminAuth[0] ?? null) : null;
   const lines = [
     '',
@@ -26,7 +36,7 @@ export function buildStartupMessage(config: Config, address: AddressInfo): Start
     `  Store          ${describeStore(config.store)}`,
     ...(secret === null ? [] : [`  Admin secret   ${secret}   (for this run; set ADMIN_AUTH to choose one)`]),
     '',
-    '  Submit a task:',
+    `  Submit a task${curl.includes('GATEWAY_AUTH:?') ? ' (in a terminal where GATEWAY_AUTH is set)' : ''}:`,
     '',
     curl,
     '',
@@ -36,7 +46,12 @@ export function buildStartupMessage(config: Config, address: AddressInfo): Start
   const adminSecretLine =
     secret === null
       ? null
-      : JSON.stringify({ level: 'info', msg: 'ADMIN_AUTH for this run', admin_auth: secret });
+      : JSON.stringify({
+          level: 'info',
+          time: now.toISOString(),
+          admin_auth: secret,
+          msg: 'ADMIN_AUTH for this run',
+        });
   return { terminalText: `${lines.join('\n')}\n`, logFields: { url, openapi, curl }, adminSecretLine };
 }
 
@@ -58,10 +73,26 @@ function describeHost(host: string, { family }: AddressInfo): string {
   return family === 'IPv6' && host.includes(':') ? `[${host}]` : host;
 }
 
-function buildSubmitCommand(url: string, isDefaultSecret: boolean): string {
-  const task = '"task_type":"hello","task_tags":["demo"],"payload":{"text":"你好"}';
-  const body = isDefaultSecret
-    ? `'{"auth":"${DEFAULT_GATEWAY_AUTH}",${task}}'`
-    : `'{"auth":"'"$GATEWAY_AUTH"'",${task}}'`;
-  return `curl -sS ${url}/api/cli/tasks -H 'content-type: application/json' -d ${body}`;
+/** What a shell inserts for the secret into a JSON text in single quotes. */
+function readSecretInShell({ gatewayAuth: [secret = ''] }: Config, file: string | undefined): string {
+  if (file === undefined && secret === DEFAULT_GATEWAY_AUTH) return secret;
+  // In JSON a backslash stands before these two characters.
+  const escaping = /["\\]/.test(secret) ? ` | sed 's/["\\\\]/\\\\&/g'` : '';
+  if (file !== undefined) return insert(`$(tr -d '\\r\\n' < ${quoteForShell(resolve(file))}${escaping})`);
+  const variable = `\${GATEWAY_AUTH:?must be set to the secret of the gateway}`;
+  return insert(escaping === '' ? variable : `$(printf %s "${variable}"${escaping})`);
+}
+
+/** Ends the single quotes, inserts an expansion in double quotes, and begins single quotes again. */
+function insert(expansion: string): string {
+  return `'"${expansion}"'`;
+}
+
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function buildSubmitCommand(url: string, secret: string): string {
+  const body = `{"auth":"${secret}","task_type":"hello","task_tags":["demo"],"payload":{"text":"你好"}}`;
+  return `curl -sS ${url}/api/cli/tasks -H 'content-type: application/json' -d '${body}'`;
 }

@@ -101,6 +101,11 @@ function writeFiles(): void {
 }
 
 if (import.meta.main) {
+  const unknown = process.argv.slice(2).find((word) => word !== '--check');
+  if (unknown !== undefined) {
+    console.error(`npm run generate: Unknown option '${unknown}'. It takes: npm run generate -- [--check]`);
+    process.exit(1);
+  }
   if (process.argv.includes('--check')) {
     const stale = findStaleFiles();
     if (stale.length > 0) {

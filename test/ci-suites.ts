@@ -75,6 +75,30 @@ const CRASHES: readonly CiSuite[] = [
     partIn: ['test/sdk/run.test.ts', 'test/sdk/subscription.test.ts', 'test/sdk/agent.test.ts'],
   },
   {
+    file: 'test/cli/signals.test.ts',
+    seconds: 12,
+    reason: '26 agents as processes, in terminals and without, each ended in its own way',
+    partIn: ['test/cli/child.test.ts', 'test/cli/agent-exec.test.ts'],
+  },
+  {
+    file: 'test/cli/open-files.test.ts',
+    seconds: 15,
+    reason: 'agents that run out of files, and the gateway’s further attempts',
+    partIn: ['test/cli/child.test.ts'],
+  },
+  {
+    file: 'test/cli/foreign-servers.test.ts',
+    seconds: 20,
+    reason: 'some thirty commands as processes, and agents watched for seconds',
+    partIn: ['test/cli/exit-codes.test.ts'],
+  },
+  {
+    file: 'test/cli/hostile-output.test.ts',
+    seconds: 8,
+    reason: 'twenty commands as processes, most of them in a real terminal',
+    partIn: ['test/cli/width.test.ts', 'test/cli/connection.test.ts'],
+  },
+  {
     file: 'test/cli/diagnosis.test.ts',
     seconds: 12,
     reason: 'wrong secrets, wrong usage and outages, each by real commands against a real gateway',
@@ -115,10 +139,10 @@ const REPLICAS: readonly CiSuite[] = [
 const RANDOM: readonly CiSuite[] = [
   {
     file: RACES,
-    seconds: 127,
+    seconds: 180,
     reason: '2,000 orders of each race',
     partIn: [RACES],
-    fewer: { RACE_RUNS: '200' },
+    fewer: { RACE_RUNS: '100' },
   },
   {
     file: 'test/properties/model.test.ts',
@@ -164,7 +188,7 @@ const PACKAGES: readonly CiSuite[] = [
   },
   {
     file: 'test/cli/terminal.test.ts',
-    seconds: 13,
+    seconds: 15,
     reason: 'a real terminal, by tmux',
     partIn: ['test/cli/commands.test.ts', 'test/cli/width.test.ts'],
   },
@@ -179,6 +203,12 @@ const PACKAGES: readonly CiSuite[] = [
     seconds: 24,
     reason: 'a comparison of documents for each of 30 planted changes',
     partIn: ['test/contract/sources.test.ts'],
+  },
+  {
+    file: 'test/package/checkout.test.ts',
+    seconds: 40,
+    reason: 'programs and commands in a fresh checkout, and one installed for a server alone',
+    partIn: ['test/package/root-readme.test.ts'],
   },
   {
     file: 'test/package/package.test.ts',

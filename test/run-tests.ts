@@ -3,10 +3,12 @@
  * passes on its options. Where files are named (`npm test -- FILE…`), exactly these are run, of whichever
  * group, with their full counts.
  */
-import { parseCLI, startVitest } from 'vitest/node';
+import { createCLI, parseCLI, startVitest } from 'vitest/node';
 import { CI_SUITES } from './ci-suites.ts';
+import { refuseOptions } from './harness/script-options.ts';
 
 const [group = 'quick', ...words] = process.argv.slice(2);
+requireKnownOptions(words);
 const { filter, options } = parseCLI(['vitest', 'run', '--config', 'test/vitest.config.ts', ...words]);
 if (filter.length === 0) {
   process.env.TEST_GROUP = group;
@@ -25,4 +27,16 @@ function describeGroup(): string {
     `Without the ${CI_SUITES.length - fewer.length} long suites of "npm run test:ci", which test/ci-suites.ts ` +
     `lists, and with fewer runs of ${fewer.length} others: ${counts.join(', ')}.`
   );
+}
+
+/** Ends the process when one of the options is not one of vitest's. */
+function requireKnownOptions(given: readonly string[]): void {
+  const cli = createCLI();
+  try {
+    cli.parse(['node', 'vitest', 'run', ...given], { run: false });
+    cli.matchedCommand?.checkUnknownOptions();
+  } catch (error) {
+    const mistake = error instanceof Error ? error.message : String(error);
+    refuseOptions('npm test', mistake, 'It takes files, and the options of vitest, such as -t NAME.');
+  }
 }

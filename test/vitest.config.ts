@@ -4,6 +4,7 @@
  * one file that is run twice: on a mock that knows the document alone, and on the real server.
  */
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { CI_SUITES } from './ci-suites.ts';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -28,6 +29,18 @@ const unit = {
 };
 const contract = group === 'ci' || group === 'alone' ? [] : [CONTRACT];
 
+/** The longest first, so that none is left for the end while the other workers have nothing to do. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const secondsOf = ({ moduleId }: TestSpecification): number =>
+      CI_SUITES.find(({ file }) => moduleId.endsWith(file))?.seconds ?? 0;
+    return (await super.sort(files)).toSorted((a, b) => secondsOf(b) - secondsOf(a));
+  }
+}
+
+/** Suites beside each other. Those of `ci` wait more than they compute, so two cores serve three of them. */
+const WORKERS = group === 'alone' ? 1 : group === 'ci' ? 3 : 2;
+
 export default defineConfig({
   root,
   resolve: { conditions: ['task-gateway-source'] },
@@ -35,7 +48,8 @@ export default defineConfig({
     // A CommonJS package looks to a test as it looks to Node.
     deps: { interopDefault: false },
     pool: 'threads',
-    maxWorkers: group === 'alone' ? 1 : 2,
+    maxWorkers: WORKERS,
+    sequence: { sequencer: LongestFirst },
     // A test that hangs fails; how long one takes depends on what else the machine does.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -12,9 +12,9 @@
  * file that is being opened can only be closed afterwards, and the start takes no further step.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createClient } from '../client.ts';
+import { createCalls } from '../calls.ts';
 import { type Clock, readMonotonicMs, systemClock } from '../clock.ts';
-import type { AgentId } from '../contract.ts';
+import type { AgentId, FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 import { readSettings } from '../settings.ts';
 import { createHeartbeatThread } from './heartbeat.ts';
@@ -67,6 +67,9 @@ const GRACE_MS = 2_000;
 const LAST_CALL_MS = 5_000;
 
 /** Creates an agent. Throws `InvalidOptionError` for options that can't work. */
+export function createAgent<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
+  options: AgentOptions<Payload, Result>,
+): Agent;
 export function createAgent(options: AgentOptions): Agent {
   const settings = readAgentSettings(options);
   const parts = assemble(options, settings);
@@ -151,10 +154,11 @@ type TimeLimit = ReturnType<typeof createTimeLimit>;
 
 /** Creates the parts of an agent, each with only those it depends on. */
 function assemble(options: AgentOptions, settings: AgentSettings) {
-  const { agent_id, maxConcurrent, pushSecrets } = settings;
-  const { clock = systemClock, listen, handler } = options;
-  const { auth: getSecret, baseUrl, headers } = readSettings(options);
-  const calls = createClient(options);
+  const { agent_id, maxConcurrent, pushSecrets, maxPushBytes, handlerEndMs } = settings;
+  const { clock = systemClock, listen, handler, isBusy } = options;
+  const connection = readSettings(options);
+  const { baseUrl, headers } = connection;
+  const calls = createCalls(connection);
   const logEvent = createEventLog(options.onNotice);
   const logFailure = (during: AgentDuty) => (error: unknown) => logEvent({ kind: 'failure', during, error });
   let endpoint = settings.endpoint ?? 'pull';
@@ -169,8 +173,12 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
   const reports = createReports({ calls, clock, agent_id, logEvent, registerAgain });
   const outbox = createOutbox(options.outbox, logFailure('outbox'));
   const onChange = () => updateHeartbeatThread();
-  const work = createWork({ agent_id, handler, maxConcurrent, reports, outbox, clock, logEvent, onChange });
-  const inbox = createInbox({ agent_id, pushSecrets, work, clock, onError: logFailure('push') });
+  const work = createWork({
+    ...{ agent_id, handler, handlerEndMs, maxConcurrent, isBusy },
+    ...{ reports, outbox, clock, logEvent, onChange },
+  });
+  const onError = logFailure('push');
+  const inbox = createInbox({ agent_id, pushSecrets, maxPushBytes, work, clock, onError });
   const heartbeatThread = settings.hasHeartbeatThread
     ? createHeartbeatThread({
         target: { baseUrl, headers },
@@ -190,7 +198,7 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
 
   async function renewHeartbeatThread(): Promise<void> {
     try {
-      if (heartbeatThread) auth = await getSecret();
+      if (heartbeatThread) auth = await connection.auth.get();
       updateHeartbeatThread();
     } catch (error) {
       logFailure('heartbeat')(error);
@@ -200,7 +208,7 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
   return {
     ...{ agent_id, calls, clock, logEvent, registration, work, outbox, inbox },
     ...{ heartbeatThread, updateHeartbeatThread },
-    server: listen && createInboxServer(listen, { inbox, onError: logFailure('push') }),
+    server: listen && createInboxServer(listen, { inbox, onError }),
     /** Sets the address at which the agent listens, once it is known. */
     setAddress(address: string | undefined): void {
       endpoint = settings.endpoint ?? address ?? 'pull';

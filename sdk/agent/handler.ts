@@ -2,7 +2,7 @@
  * A handler: the function that does an agent's work. What it is given, and how its outcome becomes a report.
  */
 import type { Clock } from '../clock.ts';
-import type { RequestId, RunningTask, TaskResult } from '../contract.ts';
+import type { FreeForm, JsonObject, JsonResult, RequestId, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
 import type { KeptReport } from './outbox.ts';
 import { createProgressSender, type ProgressUpdate } from './progress.ts';
@@ -29,10 +29,16 @@ export type HandlerContext = {
  * What a handler may return: the result, a text that becomes its `output`, or nothing. What is sent is what
  * `JSON.stringify` makes of it, at the moment it is returned.
  */
-export type HandlerAnswer = TaskResult | string | undefined | null;
+export type HandlerAnswer<Result extends JsonResult = TaskResult> = Result | string | undefined | null;
 
-/** Does the work on a task. What it throws becomes the task's `error_info`. */
-export type Handler = (task: RunningTask, context: HandlerContext) => Promise<HandlerAnswer> | HandlerAnswer;
+/**
+ * Does the work on a task. What it throws becomes the task's `error_info`. `Payload` is the agent's word: it
+ * is not checked.
+ */
+export type Handler<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult> = (
+  task: RunningTask<Payload>,
+  context: HandlerContext,
+) => Promise<HandlerAnswer<Result>> | HandlerAnswer<Result>;
 
 /** The outcome of a handler: a report without the name of the agent. */
 export type Outcome = Omit<KeptReport, 'agent_id'>;
@@ -74,7 +80,7 @@ export async function runHandler(
  * Returns the result that a handler's return value stands for: a copy, which later changes of the value do
  * not reach. Throws for a value that can't be a result, or of which nothing would be left.
  */
-export function readResult(returned: HandlerAnswer, firstReply: string | undefined): TaskResult {
+export function readResult(returned: HandlerAnswer<JsonResult>, firstReply: string | undefined): TaskResult {
   const first = firstReply === undefined ? {} : { reply: firstReply };
   if (returned === undefined || returned === null) return first;
   if (returned instanceof Error || returned instanceof Map || returned instanceof Set) {

@@ -28,6 +28,8 @@ export type InboxDeps = {
   readonly agent_id: string;
   /** A push must be signed with one of these. If there are none, signatures are not checked. */
   readonly pushSecrets: readonly string[];
+  /** The largest body that is read. */
+  readonly maxPushBytes: number;
   readonly work: Pick<Work, 'take'>;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
@@ -41,11 +43,7 @@ type Push = {
   readonly body: AsyncIterable<Uint8Array>;
 };
 
-/**
- * More than the largest task: a payload and a result of 4 MiB each as they are written, and what else it has.
- */
-const BODY_BYTES_MAX = 10_485_760;
-/** The bytes of bodies that are being read at once, of all senders. */
+/** The bytes of bodies that are being read at once, of all senders; two of the largest always fit. */
 const READING_BYTES_MAX = 67_108_864;
 const BUSY_SECONDS = 1;
 
@@ -107,7 +105,7 @@ function createHeaders(status: number): Record<string, string> {
 async function receivePush(deps: InboxDeps, push: Push, reading: { bytes: number }): Promise<number> {
   const { agent_id, pushSecrets, work, clock } = deps;
   if (push.method !== 'POST') return 405;
-  const body = await readBody(push.body, reading);
+  const body = await readBody(push.body, deps.maxPushBytes, reading);
   if (typeof body === 'number') return body;
   const signed = {
     id: push.header('webhook-id'),
@@ -141,6 +139,7 @@ function readSentSeconds(timestamp: string | undefined): { sentSeconds?: number 
  */
 async function readBody(
   chunks: AsyncIterable<Uint8Array>,
+  bytesMax: number,
   reading: { bytes: number },
 ): Promise<Uint8Array | 413 | 429> {
   const parts: Uint8Array[] = [];
@@ -149,8 +148,8 @@ async function readBody(
     for await (const chunk of chunks) {
       bytes += chunk.length;
       reading.bytes += chunk.length;
-      if (bytes > BODY_BYTES_MAX) return 413;
-      if (reading.bytes > READING_BYTES_MAX) return 429;
+      if (bytes > bytesMax) return 413;
+      if (reading.bytes > Math.max(READING_BYTES_MAX, 2 * bytesMax)) return 429;
       parts.push(chunk);
     }
     return Buffer.concat(parts);

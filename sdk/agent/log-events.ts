@@ -20,13 +20,22 @@ export type AgentNotice =
    */
   | { readonly kind: 'dropped'; readonly request_id: string; readonly reason: string }
   /**
-   * A call failed, or a handler gave a progress that can't be sent. The agent continues, and retries where
-   * that makes sense.
+   * A call failed, a handler gave a progress that can't be sent, a handler goes on although its task is over
+   * (`handler`), or in `runAgent` a promise was rejected that no code handles (`handler` too). The agent
+   * continues, and retries where that makes sense.
    */
   | { readonly kind: 'failure'; readonly during: AgentDuty; readonly error: unknown };
 
-/** What an agent was doing when a call failed. */
-export type AgentDuty = 'register' | 'heartbeat' | 'claim' | 'report' | 'push' | 'unregister' | 'outbox';
+/** What an agent was doing when something failed. */
+export type AgentDuty =
+  | 'register'
+  | 'heartbeat'
+  | 'claim'
+  | 'report'
+  | 'push'
+  | 'unregister'
+  | 'outbox'
+  | 'handler';
 
 export type LogEvent = (event: AgentNotice) => void;
 

@@ -1,7 +1,8 @@
 /** An agent's options, their defaults from the environment, and their validation. */
-import type { AgentId } from '../contract.ts';
+import type { AgentId, FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 import { createId } from '../ids.ts';
+import { CLIENT_OPTION_NAMES, warnOfUnknownNames } from '../option-names.ts';
 import { type ClientOptions, readVariable } from '../settings.ts';
 import type { Handler } from './handler.ts';
 import type { AgentNotice } from './log-events.ts';
@@ -9,7 +10,10 @@ import type { ListenOptions } from './server.ts';
 import { isSigningSecret } from './signature.ts';
 
 /** What an agent is and how it gets its tasks. How it reaches the gateway is configured as for a client. */
-export type AgentOptions = Omit<ClientOptions, 'adminAuth'> & {
+export type AgentOptions<
+  Payload extends JsonObject = FreeForm,
+  Result extends JsonResult = TaskResult,
+> = Omit<ClientOptions, 'adminAuth'> & {
   /**
    * The agent's id. It must be unique: two processes with the same id are one agent to the gateway. Default:
    * a random id, so that each start is another agent. `TASK_GATEWAY_AGENT_ID`
@@ -20,7 +24,18 @@ export type AgentOptions = Omit<ClientOptions, 'adminAuth'> & {
   /** The number of the agent's slots: how many tasks it works on at once. Default: 1. */
   readonly maxConcurrent?: number | undefined;
   /** Does the work on a task. */
-  readonly handler: Handler;
+  readonly handler: Handler<Payload, Result>;
+  /**
+   * Milliseconds for a handler to end after its signal has fired because its task was cancelled or timed out.
+   * After them its slot is free, and what it still does runs beside the agent's other tasks. Without it the
+   * slot stays occupied until the handler ends, and after 10 seconds `onNotice` is called with a `failure`.
+   */
+  readonly handlerEndMs?: number | undefined;
+  /**
+   * Called before a task is taken. While it returns true, the agent claims none, and its reply to a push is
+   * that it is busy (503), so that the gateway offers the task to another agent. Default: never busy.
+   */
+  readonly isBusy?: (() => boolean) | undefined;
   /**
    * How the agent gets tasks. `pull`: it claims them and needs no port. A URL: the gateway pushes them there,
    * to the server the agent opens (`listen`) or to one of yours that passes them to `agent.fetch` or
@@ -38,7 +53,14 @@ export type AgentOptions = Omit<ClientOptions, 'adminAuth'> & {
    * Seconds without contact after which the gateway fails this agent's tasks; null for never. Default: 120.
    */
   readonly lostAfterSeconds?: number | null | undefined;
-  /** A file that keeps outcomes which could not be delivered, for the agent's next start. */
+  /**
+   * The largest push that is taken, in bytes: raise it with the gateway's `BODY_MAX_BYTES`. Default: 10 MiB.
+   */
+  readonly maxPushBytes?: number | undefined;
+  /**
+   * A file that keeps outcomes which could not be delivered, for the agent's next start. The agent also
+   * creates the socket `FILE.lock` beside it, by which a second process finds that the file is in use.
+   */
   readonly outbox?: string | undefined;
   /**
    * Whether a thread sends heartbeats while a handler blocks the event loop. Default: true. With a `fetch` or
@@ -58,16 +80,33 @@ export type AgentSettings = {
   /** The endpoint to register; undefined: the address the agent listens on. */
   readonly endpoint: string | undefined;
   readonly hasHeartbeatThread: boolean;
+  readonly maxPushBytes: number;
+  /** `Infinity`: however long a handler takes. */
+  readonly handlerEndMs: number;
 };
 
+/** The options that an agent has beside a client's. */
+export const AGENT_OPTION_NAMES = [
+  ...(['agentId', 'tags', 'maxConcurrent', 'handler', 'handlerEndMs', 'isBusy'] as const),
+  ...(['endpoint', 'listen', 'pushSecret', 'maxPushBytes', 'lostAfterSeconds'] as const),
+  ...(['outbox', 'heartbeatThread', 'onNotice'] as const),
+] as const;
+
 const LOST_AFTER_SECONDS = 120;
+/**
+ * More than the largest task of a gateway with the default settings: a payload and a result of 4 MiB each as
+ * they are written, and what else it has.
+ */
+const PUSH_BYTES_MAX = 10_485_760;
 /** The gateway's rule for secrets. */
 const PRINTABLE = /^[\x21-\x7e]{1,512}$/;
 const WILDCARD_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Returns the settings. Throws `InvalidOptionError` for options that can't work. */
 export function readAgentSettings(options: AgentOptions): AgentSettings {
+  warnOfUnknownNames('The options of agents', options, [...CLIENT_OPTION_NAMES, ...AGENT_OPTION_NAMES]);
   const { maxConcurrent = 1, lostAfterSeconds = LOST_AFTER_SECONDS } = options;
+  requireWork(options);
   requireEndpoint(options);
   if (!Number.isInteger(maxConcurrent) || maxConcurrent < 1) {
     throw new InvalidOptionError('maxConcurrent must be a whole number of 1 or more.');
@@ -80,7 +119,26 @@ export function readAgentSettings(options: AgentOptions): AgentSettings {
     pushSecrets: readPushSecrets(options),
     endpoint: options.endpoint ?? (options.listen ? undefined : 'pull'),
     hasHeartbeatThread: (options.heartbeatThread ?? true) && !isSubstituted,
+    maxPushBytes: requireAmount('maxPushBytes', options.maxPushBytes ?? PUSH_BYTES_MAX),
+    handlerEndMs: requireAmount('handlerEndMs', options.handlerEndMs ?? Number.POSITIVE_INFINITY),
   };
+}
+
+function requireAmount(name: string, value: number): number {
+  if (value >= 0) return value;
+  throw new InvalidOptionError(`${name} must be a number of 0 or more.`);
+}
+
+/** Throws for an agent that could do nothing: plain JavaScript has no compiler to say so. */
+function requireWork({ handler, tags }: Partial<AgentOptions>): void {
+  if (typeof handler !== 'function') {
+    throw new InvalidOptionError('handler is missing: give the function that does the work on a task.');
+  }
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) {
+    throw new InvalidOptionError(
+      'tags must be a list of texts: the agent gets the tasks that have one of them.',
+    );
+  }
 }
 
 /**
@@ -96,10 +154,11 @@ function readPushSecrets({ pushSecret }: AgentOptions): readonly string[] {
       'pushSecret is an empty list: give the gateway’s PUSH_SECRET, or leave it out.',
     );
   }
+  const name = pushSecret === undefined ? 'pushSecret (from TASK_GATEWAY_PUSH_SECRET)' : 'pushSecret';
   for (const secret of secrets) {
     if (PRINTABLE.test(secret) && isSigningSecret(secret)) continue;
     throw new InvalidOptionError(
-      'pushSecret can’t sign: it is empty, not printable ASCII without spaces, or not base64 behind whsec_. ' +
+      `${name} can’t sign: it is empty, not printable ASCII without spaces, or not base64 behind whsec_. ` +
         'Give the gateway’s PUSH_SECRET as it is, or leave it out.',
     );
   }

@@ -1,5 +1,8 @@
 /** Runs an agent as a whole process, until a signal ends it. */
+import type { FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
+import { runCallback } from '../log.ts';
 import { type Agent, createAgent, type StopOptions } from './agent.ts';
+import { createEventLog, type LogEvent } from './log-events.ts';
 import type { AgentOptions } from './options.ts';
 
 /** Which signals stop the agent, and how long stopping may take. */
@@ -13,9 +16,14 @@ export type RunAgentOptions = StopOptions & {
 /**
  * Runs an agent until a signal comes, then stops it in two stages, as `Agent.stop` does. A second signal cuts
  * both stages short. Resolves when the agent has stopped and has nothing open any more. Throws what
- * `createAgent` and `Agent.start` throw.
+ * `createAgent` and `Agent.start` throw. A promise that is rejected meanwhile and that no code handles does
+ * not end the process and the other tasks: it is printed, and `onNotice` is called with a `failure`. If the
+ * process has a listener of its own for `unhandledRejection`, that is left to it.
  */
-export async function runAgent(options: AgentOptions, ending: RunAgentOptions = {}): Promise<void> {
+export async function runAgent<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
+  options: AgentOptions<Payload, Result>,
+  ending: RunAgentOptions = {},
+): Promise<void> {
   const { signals = ['SIGTERM', 'SIGINT'], onAgent, drainMs, graceMs } = ending;
   const agent = createAgent(options);
   onAgent?.(agent);
@@ -29,11 +37,26 @@ export async function runAgent(options: AgentOptions, ending: RunAgentOptions = 
   });
   // Awaited only once the agent has started.
   stopped.catch(() => undefined);
+  const stopCatching = catchRejections(createEventLog(options.onNotice));
   for (const signal of signals) process.on(signal, stop);
   try {
     await agent.start();
     await stopped;
   } finally {
     for (const signal of signals) process.off(signal, stop);
+    stopCatching();
   }
+}
+
+/** Logs rejections that no code handles, unless the process does something else about them. */
+function catchRejections(logEvent: LogEvent): () => void {
+  if (process.listenerCount('unhandledRejection') > 0) return () => undefined;
+  const report = (error: unknown): void => {
+    runCallback('a promise that no code handles', () => {
+      logEvent({ kind: 'failure', during: 'handler', error });
+      throw error;
+    });
+  };
+  process.on('unhandledRejection', report);
+  return () => void process.off('unhandledRejection', report);
 }

@@ -8,7 +8,13 @@ export type Slots<Entry> = {
   /** Returns the entries in all occupied slots. */
   list(): readonly Entry[];
   occupy(entry: Entry): void;
-  free(entry: Entry): void;
+  /**
+   * Frees the slot of an entry. What still works on it does not occupy a slot any more; until it has ended,
+   * the entry is busy.
+   */
+  free(entry: Entry, ended?: Promise<void>): void;
+  /** Whether a task has a slot, or something still works on it. */
+  isBusy(request_id: string): boolean;
   isFull(): boolean;
   /** Resolves when the condition, checked whenever a slot becomes free, holds, or when the signal fires. */
   waitUntil(isMet: () => boolean, signal: AbortSignal): Promise<void>;
@@ -20,6 +26,7 @@ export function createSlots<Entry extends { readonly request_id: RequestId }>(
   onChange: () => void,
 ): Slots<Entry> {
   const entries = new Map<string, Entry>();
+  const overdue = new Set<string>();
   const waiters = new Set<() => void>();
   return {
     get: (request_id) => entries.get(request_id),
@@ -28,11 +35,14 @@ export function createSlots<Entry extends { readonly request_id: RequestId }>(
       entries.set(entry.request_id, entry);
       onChange();
     },
-    free({ request_id }) {
+    free({ request_id }, ended = Promise.resolve()) {
+      overdue.add(request_id);
+      void ended.finally(() => overdue.delete(request_id));
       entries.delete(request_id);
       onChange();
       for (const check of waiters) check();
     },
+    isBusy: (request_id) => entries.has(request_id) || overdue.has(request_id),
     isFull: () => entries.size >= count,
     async waitUntil(isMet, signal) {
       if (isMet() || signal.aborted) return;

@@ -8,17 +8,17 @@
  *
  * Dropped: the gateway no longer wants the task done, or its time is over. The handler's signal fires, and
  * its outcome is not reported. Abandoned: the agent stops and reports the task as failed without waiting for
- * its handler any longer. In both cases the slot stays occupied until the handler itself has ended.
+ * its handler any longer. In both cases the slot stays occupied until the handler itself has ended, or until
+ * its limit is over.
  */
-import { setMaxListeners } from 'node:events';
-import { type Clock, linkSignals } from '../clock.ts';
+import { linkSignals } from '../clock.ts';
 import type { RequestId, RunningTask, Task } from '../contract.ts';
 import { WorkStoppedError } from '../errors.ts';
 import { TIMEOUT_TEXT } from '../settled.ts';
-import { describeFailure, type Handler, type Outcome, runHandler } from './handler.ts';
-import type { LogEvent } from './log-events.ts';
+import { describeFailure, type Handler, type HandlerDeps, type Outcome, runHandler } from './handler.ts';
+import { createHandlerLimit, type HandlerLimitDeps } from './handler-limit.ts';
+import { createHandlerController } from './handler-signal.ts';
 import type { Outbox } from './outbox.ts';
-import type { ProgressUpdate } from './progress.ts';
 import type { Reports } from './reports.ts';
 
 /**
@@ -32,8 +32,13 @@ export type TaskRun = TaskRunKey & {
   hasOutcome(): boolean;
   isDropped(): boolean;
   isAbandoned(): boolean;
-  /** Runs the handler, for `timeLeftMs` at most, and keeps its outcome in the outbox. */
+  /**
+   * Runs the handler, for `timeLeftMs` at most, and keeps its outcome in the outbox. Resolves when the
+   * handler has ended, or when its limit is over.
+   */
   work(task: RunningTask, timeLeftMs: number): Promise<void>;
+  /** Resolves when the handler has ended, at once if it never began. */
+  waitForHandler(): Promise<void>;
   /**
    * Reports the outcome until the gateway has it or does not want it. `dropped`: the gateway does not want
    * it, or the task was dropped. `unfinished`: the agent stopped before the gateway had it.
@@ -52,12 +57,10 @@ export type TaskRun = TaskRunKey & {
   stopDelivering(): void;
 };
 
-export type TaskRunDeps = {
+export type TaskRunDeps = HandlerLimitDeps & {
   readonly handler: Handler;
   readonly reports: Reports;
   readonly outbox: Pick<Outbox, 'keep' | 'remove'>;
-  readonly clock: Clock;
-  readonly logEvent: LogEvent;
   /** Called when the task was dropped. */
   readonly onChange: () => void;
 };
@@ -73,12 +76,12 @@ const STOPPED = 'the agent was stopped before the task was done';
 export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Outcome): TaskRun {
   const { reports, outbox, clock, logEvent } = deps;
   const { request_id, agent_id } = key;
-  const working = new AbortController();
+  const working = createHandlerController();
+  const limit = createHandlerLimit(deps, request_id);
   const delivering = new AbortController();
   const hurrying = new AbortController();
-  // A handler may start as many things with its signal as it likes; Node 20 warns of more than ten.
-  setMaxListeners(0, working.signal);
   let outcome = restored;
+  let handling: Promise<Outcome> | undefined;
   let isDropped = false;
   let isAbandoned = false;
 
@@ -87,18 +90,12 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     isDropped = true;
     deps.onChange();
     logEvent({ kind: 'dropped', request_id, reason: reason.message });
+    if (handling && !outcome) limit.start();
     working.abort(reason);
     delivering.abort(reason);
   }
 
   const dropUnwanted = (): void => drop(new WorkStoppedError('task_cancelled', UNWANTED));
-  const handlerDeps = {
-    ...deps,
-    sendProgress: (update: ProgressUpdate, signal: AbortSignal) =>
-      reports.sendProgress({ request_id, ...update }, signal),
-    onUnwanted: dropUnwanted,
-    onWrongProgress: (error: unknown) => logEvent({ kind: 'failure', during: 'report', error }),
-  };
 
   return {
     ...key,
@@ -109,6 +106,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     interrupt() {
       if (!outcome) working.abort(new WorkStoppedError('agent_stopped', STOPPED));
       hurrying.abort();
+      limit.stop();
     },
     stopDelivering: () => delivering.abort(),
 
@@ -118,9 +116,17 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       void clock.sleep(timeLeftMs, timer.signal).then(() => timer.signal.aborted || drop(timeout));
       // The response to the push is sent first: a handler may block the thread as soon as it starts.
       await new Promise<void>((resolve) => setImmediate(resolve));
-      if (!isDropped) outcome = await runHandler(handlerDeps, task, working.signal);
+      if (!isDropped) {
+        handling = runHandler(createHandlerDeps(deps, request_id, dropUnwanted), task, working.signal);
+        outcome = await Promise.race([handling, limit.expired]);
+      }
+      limit.stop();
       timer.abort();
       if (outcome && !isDropped && !isAbandoned) await outbox.keep({ ...outcome, agent_id });
+    },
+
+    async waitForHandler() {
+      await handling;
     },
 
     async deliver() {
@@ -139,6 +145,16 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       await outbox.keep(failure);
       if ((await reports.deliver(failure, signal, signal)) !== 'unfinished') await outbox.remove(request_id);
     },
+  };
+}
+
+function createHandlerDeps(deps: TaskRunDeps, request_id: RequestId, onUnwanted: () => void): HandlerDeps {
+  const { reports, logEvent } = deps;
+  return {
+    ...deps,
+    sendProgress: (update, signal) => reports.sendProgress({ request_id, ...update }, signal),
+    onUnwanted,
+    onWrongProgress: (error) => logEvent({ kind: 'failure', during: 'report', error }),
   };
 }
 

@@ -5,9 +5,10 @@
  * ended. Tasks that are over are remembered, so that a repeated push does not start the work again.
  */
 import type { RequestId, RunningTask } from '../contract.ts';
+import { runCallback } from '../log.ts';
 import type { KeptReport } from './outbox.ts';
 import { type Arrival, createRecentTasks, type RecentTasks } from './recent-tasks.ts';
-import { createSlots } from './slots.ts';
+import { createSlots, type Slots } from './slots.ts';
 import { createTaskRun, type TaskRun, type TaskRunDeps } from './task-run.ts';
 
 /**
@@ -29,7 +30,7 @@ export type Work = {
   /** Stops the work on tasks that the gateway no longer wants done. Unknown ids are ignored. */
   drop(request_ids: readonly RequestId[]): void;
   isFull(): boolean;
-  /** Resolves when a slot is free or the signal fires. */
+  /** Resolves when a slot is free and the agent is not busy, or when the signal fires. */
   waitForSlot(signal: AbortSignal): Promise<void>;
   /**
    * From now on no task is taken, also after another `open`. Restored outcomes that are not being delivered
@@ -50,9 +51,14 @@ export type Work = {
 export type WorkDeps = TaskRunDeps & {
   readonly agent_id: string;
   readonly maxConcurrent: number;
+  /** Whether no task can be taken although a slot is free; called before each one. */
+  readonly isBusy?: (() => boolean) | undefined;
   /** Called when `request_ids` has changed. */
   readonly onChange: () => void;
 };
+
+/** How often a busy agent that claims is asked again. */
+const BUSY_EVERY_MS = 500;
 
 /** Creates the work of one agent. */
 export function createWork(deps: WorkDeps): Work {
@@ -71,7 +77,7 @@ export function createWork(deps: WorkDeps): Work {
     } catch (error) {
       logEvent({ kind: 'failure', during: 'report', error });
     } finally {
-      slots.free(run);
+      slots.free(run, run.waitForHandler());
     }
   }
 
@@ -81,7 +87,9 @@ export function createWork(deps: WorkDeps): Work {
       if (isDuplicate(slots.get(request_id), recent, request_id, arrival)) return 'duplicate';
       if (state !== 'open') return 'closed';
       // A dropped task that is assigned again has to wait until its first handler has ended.
-      if (slots.get(request_id) || slots.isFull()) return 'full';
+      if (slots.isBusy(request_id) || slots.isFull()) return 'full';
+      // What was claimed was asked for: it would come again only after 15 s.
+      if (arrival.kind === 'push' && checkBusy(deps)) return 'full';
       const run = createTaskRun(deps, { request_id, agent_id });
       slots.occupy(run);
       logEvent({ kind: 'taken', task });
@@ -107,7 +115,7 @@ export function createWork(deps: WorkDeps): Work {
       for (const request_id of request_ids) slots.get(request_id)?.drop();
     },
     isFull: slots.isFull,
-    waitForSlot: (signal) => slots.waitUntil(() => !slots.isFull(), signal),
+    waitForSlot: (signal) => waitForSlot(deps, slots, signal),
     open() {
       if (state === 'new') state = 'open';
     },
@@ -132,6 +140,23 @@ export function createWork(deps: WorkDeps): Work {
       signal.removeEventListener('abort', stop);
     },
   };
+}
+
+/** Whether the agent is busy. A callback that throws does not keep it from working. */
+function checkBusy({ isBusy }: Pick<WorkDeps, 'isBusy'>): boolean {
+  let busy = false;
+  runCallback('isBusy', () => {
+    busy = isBusy?.() === true;
+  });
+  return busy;
+}
+
+async function waitForSlot(deps: WorkDeps, slots: Slots<TaskRun>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await slots.waitUntil(() => !slots.isFull(), signal);
+    if (signal.aborted || !checkBusy(deps)) return;
+    await deps.clock.sleep(BUSY_EVERY_MS, signal);
+  }
 }
 
 /** Whether a task that arrives is one that the agent has (`earlier`) or had. */

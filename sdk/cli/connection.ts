@@ -1,11 +1,13 @@
 /**
  * Finds out which gateway to call and with which secrets. Options have priority over the file of
- * `--auth-file`, and that over the environment.
+ * `--auth-file`, that over a context that is named, that over the environment, and that over the current
+ * context. An address of another source never gets the secrets of a context.
  */
-import { readFileSync } from 'node:fs';
 import { createClient, type TaskGatewayClient } from '../client.ts';
 import { AuthenticationError } from '../errors.ts';
-import { decodeText } from './decoding.ts';
+import { readAuthFile } from './auth-file.ts';
+import { readContextSecret, type SecretKind } from './context-secrets.ts';
+import { type GatewayContext, readContexts, requireContext } from './contexts.ts';
 import { CommandError, createUsageError, EXIT_CODES } from './exit-codes.ts';
 import type { OutputFormat } from './terminal/outcome.ts';
 import type { Environment, Terminal } from './terminal/terminal.ts';
@@ -14,6 +16,7 @@ import { createTracingFetch } from './trace.ts';
 /** The options that every command accepts. */
 export type GlobalOptions = {
   readonly url?: string;
+  readonly context?: string;
   readonly auth?: string;
   readonly adminAuth?: string;
   readonly authFile?: string;
@@ -53,62 +56,65 @@ export const DEFAULT_AUTH = 'task-gateway-default-secret';
 /** Few retries, because a person waits for the command: they add at most about 1.5 s. */
 const RETRIES_MAX = 2;
 const ADMIN_OPTIONS = 'TASK_GATEWAY_ADMIN_AUTH, --auth-file or --admin-auth';
-const FILE_BYTES_MAX = 65_536;
 
-/** Returns the gateway to call and its secrets. Throws usage errors; their texts contain no secret. */
-export function readTarget(options: GlobalOptions, env: Environment): Target {
+/**
+ * Returns the gateway to call and its secrets. A command that prints the admin secret runs only if that is
+ * needed. Throws usage errors; their texts contain no secret.
+ */
+export function readTarget(options: GlobalOptions, env: Environment, needsAdmin = true): Target {
   if (options.auth !== undefined && options.authFile !== undefined) {
     throw createUsageError('Give --auth or --auth-file, not both.');
   }
-  const file = options.authFile === undefined ? {} : readAuthFile(options.authFile);
-  const auth = options.auth ?? file.auth ?? (env.TASK_GATEWAY_AUTH || undefined);
+  const file = options.authFile === undefined ? {} : readAuthFile(options.authFile, '--auth-file');
+  const selected = selectContext(options, env);
+  // A context that is named replaces the variables: they may belong to another gateway.
+  const variables = selected?.isNamed ? {} : env;
+  const readSecret = (kind: SecretKind): string | undefined =>
+    selected && readContextSecret(selected.name, selected.context, kind, env);
+  const auth = options.auth ?? file.auth ?? (variables.TASK_GATEWAY_AUTH || readSecret('auth'));
+  const isAdminFree = needsAdmin || selected?.context.admin_auth_command === undefined;
   return {
-    url: options.url ?? (env.TASK_GATEWAY_URL || DEFAULT_URL),
+    url: options.url ?? selected?.context.url ?? (variables.TASK_GATEWAY_URL || DEFAULT_URL),
     auth: auth ?? DEFAULT_AUTH,
     isDefaultAuth: auth === undefined,
-    adminAuth: options.adminAuth ?? file.adminAuth ?? (env.TASK_GATEWAY_ADMIN_AUTH || undefined),
+    adminAuth:
+      options.adminAuth ??
+      file.adminAuth ??
+      (variables.TASK_GATEWAY_ADMIN_AUTH || (isAdminFree ? readSecret('admin_auth') : undefined)),
   };
 }
 
-/**
- * Reads a file of secrets. It holds either the gateway secret on one line, or lines `TASK_GATEWAY_AUTH=…` and
- * `TASK_GATEWAY_ADMIN_AUTH=…`; empty lines and lines that start with `#` are ignored. Throws usage errors.
- */
-function readAuthFile(path: string): { auth?: string; adminAuth?: string } {
-  const text = decodeText(readBytes(path), '--auth-file');
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  const named = new Map<string, string>();
-  const plain: string[] = [];
-  for (const line of lines) {
-    const [, name, value = ''] = /^\s*(TASK_GATEWAY_(?:ADMIN_)?AUTH)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name) named.set(name, value);
-    else plain.push(line.trim());
-  }
-  const auth = named.get('TASK_GATEWAY_AUTH') ?? plain[0];
-  const adminAuth = named.get('TASK_GATEWAY_ADMIN_AUTH');
-  if (plain.length > 1 || (plain.length > 0 && named.size > 0) || (!auth && !adminAuth)) {
-    throw createUsageError(
-      '--auth-file must hold either the gateway secret on one line, or lines TASK_GATEWAY_AUTH=… and TASK_GATEWAY_ADMIN_AUTH=….',
-    );
-  }
-  return { ...(auth && { auth }), ...(adminAuth && { adminAuth }) };
-}
+type SelectedContext = {
+  readonly name: string;
+  readonly context: GatewayContext;
+  /** It was named for this command, and is not just the current one. */
+  readonly isNamed: boolean;
+};
 
-function readBytes(path: string): Uint8Array {
-  try {
-    return readFileSync(path).subarray(0, FILE_BYTES_MAX);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
-    throw createUsageError(`--auth-file "${path}" can't be read (${code}).`);
-  }
+/** Returns the context that counts, if one does. */
+function selectContext(options: GlobalOptions, env: Environment): SelectedContext | undefined {
+  const { context: option, url } = options;
+  if (option !== undefined && url !== undefined) throw createUsageError('Give --context or --url, not both.');
+  if (url !== undefined) return undefined;
+  const named = option ?? (env.TASK_GATEWAY_CONTEXT || undefined);
+  if (named === undefined && env.TASK_GATEWAY_URL) return undefined;
+  const file = readContexts(env);
+  const name = named ?? file.current;
+  if (name === null) return undefined;
+  return { name, context: requireContext(file, name), isNamed: named !== undefined };
 }
 
 /**
  * Creates the client of a command, and lets the terminal redact the secrets. Sends nothing. Throws usage
  * errors for an address or a secret that can't work.
  */
-export function connect(options: GlobalOptions, env: Environment, terminal: Terminal): Connection {
-  const target = readTarget(options, env);
+export function connect(
+  options: GlobalOptions,
+  env: Environment,
+  terminal: Terminal,
+  needsAdmin: boolean,
+): Connection {
+  const target = readTarget(options, env, needsAdmin);
   const { url, auth, adminAuth } = target;
   terminal.redact([
     ...(target.isDefaultAuth ? [] : [auth]),

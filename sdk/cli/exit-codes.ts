@@ -76,8 +76,7 @@ export function describeError(error: unknown): Failure {
     return { exitCode: EXIT_CODES.other, text };
   }
   if (error instanceof ConnectionError) {
-    const advice = error.code === 'connection_failed' ? ADDRESS_ADVICE : DOCTOR_ADVICE;
-    return { exitCode: EXIT_CODES.other, text: `${translateMessage(error)} ${advice}` };
+    return { exitCode: EXIT_CODES.other, text: describeConnectionError(error) };
   }
   if (error instanceof TaskGatewayError) return { exitCode: EXIT_CODES.usage, text: translateMessage(error) };
   return { exitCode: EXIT_CODES.other, text: messageOf(error) };
@@ -85,13 +84,49 @@ export function describeError(error: unknown): Failure {
 
 function describeTaskFailure(error: TaskFailedError): Failure {
   if (error instanceof NoAgentAvailableError) {
-    const text = `${error.message}. Look for a free agent with a matching tag ("task-gateway agent list"), or let the task wait for one with --queue-timeout.`;
+    const text = `Task ${error.request_id} failed: ${error.task.error_info} (no agent available). Look for a free agent with a matching tag ("task-gateway agent list"), or let the task wait for one with --queue-timeout.`;
     return { exitCode: EXIT_CODES.noAgent, text };
   }
   return { exitCode: EXIT_CODES.taskFailed, text: error.message };
 }
 
+/** The platform's errors for a server that speaks something else, by the start of their code. */
+const FOREIGN_PROTOCOLS: readonly (readonly [code: RegExp, text: string])[] = [
+  [/^HPE_/, 'What listens at this address does not speak HTTP, so it is not a Task Gateway.'],
+  [/^(ERR_SSL|EPROTO)/, 'What listens at this address does not speak TLS: http:// may be right.'],
+];
+const CHECK_URL = 'Check scheme, host, port and path of --url.';
+
+function describeConnectionError(error: ConnectionError): string {
+  if (error.code !== 'connection_failed') return `${translateMessage(error)} ${DOCTOR_ADVICE}`;
+  const code = findCode(error.cause);
+  const foreign = FOREIGN_PROTOCOLS.find(([pattern]) => pattern.test(code));
+  return foreign ? `${foreign[1]} ${CHECK_URL}` : `${translateMessage(error)} ${ADDRESS_ADVICE}`;
+}
+
+/** The platform's code of a failure, such as ECONNREFUSED; empty if it has none. */
+function findCode(cause: unknown): string {
+  for (let error = cause; error instanceof Error; error = error.cause) {
+    if ('code' in error && typeof error.code === 'string') return error.code;
+    // Its code is not always set.
+    if (error.name === 'HTTPParserError') return 'HPE_';
+  }
+  return '';
+}
+
+/**
+ * A gateway says what is wrong in every error response. What stands in front of it may fail in its own way.
+ */
+function isForeign({ status, problem }: ApiError): boolean {
+  return problem === undefined && ![408, 429, 502, 503, 504].includes(status);
+}
+
 function describeApiError(error: ApiError): Failure {
+  if (isForeign(error)) {
+    const exitCode = error instanceof AuthenticationError ? EXIT_CODES.auth : EXIT_CODES.other;
+    const text = `The server at this address is not a Task Gateway: it responded with ${error.status}. ${CHECK_URL}`;
+    return { exitCode, text };
+  }
   const text = translateMessage(error);
   if (error instanceof AuthenticationError) {
     return { exitCode: EXIT_CODES.auth, text: `The gateway rejects the gateway secret. ${AUTH_ADVICE}` };

@@ -26,7 +26,8 @@ const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, S
 
 /**
  * Listens for the signals. `exitNow` is called with the exit code when the process must end at once. SIGHUP
- * is handled only if there is a terminal, because a listener would disable `nohup`.
+ * counts if there is a terminal that may have been closed. Without one it is ignored, as `nohup` asks: Node
+ * does not keep that setting of `nohup` itself.
  */
 export function createInterrupts(
   source: SignalSource,
@@ -51,7 +52,9 @@ export function createInterrupts(
 
   source.on('SIGINT', () => handleSignal('SIGINT'));
   source.on('SIGTERM', () => handleSignal('SIGTERM'));
-  if (hasTerminal) source.on('SIGHUP', () => handleSignal('SIGHUP'));
+  source.on('SIGHUP', () => {
+    if (hasTerminal) handleSignal('SIGHUP');
+  });
   return {
     first: first.signal,
     second: second.signal,

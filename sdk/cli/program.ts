@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { addAgentExec } from './commands/agent-exec.ts';
 import { addAgentList } from './commands/agent-list.ts';
 import { addCompletionCommands } from './commands/completion.ts';
+import { addConfigCommands } from './commands/config.ts';
 import type { CommandContext } from './commands/context.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addEventsCommand } from './commands/events.ts';
@@ -13,7 +14,6 @@ import { describeError, EXIT_CODES } from './exit-codes.ts';
 import { createInterrupts } from './interrupts.ts';
 import { OUTPUT_FORMATS } from './terminal/outcome.ts';
 import { createTerminal } from './terminal/terminal.ts';
-import { cleanText } from './terminal/width.ts';
 import { VERSION } from './version.ts';
 
 const NAME = 'task-gateway';
@@ -23,6 +23,8 @@ Environment:
   TASK_GATEWAY_URL         address of the gateway (default: ${DEFAULT_URL})
   TASK_GATEWAY_AUTH        gateway secret
   TASK_GATEWAY_ADMIN_AUTH  admin secret, needed by "task list" and "agent list"
+  TASK_GATEWAY_CONTEXT     context to use instead of these three; see "config"
+  TASK_GATEWAY_CONFIG      file of the contexts (default: task-gateway/config.json in ~/.config)
   NO_COLOR                 print without colours
 
 Exit codes:
@@ -37,10 +39,11 @@ Examples:
 /** Builds the command line. Parses nothing yet. */
 export function createProgram(context: CommandContext): Command {
   const { terminal } = context;
-  const program = new Command(NAME)
+  const program: Command = new Command(NAME)
     .description('Submit tasks to a Task Gateway, follow them, and run agents.')
     .version(VERSION, '-V, --version', 'print the version')
     .option('--url <url>', 'address of the gateway')
+    .option('--context <name>', 'context of the configuration file to use')
     .option('--auth <secret>', 'gateway secret; other users can see it in the process list')
     .option('--admin-auth <secret>', 'admin secret; other users can see it in the process list')
     .option('--auth-file <file>', 'read the secrets from this file; the safe way')
@@ -50,8 +53,8 @@ export function createProgram(context: CommandContext): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void terminal.print(text),
-      writeErr: (text) => terminal.log(text.trimEnd()),
-      outputError: (text, write) => write(`${NAME}: ${explainUsage(text)}`),
+      writeErr: (text) => terminal.logLines(text.trimEnd()),
+      outputError: (text, write) => write(`${NAME}: ${explainUsage(text, suggestGroups(program, text))}`),
     })
     .exitOverride();
   addRunCommand(program, context);
@@ -61,6 +64,7 @@ export function createProgram(context: CommandContext): Command {
   agent.description('Lists agents, or runs a program as an agent.');
   addAgentList(agent, context);
   addAgentExec(agent, context);
+  addConfigCommands(program, context);
   addDoctorCommand(program, context);
   addCompletionCommands(program, context);
   return program;
@@ -68,15 +72,24 @@ export function createProgram(context: CommandContext): Command {
 
 /**
  * Puts a message of the parser on one line, without option values: a mistyped option may have a secret as
- * value.
+ * value. `suggestion` is a sentence that replaces the parser's own.
  */
-export function explainUsage(text: string): string {
-  const line = text
+export function explainUsage(text: string, suggestion = ''): string {
+  const line = (suggestion ? text.replace(/\(Did you mean [^)]*\)/, '') : text)
     .replace(/^error: /, '')
     .trim()
     .replaceAll(/\s*\n\s*/g, ' ');
   const safe = line.replaceAll(/'(--?[\w-]+)=[^']*'/g, "'$1=…'");
-  return `${safe}${/[.)]$/.test(safe) ? '' : '.'} See --help.`;
+  return `${safe}${/[.)]$/.test(safe) ? '' : '.'}${suggestion && ` ${suggestion}`} See --help.`;
+}
+
+/** Names the commands of groups that are called as an unknown command is: `get` is `task get`. */
+function suggestGroups(program: Command, text: string): string {
+  const [, name] = /unknown command '([^']*)'/.exec(text) ?? [];
+  const found = program.commands.flatMap((group) =>
+    group.commands.filter((one) => one.name() === name).map((one) => `"${group.name()} ${one.name()}"`),
+  );
+  return found.length === 0 ? '' : `Did you mean ${found.join(' or ')}?`;
 }
 
 /** Parses the arguments and runs the command. Returns the exit code; errors have been logged by then. */
@@ -89,8 +102,8 @@ export async function runProgram(context: CommandContext, words: readonly string
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     const { exitCode, text } = describeError(error);
-    terminal.log(`${terminal.err.paint('red', `${NAME}:`)} ${cleanText(text)}`);
-    if (program.opts<GlobalOptions>().debug && error instanceof Error) terminal.log(error.stack ?? '');
+    terminal.log(`${terminal.err.paint('red', `${NAME}:`)} ${text}`);
+    if (program.opts<GlobalOptions>().debug && error instanceof Error) terminal.logLines(error.stack ?? '');
     return exitCode;
   }
 }
@@ -108,7 +121,8 @@ export async function main(): Promise<void> {
     terminal.showStatus('');
     process.exit(exitCode);
   };
-  const interrupts = createInterrupts(process, exitNow, { hasTerminal: terminal.err.isTty });
+  const hasTerminal = [stdin, stdout, stderr].some(({ isTTY }) => isTTY);
+  const interrupts = createInterrupts(process, exitNow, { hasTerminal });
   const exitCode = await runProgram({ terminal, env, stdin, interrupts }, process.argv.slice(2));
   // Writes complete in order, so this one completes after all earlier ones.
   await terminal.print('');

@@ -53,6 +53,8 @@ export type FeedDeps = {
   readonly cursor: Cursor;
   /** Milliseconds without a byte after which the connection counts as lost. The gateway pings every 15 s. */
   readonly idleMs: number;
+  /** The largest event that is read. */
+  readonly maxResponseBytes: number;
   readonly signal: AbortSignal;
 };
 
@@ -144,7 +146,7 @@ async function* readConnection(deps: FeedDeps): AsyncGenerator<Frame | { kind: '
   const { signal } = linked;
   try {
     const reader = (await deps.openStream(deps.cursor.lastEventId, signal)).getReader();
-    const readFrames = createFrameReader();
+    const readFrames = createFrameReader(deps.maxResponseBytes);
     const lastChunk = { atMs: readMonotonicMs(clock) };
     void waitForSilence(clock, idleMs, lastChunk, signal).then(() => linked.abort());
     yield { kind: 'open' };

@@ -9,6 +9,7 @@
  * ("characters that resemble a byte-order mark are kept"), and drops an id without data, behind which a later
  * connection must resume ("an id comes without data").
  */
+import { RESPONSE_BYTES_MAX } from '../bodies.ts';
 import { createForeignError } from '../errors.ts';
 
 /** One parsed unit of a stream. */
@@ -29,13 +30,10 @@ export type Frame =
 /** Takes the next chunk of bytes and returns the frames it completes. */
 export type FrameReader = (chunk: Uint8Array) => readonly Frame[];
 
-/** The most characters of one incomplete event. The gateway's results are far smaller. */
-const FRAME_CHARS_MAX = 67_108_864;
-
 /**
  * Creates a reader for one connection. It throws a `ConnectionError` when an event exceeds `frameCharsMax`.
  */
-export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader {
+export function createFrameReader(frameCharsMax = RESPONSE_BYTES_MAX): FrameReader {
   const decode = createDecoder();
   const split = createLineSplitter();
   const readLine = createLineReader();
@@ -55,9 +53,12 @@ export function createFrameReader(frameCharsMax = FRAME_CHARS_MAX): FrameReader 
 }
 
 /** Limits the memory that one event may take. */
-function requireFrameSize(chars: number, frameCharsMax: number): void {
-  if (chars <= frameCharsMax) return;
-  throw createForeignError('event_too_large', 'sends an event that is too large to read');
+function requireFrameSize(chars: number, charsMax: number): void {
+  if (chars <= charsMax) return;
+  throw createForeignError(
+    'event_too_large',
+    `sends an event of more than ${charsMax} characters (maxResponseBytes)`,
+  );
 }
 
 /**

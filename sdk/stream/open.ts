@@ -4,7 +4,7 @@
  */
 import type { SessionId } from '../contract.ts';
 import { createForeignError } from '../errors.ts';
-import { withSecret } from '../secrets.ts';
+import { type SecretSource, withSecret } from '../secrets.ts';
 import {
   type CallOptions,
   type CallSettings,
@@ -33,14 +33,13 @@ type RequestStream = (request: {
 
 type OpenSessionDeps = Network &
   Pick<CallSettings, 'timeoutMs'> & {
-    /** Resolves to the current secret. */
-    readonly auth: () => Promise<string>;
+    readonly auth: SecretSource;
   };
 
 /** Creates the function that opens streams. It throws what the calls throw, and `not_an_event_stream`. */
 export function createOpenSession(deps: OpenSessionDeps, requestStream: RequestStream): OpenSession {
   return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) =>
-    withSecret(deps.auth, async (auth) => {
+    withSecret(deps.auth, { clock: deps.clock, signal, timeoutMs }, async (auth) => {
       const result = await requireResult(() =>
         requestStream({
           params: { query: { cli_session_id: session } },

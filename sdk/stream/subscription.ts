@@ -43,7 +43,7 @@ const SEEN_MAX = 10_000;
  * Creates a subscription. Its loop throws the typed error of a final response (401, 422 …) or `AbortError`.
  */
 export function createSubscription(
-  deps: Pick<FeedDeps, 'openStream' | 'clock' | 'log'>,
+  deps: Pick<FeedDeps, 'openStream' | 'clock' | 'log' | 'maxResponseBytes'>,
   options: SubscribeOptions = {},
 ): EventSubscription {
   const { signal, onNotice } = options;

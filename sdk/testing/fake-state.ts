@@ -9,6 +9,7 @@ import type {
   RunningTask,
   Task,
   TaskReport,
+  TaskResult,
   TaskSubmission,
 } from '../contract.ts';
 import { isSettled, NO_AGENT_TEXT } from '../settled.ts';
@@ -134,7 +135,14 @@ export function createFakeState(onChange: () => void): FakeState {
 function createFakeTask(submission: TaskSubmission, number: number): FakeTask {
   const { task_type, task_tags, payload, cli_session_id = '', timeout = 600, queue_timeout = 0 } = submission;
   const task: Task = {
-    ...{ request_id: `task-${number}`, task_type, task_tags, payload, cli_session_id, timeout },
+    ...{
+      request_id: `task-${number}`,
+      task_type,
+      task_tags: [...task_tags],
+      payload,
+      cli_session_id,
+      timeout,
+    },
     ...{ create_time: number, progress: 0 },
     ...{ status: 'pending', agent_id: null, result: null, error_info: null },
   };
@@ -175,7 +183,8 @@ function applyProgress(entry: FakeTask, { progress = 0, result }: TaskReport): v
 function readSettlement({ firstReply }: FakeTask, report: TaskReport): Settlement {
   if (report.status === 'success') {
     const reply = firstReply === undefined ? {} : { reply: firstReply };
-    return { status: 'success', result: { ...reply, ...report.result }, error_info: null };
+    const result = { ...reply, ...(report.result as TaskResult | null | undefined) };
+    return { status: 'success', result, error_info: null };
   }
   return { status: 'failed', result: null, error_info: report.error_info ?? 'agent reported failure' };
 }

@@ -8,6 +8,8 @@ export type FakeRequest = {
   readonly body: Record<string, unknown>;
   readonly url: URL;
   readonly request: Request;
+  /** Fires when the caller no longer waits. */
+  readonly signal: AbortSignal;
 };
 /** A response. A stream is sent as it is, any other body as JSON. */
 export type FakeResponse = { readonly status: number; readonly body?: unknown; readonly type?: string };
@@ -77,7 +79,7 @@ async function handleTaskCall(
     return createProblem(400, 'task_terminal', 'The task is in a terminal state.');
   }
   if (Number(call.url.searchParams.get('wait') ?? 0) > 0) {
-    await waitFor(() => (isSettled(entry.task) ? true : undefined), call.request.signal);
+    await waitFor(() => (isSettled(entry.task) ? true : undefined), call.signal);
   }
   return { status: 200, body: entry.task };
 }
@@ -115,7 +117,7 @@ async function handleAgentCall(
       return { status: 200, body: { ok: true, agent_id } };
     case 'claim': {
       const find = () => state.takeUnsent(agent_id);
-      const task = Number(body.wait ?? 0) > 0 ? await waitFor(find, call.request.signal) : find();
+      const task = Number(body.wait ?? 0) > 0 ? await waitFor(find, call.signal) : find();
       return task ? { status: 200, body: task } : { status: 204 };
     }
     default:

@@ -1,17 +1,17 @@
 /** Runs a handler without a gateway or an agent, for tests of the handler. */
 import { describeFailure, type Handler, readResult } from '../agent/handler.ts';
-import type { RunningTask, TaskResult } from '../contract.ts';
+import type { FreeForm, JsonObject, JsonResult, RunningTask, TaskResult } from '../contract.ts';
 
 /** The task a handler is given, and its signal. All fields have defaults. */
-export type HandlerInput = Partial<
-  Pick<RunningTask, 'request_id' | 'task_type' | 'task_tags' | 'payload' | 'timeout'>
+export type HandlerInput<Payload extends JsonObject = FreeForm> = Partial<
+  Pick<RunningTask<Payload>, 'request_id' | 'task_type' | 'task_tags' | 'payload' | 'timeout'>
 > & {
   /** The handler's signal. Default: one that never fires. */
   readonly signal?: AbortSignal | undefined;
 };
 
 /** The outcome of a handler, as the gateway would receive it. */
-export type HandlerOutcome = {
+export type HandlerOutcome<Result extends JsonResult = TaskResult> = {
   /**
    * All progress values in order, including those that an agent would skip because they follow too quickly.
    */
@@ -19,11 +19,15 @@ export type HandlerOutcome = {
   /** The first reply, if there was one. */
   readonly reply: string | undefined;
 } & (
-  | { readonly status: 'success'; readonly result: TaskResult; readonly error_info: null }
+  | { readonly status: 'success'; readonly result: Result; readonly error_info: null }
   | { readonly status: 'failed'; readonly result: null; readonly error_info: string; readonly error: unknown }
 );
 
 /** Runs the handler on one task. Never rejects: what the handler throws is an outcome. */
+export async function runHandler<
+  Payload extends JsonObject = FreeForm,
+  Result extends JsonResult = TaskResult,
+>(handler: Handler<Payload, Result>, input?: HandlerInput<Payload>): Promise<HandlerOutcome<Result>>;
 export async function runHandler(handler: Handler, input: HandlerInput = {}): Promise<HandlerOutcome> {
   const { signal = new AbortController().signal, ...given } = input;
   const progress: number[] = [];

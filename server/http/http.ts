@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
+import { yieldToEventLoop } from '../async/waiting.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -19,7 +20,7 @@ import type { Handlers } from './operations/handlers.ts';
 import { createTaskHandlers } from './operations/tasks.ts';
 import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
-import { createRemoteAddresses } from './remote-address.ts';
+import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { longestRequestMs } from './request/arrival-clock.ts';
 import { type BodyLimits, createBodyReader } from './request/body.ts';
 import { type Contract, loadContract } from './request/contract.ts';
@@ -27,6 +28,7 @@ import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
 import { createConnectionTurns } from './response/connection-turns.ts';
 import { createFairScheduler } from './response/fair-scheduling.ts';
+import type { WriterDeps } from './response/response-writer.ts';
 import { createStallTimer } from './response/stall-timer.ts';
 import { createUnreadBytes } from './response/unread-bytes.ts';
 import { type AnyHandler, type OperationDeps, serveOperation } from './serve-operation.ts';
@@ -97,6 +99,8 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
+  /** Compiles in pieces what the first requests would wait for otherwise. */
+  prepare(): Promise<void>;
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
@@ -112,10 +116,14 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
+<<<<<<< HEAD
   const unread = createUnreadBytes(deps.limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
     deps.log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
   const writers = { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
+=======
+  const writers = createWriters(deps, addresses);
+>>>>>>> 6bb9d5ef49ffa81aebb4e2ec485a826b9aebd437
   const turns = createConnectionTurns();
   const stalls = createStallTimer(deps.clock, deps.limits.stallMs, turns.responses);
   const streams = createStreams({
@@ -178,6 +186,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
+    prepare: () => prepareOperations(contract),
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();
@@ -187,6 +196,21 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     },
     streamCount: streams.count,
   };
+}
+
+function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): WriterDeps {
+  const unread = createUnreadBytes(limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
+    log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
+  );
+  return { scheduler: createFairScheduler(), unread };
+}
+
+/** Compiles the validators one after the other, and lets requests through in between. */
+async function prepareOperations({ operations }: Contract): Promise<void> {
+  for (const operation of operations) {
+    await yieldToEventLoop();
+    operation.prepare();
+  }
 }
 
 /** Registers the pages; returns their paths. */

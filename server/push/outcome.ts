@@ -8,7 +8,6 @@
  *
  * The error texts are for the administrator's listing. They never contain text that the agent sent.
  */
-import { errors } from 'undici';
 import type { PushOutcome } from '../ports/pusher.ts';
 
 /** A longer `Retry-After` counts as this. */
@@ -71,12 +70,15 @@ export function describeFailure(error: unknown, written: boolean): string {
   const code = readErrorCode(error);
   const text = FAILURES[code] ?? (isTlsCode(code) ? `TLS: ${code.toLowerCase()}` : undefined);
   if (text !== undefined && !written) return text;
-  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
+  if (error instanceof Error && INVALID_RESPONSES.has(error.name)) {
     return 'the response is not valid HTTP/1.1';
   }
   if (written) return 'the connection was cut before a response';
   return code === '' ? 'no connection' : `no connection: ${code.toLowerCase()}`;
 }
+
+/** Names of undici's errors. */
+const INVALID_RESPONSES: ReadonlySet<string> = new Set(['HTTPParserError', 'HeadersOverflowError']);
 
 const FAILURES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',

@@ -2,9 +2,11 @@
  * Sends assignments to agents. One attempt is one request on one connection: it is never pipelined, never
  * repeated here, and never follows a redirect. `push()` never throws or rejects: every call resolves with an
  * outcome, and `close()` ends every connection.
+ *
+ * undici is a seventh of all modules and is loaded when it is first needed, or before, in `prepare()`.
  */
 import { randomBytes } from 'node:crypto';
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import { renderJson } from '../domain/json-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Push, Pusher, PushOutcome } from '../ports/pusher.ts';
@@ -34,8 +36,11 @@ export type PusherDeps = {
   readonly resolve?: Resolve;
 };
 
+/** A pusher that may load what it needs before its first push: some 50 ms of work. */
+export type PreparedPusher = Pusher & { prepare(): Promise<void> };
+
 /** Creates the pusher. Throws when an entry of `allow` or `deny` cannot be parsed. */
-export function createPusher(deps: PusherDeps): Pusher {
+export function createPusher(deps: PusherDeps): PreparedPusher {
   const limits = { ...PUSH_LIMITS, ...deps.limits };
   const sign = createSigner(deps.secrets);
   const names = createNameResolver(deps);
@@ -44,18 +49,15 @@ export function createPusher(deps: PusherDeps): Pusher {
     connectWithinMs: limits.connectWithinMs,
     resolve: deps.resolve ?? names.resolve,
   });
-  const agent = new Agent({
-    connect: connector.connect,
-    pipelining: 1,
-    allowH2: false,
-    // Off: the attempt has its own timer.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: limits.idleMs,
-    keepAliveMaxTimeout: IDLE_MAX_MS,
-    maxHeaderSize: HEADER_BYTES_MAX,
-    maxOrigins: limits.originsMax,
-  });
+  let agent: Agent | null = null;
+  let loading: Promise<Agent> | null = null;
+  function load(): Promise<Agent> {
+    loading ??= createAgent(connector.connect, limits).then((loaded) => {
+      agent = loaded;
+      return loaded;
+    });
+    return loading;
+  }
   let closing: Promise<void> | null = null;
 
   return {
@@ -69,16 +71,51 @@ export function createPusher(deps: PusherDeps): Pusher {
       const outcome = Promise.withResolvers<PushOutcome>();
       const nowMs = continueTime(deps.clock, push.nowMs);
       const { resolve } = outcome;
-      agent.dispatch({ ...target, ...request }, createAttempt({ limits, signal, nowMs, resolve, onSent }));
+      const dispatch = (loaded: Agent): void => {
+        if (signal.aborted) {
+          resolve(buildUntaken(ABANDONED_EARLY));
+          return;
+        }
+        const attempt = createAttempt({ limits, signal, nowMs, resolve, onSent });
+        loaded.dispatch({ ...target, ...request }, attempt);
+      };
+      if (agent) dispatch(agent);
+      else void load().then(dispatch);
       return outcome.promise;
+    },
+
+    async prepare() {
+      await load();
     },
 
     close() {
       names.close();
-      closing ??= agent.destroy().then(() => connector.destroyAll());
+      closing ??= (async () => {
+        await (await loading)?.destroy();
+        await connector.destroyAll();
+      })();
       return closing;
     },
   };
+}
+
+async function createAgent(
+  connect: NonNullable<Agent.Options['connect']>,
+  limits: PushLimits,
+): Promise<Agent> {
+  const { Agent } = await import('undici');
+  return new Agent({
+    connect,
+    pipelining: 1,
+    allowH2: false,
+    // Off: the attempt has its own timer.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: limits.idleMs,
+    keepAliveMaxTimeout: IDLE_MAX_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    maxOrigins: limits.originsMax,
+  });
 }
 
 function ignore(): void {}

@@ -3,8 +3,9 @@
  * as a whole, so no value, key, error or stack contains a secret. Control characters are escaped, so a text
  * from outside cannot forge a line or control a terminal.
  */
+import { createRequire } from 'node:module';
 import { destination, pino, stdSerializers, stdTimeFunctions } from 'pino';
-import { prettyFactory } from 'pino-pretty';
+import type { prettyFactory } from 'pino-pretty';
 import type { Log } from '../ports/log.ts';
 import { createRedactor, type Redactor } from './redactor.ts';
 
@@ -19,6 +20,8 @@ export type LogSettings = {
 };
 
 export type RunningLog = Log & {
+  /** Writes a text as it is, secrets included, behind all lines that were logged before it. */
+  writeText(text: string): void;
   /** Writes the lines that are still buffered. To be called before the process ends. */
   flush(): void;
 };
@@ -47,6 +50,7 @@ export function createLog(settings: LogSettings): RunningLog {
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
+    writeText: output.write,
     flush: output.flush,
   };
 }
@@ -84,9 +88,17 @@ function createLineCleaner(redactor: Redactor): (line: string) => string {
   };
 }
 
+/** Loads what formats readable lines: most processes write JSON, and it takes time to load. */
+function requirePretty(): typeof prettyFactory {
+  const pretty: { readonly prettyFactory: typeof prettyFactory } = createRequire(import.meta.url)(
+    'pino-pretty',
+  );
+  return pretty.prettyFactory;
+}
+
 /** Formats readable lines: time, level, message, fields; errors with their stack, indented. */
 function createPrettyCleaner(redactor: Redactor): (line: string) => string {
-  const format = prettyFactory({ singleLine: true, translateTime: 'SYS:HH:MM:ss.l' });
+  const format = requirePretty()({ singleLine: true, translateTime: 'SYS:HH:MM:ss.l' });
   return (line) => format(redactor.redactData(JSON.parse(line), escapeInvisible));
 }
 

@@ -3,49 +3,55 @@
  * BullMQ) and beside a bare node:http sketch, in alternating rounds of one run; then what grows with stored
  * tasks, and matching. It prints Markdown and writes it, with drawings, to `test/bench/results/`.
  *
+ * `-- --compare REVISION` measures this checkout beside another revision instead and writes nothing.
+ *
  * Machines are noisy: trust the ratios and the CPU per task. `--smoke` runs everything small and writes
  * nothing.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readScriptOptions } from '../harness/script-options.ts';
+import { LOADS, NAMES, tabulateGoals } from './goals.ts';
 import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
-import { type Load, runRound } from './lifecycle.ts';
+import { type Measured, measureServers } from './lifecycle.ts';
 import { type Matching, measureMatching } from './matching.ts';
+import { profileStages } from './profile.ts';
 import {
   describeMachine,
   drawBars,
-  type Measured,
   median,
   tabulateAgents,
   tabulateGrowth,
-  tabulateLifecycle,
+  tabulateLoad,
   tabulateMatching,
   tabulateStreams,
 } from './report.ts';
-import { type Server, startGateway, startPeer, startRedis, startServer } from './servers.ts';
+import { checkOut } from './revision.ts';
+import { type Server, startGateway, startPeer, startRedis, startReplicas, startServer } from './servers.ts';
 import { measureStreams, type Streaming } from './streams.ts';
+import type { Load } from './workload.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string' },
-    tasks: { type: 'string' },
-    smoke: { type: 'boolean', default: false },
-    only: {
-      type: 'string',
-      multiple: true,
-      default: ['lifecycle', 'growth', 'matching', 'agents', 'streams'],
-    },
-  },
+const PARTS = ['lifecycle', 'profile', 'growth', 'matching', 'agents', 'streams'];
+const values = readScriptOptions('npm run bench', {
+  rounds: { type: 'string', value: 'NUMBER' },
+  tasks: { type: 'string', value: 'NUMBER' },
+  /** A revision of git to compare with. */
+  compare: { type: 'string', value: 'REVISION' },
+  smoke: { type: 'boolean', default: false },
+  only: { type: 'string', value: PARTS.join('|'), multiple: true, default: PARTS },
 });
 const smoke = values.smoke;
 const rounds = Number(values.rounds ?? (smoke ? 1 : 5));
-const full: Load = { tasks: Number(values.tasks ?? (smoke ? 200 : 4_000)), inFlight: 64 };
-const modest: Load = { tasks: full.tasks / 4, inFlight: 4 };
+const tasks = Number(values.tasks ?? (smoke ? 200 : 4_000));
+const loads: readonly Load[] = [
+  { name: LOADS.full, tasks, pace: { inFlight: 64 } },
+  { name: LOADS.few, tasks: tasks / 4, pace: { inFlight: 4 } },
+  { name: LOADS.open, tasks: Math.ceil(tasks * 0.3), pace: { perSecond: 100 } },
+  { name: LOADS.large, tasks: tasks / 8, pace: { inFlight: 16 }, payloadBytes: 100_000 },
+];
 const RESULTS = join(import.meta.dirname, 'results');
-const SKETCH = 'bare node:http, in memory';
-const PEER = 'Fastify + BullMQ, fsync always';
+const REPLICAS = 3;
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-bench-'));
 const stops: (() => unknown)[] = [];
@@ -53,12 +59,8 @@ const report: string[] = [];
 const drawings = new Map<string, string>();
 try {
   print(`# Benchmark\n\n${describeMachine()}; the load runs on the same cores.`);
-  if (values.only.includes('lifecycle')) await compareLifecycles();
-  if (values.only.includes('growth')) await compareGrowth();
-  if (values.only.includes('matching')) await compareMatching();
-  if (values.only.includes('agents')) await compareAgents();
-  if (values.only.includes('streams')) await compareStreams();
-  if (!smoke) writeResults();
+  if (values.compare !== undefined) await compareRevisions(values.compare);
+  else await measureAll();
 } finally {
   for (const stop of stops) await stop();
   rmSync(folder, { recursive: true, force: true });
@@ -69,39 +71,79 @@ function print(text: string): void {
   console.log(`${text}\n`);
 }
 
+async function measureAll(): Promise<void> {
+  if (values.only.includes('lifecycle')) await compareLifecycles();
+  if (values.only.includes('profile')) await printProfile();
+  if (values.only.includes('growth')) await compareGrowth();
+  if (values.only.includes('matching')) await compareMatching();
+  if (values.only.includes('agents')) await compareAgents();
+  if (values.only.includes('streams')) await compareStreams();
+  if (!smoke) writeResults();
+}
+
 async function compareLifecycles(): Promise<void> {
-  const servers = await startServers();
-  const measured = servers.map(({ name }): Measured => ({ name, full: [], modest: [] }));
-  // The first round of each compiles what the others run.
-  for (const { url, pids } of servers) await runRound(url, pids, 'warm-up', full);
-  for (let n = 0; n < rounds; n += 1) {
-    for (const [i, { url, pids }] of servers.entries()) {
-      measured[i]?.full.push(await runRound(url, pids, `full-${n}`, full));
-      measured[i]?.modest.push(await runRound(url, pids, `modest-${n}`, modest));
-    }
-  }
-  for (const { stop } of servers) await stop();
-  print(
-    '## The whole life of a task\n\nHTTP submit → push to an agent → HTTP result → SSE event. ' +
-      `${rounds} rounds of ${full.tasks} tasks, ${full.inFlight} in flight (modest: ${modest.inFlight}); CPU is of the ` +
-      'server and its store, with all their threads. Both gateways wait for an fsync before they answer.',
-  );
-  print(tabulateLifecycle(measured, [PEER, SKETCH]));
-  const bars = (value: (one: Measured) => number) =>
-    measured.map((one) => ({ name: one.name, value: value(one) }));
+  const measured = await measureAndPrint(await startServers(), [NAMES.peer, NAMES.bare]);
+  print(`### Goals\n\n${tabulateGoals(measured)}`);
+  const bars = (read: (round: { cpuMs: number; tasksPerSecond: number }) => number) =>
+    measured.map(({ name, rounds: all }) => ({ name, value: median((all.get(LOADS.full) ?? []).map(read)) }));
   drawings.set(
     'cpu.svg',
     drawBars(
       'Server CPU a task, ms: shorter is better',
-      bars((one) => median(one.full.map(({ cpuMs }) => cpuMs))),
+      bars(({ cpuMs }) => cpuMs),
     ),
   );
   drawings.set(
     'throughput.svg',
     drawBars(
       'Tasks a second: longer is better',
-      bars((one) => median(one.full.map((r) => r.tasksPerSecond))),
+      bars(({ tasksPerSecond }) => tasksPerSecond),
     ),
+  );
+}
+
+/** This checkout beside another revision, on sqlite and on Redis. */
+async function compareRevisions(revision: string): Promise<void> {
+  const root = join(folder, 'revision');
+  checkOut(revision, root);
+  const servers: Server[] = [];
+  const [ourRedis, theirRedis] = [await startRedis('always'), await startRedis('always')];
+  for (const redis of [ourRedis, theirRedis]) if (redis) stops.push(redis.stop);
+  const add = (server: Server): void => {
+    servers.push(server);
+    stops.push(server.stop);
+  };
+  add(await startGateway('sqlite', `sqlite:${folder}/gateway.db`));
+  add(await startGateway(`sqlite, ${revision}`, `sqlite:${folder}/revision.db`, root));
+  if (ourRedis && theirRedis) {
+    add(await startGateway('Redis', ourRedis));
+    add(await startGateway(`Redis, ${revision}`, theirRedis, root));
+  } else print('**No redis-server was found: only sqlite is compared.**');
+  await measureAndPrint(servers, [`sqlite, ${revision}`, `Redis, ${revision}`]);
+}
+
+async function measureAndPrint(
+  servers: readonly Server[],
+  baselines: readonly string[],
+): Promise<readonly Measured[]> {
+  const measured = await measureServers(servers, loads, rounds, smoke ? 0.01 : 1);
+  for (const { stop } of servers) await stop();
+  print(
+    '## The whole life of a task\n\nHTTP submit → push to an agent → HTTP result → SSE event, after 20,000 tasks ' +
+      `of warm-up. ${rounds} rounds, every other one in reverse order; CPU is of the server and its store, with all ` +
+      'their threads. Client and agent are a process of their own. Both gateways wait for an fsync before they respond.',
+  );
+  for (const { name, tasks: count } of loads) {
+    print(`### ${name}, ${count} tasks a round\n\n${tabulateLoad(measured, name, baselines)}`);
+  }
+  return measured;
+}
+
+async function printProfile(): Promise<void> {
+  const table = await profileStages(folder, tasks, smoke ? 200 : 20_000);
+  print(
+    '## Where the CPU goes\n\nThe gateway on sqlite, 64 in flight, by samples of all its threads. The profiler itself ' +
+      `adds to each figure: read the shares.\n\n${table}`,
   );
 }
 
@@ -111,19 +153,24 @@ async function startServers(): Promise<readonly Server[]> {
     servers.push(server);
     stops.push(server.stop);
   };
-  add(await startGateway('gateway, sqlite', `sqlite:${folder}/gateway.db`));
-  add(await startGateway('gateway, memory', 'memory:'));
-  const [ours, theirs] = [await startRedis('always'), await startRedis('always')];
-  if (ours && theirs) {
-    stops.push(ours.stop, theirs.stop);
-    add(await startGateway('gateway, Redis, fsync always', ours));
-    add(await startPeer(PEER, theirs));
+  add(await startGateway(NAMES.sqlite, `sqlite:${folder}/gateway.db`));
+  add(await startGateway(NAMES.memory, 'memory:'));
+  const [ours, shared, theirs] = [
+    await startRedis('always'),
+    await startRedis('always'),
+    await startRedis('always'),
+  ];
+  if (ours && shared && theirs) {
+    stops.push(ours.stop, shared.stop, theirs.stop);
+    add(await startGateway(NAMES.redis, ours));
+    add(await startReplicas(NAMES.replicas, shared, REPLICAS));
+    add(await startPeer(NAMES.peer, theirs));
   } else {
     print(
       '**No redis-server was found: nothing is compared with Fastify + BullMQ. Install it and run again.**',
     );
   }
-  add(await startServer(SKETCH, 'test/bench/sketch.ts', {}));
+  add(await startServer(NAMES.bare, 'test/bench/sketch.ts', {}));
   return servers;
 }
 

@@ -5,13 +5,16 @@
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { parseArgs, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
+import { readScriptOptions } from '../harness/script-options.ts';
 import { SUITES, type Suite } from './full-suites.ts';
 
 type Tried = { readonly rounds: number; readonly seconds: number };
 type Figure = { readonly unit: string; readonly values: readonly number[] };
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '20' } } });
+const values = readScriptOptions('npm run test:full', {
+  minutes: { type: 'string', value: 'NUMBER', default: '20' },
+});
 const startMs = performance.now();
 const endMs = startMs + Number(values.minutes) * 60_000;
 const tried = new Map<string, Tried>();

@@ -16,7 +16,8 @@ import { batchFor } from '../../server/gateway/task-batch.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { readCpuMs, readRssMb, SECRET } from './lifecycle.ts';
+import { SECRET } from './parties.ts';
+import { readCpuMs, readRssMb, sumOver } from './process-figures.ts';
 import { type Redis, type Server, startGateway } from './servers.ts';
 
 export type Growth = {
@@ -217,7 +218,7 @@ const HEADERS = {
 
 /** CPU per call of the server, over many calls, eight at once. */
 async function cost({ server, calls }: Work, call: () => Promise<void>): Promise<number> {
-  const read = (): number => server.pids.reduce((all, pid) => all + readCpuMs(pid), 0);
+  const read = (): number => sumOver(server.pids, readCpuMs);
   const before = read();
   const lane = async (): Promise<void> => {
     for (let n = 0; n < calls / LANES; n += 1) await call();

@@ -1,12 +1,9 @@
 /** The benchmark's results for people: tables in Markdown, and bars in SVG. */
 import { cpus, totalmem } from 'node:os';
 import type { AgentGrowth, Growth } from './growth.ts';
-import type { Round } from './lifecycle.ts';
+import type { Measured, Round } from './lifecycle.ts';
 import type { Matching } from './matching.ts';
 import type { Streaming } from './streams.ts';
-
-/** A server and what its rounds measured: at full load, and at a modest one. */
-export type Measured = { readonly name: string; readonly full: Round[]; readonly modest: Round[] };
 
 /** The machine, in one line. */
 export function describeMachine(): string {
@@ -15,34 +12,57 @@ export function describeMachine(): string {
 }
 
 /**
- * The lifecycle's table; every ratio is the median of the rounds' own ratios to the baseline in the same
- * round.
+ * The table of one load. Every ratio is the median of the rounds' own ratios to the baseline in the same
+ * round; p50 and p99 are those of a round: the least, and the median of all rounds.
  */
-export function tabulateLifecycle(servers: readonly Measured[], baselines: readonly string[]): string {
-  const ratios = baselines.map((name) => `CPU ÷ ${name}`);
-  const head = ['server', 'CPU a task, ms: min', 'median', ...ratios, 'tasks/s', 'p50 ms', 'p99 ms'];
-  const rows = servers.map(({ name, full, modest }) => {
-    const cpu = full.map(({ cpuMs }) => cpuMs);
+export function tabulateLoad(
+  servers: readonly Measured[],
+  load: string,
+  baselines: readonly string[],
+): string {
+  const roundsOf = ({ rounds }: Measured): readonly Round[] => rounds.get(load) ?? [];
+  const rows = servers.map((server) => {
+    const rounds = roundsOf(server);
+    const read = (value: (round: Round) => number, digits: number): string[] => {
+      const values = rounds.map(value);
+      return [Math.min(...values).toFixed(digits), median(values).toFixed(digits)];
+    };
+    const ratios = baselines.map((name) => {
+      const baseline = servers.find((one) => one.name === name);
+      const ratio = baseline ? divideRounds(rounds, roundsOf(baseline), ({ cpuMs }) => cpuMs) : Number.NaN;
+      return Number.isNaN(ratio) ? '–' : ratio.toFixed(2);
+    });
     return [
-      name,
-      Math.min(...cpu).toFixed(3),
-      median(cpu).toFixed(3),
-      ...baselines.map((other) => divide(full, servers.find((one) => one.name === other)?.full)),
-      median(full.map(({ tasksPerSecond }) => tasksPerSecond)).toFixed(0),
-      median(full.map(({ p50Ms }) => p50Ms)).toFixed(1),
-      median(full.map(({ p99Ms }) => p99Ms)).toFixed(1),
-      median(modest.map(({ p50Ms }) => p50Ms)).toFixed(2),
-      median(modest.map(({ p99Ms }) => p99Ms)).toFixed(2),
-      median(full.map(({ rssMb }) => rssMb)).toFixed(0),
+      server.name,
+      ...read(({ cpuMs }) => cpuMs, 3),
+      ...ratios,
+      median(rounds.map(({ tasksPerSecond }) => tasksPerSecond)).toFixed(0),
+      ...read(({ tookMs }) => percentileOf(tookMs, 0.5), 2),
+      ...read(({ tookMs }) => percentileOf(tookMs, 0.99), 1),
+      median(rounds.map(({ rssMb }) => rssMb)).toFixed(0),
     ];
   });
-  return tabulate([...head, 'p50 ms, modest', 'p99 ms, modest', 'memory, MB'], rows);
+  const ratioHeads = baselines.map((name) => `CPU ÷ ${name}`);
+  const times = ['p50 ms: min', 'median', 'p99 ms: min', 'median'];
+  return tabulate(
+    ['server', 'CPU a task, ms: min', 'median', ...ratioHeads, 'tasks/s', ...times, 'memory, MB'],
+    rows,
+  );
 }
 
-function divide(rounds: readonly Round[], others: readonly Round[] | undefined): string {
-  if (!others) return '–';
-  const ratios = rounds.flatMap(({ cpuMs }, n) => (others[n] ? [cpuMs / others[n].cpuMs] : []));
-  return median(ratios).toFixed(2);
+/** The median of the rounds' own ratios of a figure; NaN when one of the two has no rounds. */
+export function divideRounds(
+  rounds: readonly Round[],
+  others: readonly Round[],
+  read: (round: Round) => number,
+): number {
+  return median(rounds.flatMap((round, n) => (others[n] ? [read(round) / read(others[n])] : [])));
+}
+
+/** The value below which this share of the numbers lies; NaN of none. */
+export function percentileOf(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 /** What grows with what is stored. */

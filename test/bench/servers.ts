@@ -7,10 +7,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SECRET } from './lifecycle.ts';
+import { SECRET } from './parties.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const PEER = join(ROOT, 'test/bench/peer');
+const MAIN = 'server/main.ts';
 
 /** Node's flags of `npm start`; the servers beside the gateway get them too. */
 const NODE_FLAGS = ['--max-semi-space-size=16'];
@@ -18,9 +19,11 @@ const NODE_FLAGS = ['--max-semi-space-size=16'];
 export type Server = {
   readonly name: string;
   readonly url: string;
-  /** The server's own process. */
+  /** The address of each of its replicas; of most there is one. */
+  readonly urls: readonly string[];
+  /** The process of its first replica. */
   readonly pid: number;
-  /** The server and the store it runs on: what a task costs is their sum. */
+  /** All its processes and the store they run on: what a task costs is their sum. */
   readonly pids: readonly number[];
   /** From the start of the process until it listened. */
   readonly startMs: number;
@@ -35,15 +38,20 @@ export type Redis = {
   stop(): void;
 };
 
-/** Starts a server and waits for the line with its address. */
+/**
+ * Starts a server and waits for the line with its address. `root`: the checkout of its file; `flags`: more
+ * flags for Node.
+ */
 export async function startServer(
   name: string,
   file: string,
   env: Readonly<Record<string, string>>,
   store?: Redis,
+  root = ROOT,
+  flags: readonly string[] = [],
 ): Promise<Server> {
   const beganMs = performance.now();
-  const child = spawn(process.execPath, [...NODE_FLAGS, join(ROOT, file)], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...flags, join(root, file)], {
     env: { ...process.env, GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-admin`, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -56,16 +64,32 @@ export async function startServer(
   });
   const pid = child.pid ?? 0;
   return {
-    ...{ name, url, pid, pids: store ? [pid, store.pid] : [pid] },
+    ...{ name, url, urls: [url], pid, pids: store ? [pid, store.pid] : [pid] },
     startMs: performance.now() - beganMs,
     stop: () => stopChild(child),
   };
 }
 
 /** The gateway on the store of that name; a Redis that it runs on counts with it. */
-export function startGateway(name: string, store: string | Redis): Promise<Server> {
-  if (typeof store === 'string') return startServer(name, 'server/main.ts', { STORE: store });
-  return startServer(name, 'server/main.ts', { STORE: store.url, REDIS_DURABILITY: store.durability }, store);
+export function startGateway(name: string, store: string | Redis, root = ROOT): Promise<Server> {
+  if (typeof store === 'string') return startServer(name, MAIN, { STORE: store }, undefined, root);
+  return startServer(name, MAIN, { STORE: store.url, REDIS_DURABILITY: store.durability }, store, root);
+}
+
+/** So many gateways on one Redis, as one server. */
+export async function startReplicas(name: string, redis: Redis, count: number): Promise<Server> {
+  const replicas: Server[] = [];
+  while (replicas.length < count) replicas.push(await startGateway(name, redis));
+  const [first] = replicas;
+  if (!first) throw new Error('A server needs one replica or more.');
+  return {
+    ...first,
+    urls: replicas.map(({ url }) => url),
+    pids: [...replicas.map(({ pid }) => pid), redis.pid],
+    async stop() {
+      for (const replica of replicas) await replica.stop();
+    },
+  };
 }
 
 /** The assembled peer; its packages are installed when they are missing, with a message. */

@@ -12,21 +12,19 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
-import { call, openStream, PAYLOAD, readCpuMs, readRssMb, SECRET, startAgent } from './lifecycle.ts';
+import { readScriptOptions } from '../harness/script-options.ts';
+import { call, openStream, PAYLOAD, SECRET, startAgent } from './parties.ts';
+import { readCpuMs, readRssMb } from './process-figures.ts';
 import { describeMachine, drawCurve, median, tabulate } from './report.ts';
 import { startGateway, startRedis } from './servers.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '60' },
-    rate: { type: 'string', default: '100' },
-    /** `sqlite`, `memory` or `redis`. */
-    store: { type: 'string', default: 'sqlite' },
-    /** Six seconds; writes nothing. */
-    smoke: { type: 'boolean', default: false },
-  },
+const values = readScriptOptions('npm run bench:soak', {
+  minutes: { type: 'string', value: 'NUMBER', default: '60' },
+  rate: { type: 'string', value: 'NUMBER', default: '100' },
+  store: { type: 'string', value: 'sqlite|memory|redis', default: 'sqlite' },
+  /** Six seconds; writes nothing. */
+  smoke: { type: 'boolean', default: false },
 });
 const minutes = values.smoke ? 0.1 : Number(values.minutes);
 const rate = Number(values.rate);
@@ -57,7 +55,7 @@ const gateway = await startGateway(
   redis ?? (STORE === 'memory' ? 'memory:' : `sqlite:${folder}/soak.db`),
 );
 const wire = new Agent({ connections: 64, pipelining: 1 });
-const agent = await startAgent(gateway.url, wire, CAPACITY);
+const agent = await startAgent(gateway.urls, wire, CAPACITY);
 let ended = 0;
 let delays: number[] = [];
 const streams = await Promise.all(

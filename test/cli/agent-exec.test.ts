@@ -1,4 +1,5 @@
 /** `agent exec` against a real gateway: what the program receives and returns, and when it ends. */
+import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
@@ -104,6 +105,21 @@ describe('a program as an agent', () => {
     expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(6).fill('success'));
   });
 });
+
+test('what a program writes to standard error takes no memory while nothing reads it', async () => {
+  const lines = 'head -c 150000000 /dev/zero | tr "\\0" x | fold -w 200 >&2';
+  const agent = await startAgent('unread', `read -r _; ${lines}; echo written`);
+  agent.child.stderr?.pause();
+  expect((await runTask('unread', { timeout: 60 })).result).toEqual({ output: 'written' });
+  const kilobytes = Number(
+    execFileSync('ps', ['-o', 'rss=', '-p', `${agent.child.pid}`], { encoding: 'utf8' }),
+  );
+  expect(kilobytes).toBeGreaterThan(10_000);
+  expect(kilobytes).toBeLessThan(250_000);
+  agent.child.stderr?.resume();
+  await agent.waitForLog(/\[\d+ lines were left out: standard error was not read\]/);
+  await runTask('unread', { timeout: 60 });
+}, 60_000);
 
 describe('all processes of a program end', () => {
   /** Writes the ids of the shell and of its child, ignores SIGTERM and never exits by itself. */

@@ -3,6 +3,7 @@
  * stream held back.
  */
 import { describe, expect, test } from 'vitest';
+import { describeAgents } from '../../sdk/cli/commands/agents-watch.ts';
 import {
   compareClocks,
   compareVersions,
@@ -81,6 +82,22 @@ describe('the gateway check', () => {
     expect(first).toMatchObject({ state: 'wrong', text: expect.stringContaining(text) });
   });
 
+  test('a gateway that is not ready is not also called right; one with a warning is noted', async () => {
+    const notReady = await diagnoseGateway(connectionTo(respondWith(503, '{"reason":"draining"}')), signal);
+    expect(notReady.map(({ state }) => state)).toEqual(['wrong']);
+    const other = await diagnoseGateway(connectionTo(respondWith(503, '{}', '9.0.0')), signal);
+    expect(other.map(({ check, state }) => [check, state])).toEqual([
+      ['gateway', 'wrong'],
+      ['version', 'wrong'],
+    ]);
+    const body = '{"status":"ok","warning":"the clock of the store has moved"}';
+    const [warned] = await diagnoseGateway(connectionTo(respondWith(200, body)), signal);
+    expect(warned).toMatchObject({
+      state: 'note',
+      text: expect.stringMatching(/warns: the clock .*moved\.$/),
+    });
+  });
+
   test('another major version is wrong although it is ready', async () => {
     const findings = await diagnoseGateway(connectionTo(respondWith(200, '{}', '9.0.0')), signal);
     expect(findings.map(({ state }) => state)).toEqual(['right', 'wrong']);
@@ -118,7 +135,7 @@ describe('an event that does not arrive is explained', () => {
     [{ status: 'failed', error_info: '无可用 Agent' }, '无可用 Agent', 'turn buffering off'],
     [{ status: 'running', error_info: null }, 'still running after 10 s', 'overloaded'],
   ] as readonly [Partial<Task>, string, string][])('%j', async (task, text, advice) => {
-    expect(await explainMissingEvent({ getTask: async () => task as Task }, 'id', 10)).toMatchObject({
+    expect(await explainMissingEvent({ getTask: async () => task as never }, 'id', 10)).toMatchObject({
       ...{ state: 'wrong', text: expect.stringContaining(text), advice: expect.stringContaining(advice) },
     });
   });
@@ -146,3 +163,22 @@ describe('the comparisons of doctor', () => {
     });
   });
 });
+
+test.each([
+  [[], 'no agent has it'],
+  [[{ agent_tags: ['other'], eligible: true }], 'no agent has it'],
+  [[{ full: true }], '1 agent has it, full'],
+  [[{ full: true }, { full: true }], '2 agents have it, all full'],
+  [
+    [{ full: true, state: 'offline' }, { full: true }, { state: 'draining' }],
+    '3 agents have it: 1 offline, 1 full, 1 draining',
+  ],
+  [[{ eligible: true }, { full: true }], '2 agents have it: 1 free, 1 full'],
+] as readonly [readonly Partial<AgentListing>[], string][])(
+  'the agents that a waiting task could go to are described: %j as %s',
+  (agents, text) => {
+    const base = { agent_tags: ['gpu', 'x'], state: 'processing', full: false, eligible: false };
+    const listings = agents.map((agent) => ({ ...base, ...agent }) as AgentListing);
+    expect(describeAgents(listings, ['cpu', 'gpu'])).toBe(text);
+  },
+);

@@ -2,9 +2,11 @@
  * Child processes of `agent exec`: their input and output, how they exit, and that none of them is left over.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { type ChildOptions, canRun, runChild } from '../../sdk/cli/commands/child.ts';
+import { type ChildOptions, runChild } from '../../sdk/cli/commands/child.ts';
 import { readResult } from '../../sdk/cli/commands/child-handler.ts';
+import { canRun, checkFreeFiles } from '../../sdk/cli/commands/executables.ts';
 import { createProgressMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
+import { startTimer } from '../../sdk/cli/timers.ts';
 import { isRunning } from './cli-process.ts';
 
 function run(script: string, more: Partial<ChildOptions> = {}) {
@@ -71,6 +73,15 @@ describe('a program', () => {
     expect(await exit).toMatchObject({ signal: 'SIGKILL' });
   });
 
+  test('is given a time to end of more than 24.8 days, as it is', async () => {
+    const controller = new AbortController();
+    const exit = run('trap "echo ended; exit 0" TERM; echo ready >&2; while :; do sleep 0.05; done', {
+      ...{ signal: controller.signal, killAfterMs: 30 * 86_400_000 },
+      onErrorText: () => controller.abort(),
+    });
+    expect(await exit).toMatchObject({ exitCode: 0, output: 'ended\n' });
+  });
+
   test('whose signal is aborted before it starts ends at once', async () => {
     expect(await run('sleep 1000', { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' });
   });
@@ -94,6 +105,30 @@ describe('a program', () => {
     expect(canRun('/etc/passwd', {})).toBe(false);
     expect(canRun('/tmp', {})).toBe(false);
   });
+
+  test('can be started only while there are free files', () => {
+    expect(checkFreeFiles(4)).toBe(true);
+    expect(checkFreeFiles(100_000_000)).toBe(false);
+    expect(checkFreeFiles(4)).toBe(true);
+  });
+});
+
+test('a timer of 60 days fires after 60 days, and not if it is stopped after 50', () => {
+  const dayMs = 86_400_000;
+  vi.useFakeTimers();
+  try {
+    const fired: string[] = [];
+    startTimer(60 * dayMs, () => fired.push('kept'));
+    const stop = startTimer(60 * dayMs, () => fired.push('stopped'));
+    vi.advanceTimersByTime(50 * dayMs);
+    stop();
+    vi.advanceTimersByTime(10 * dayMs - 1);
+    expect(fired).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(fired).toEqual(['kept']);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe('progress markers are separated from the output', () => {

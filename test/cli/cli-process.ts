@@ -24,6 +24,8 @@ export type CommandOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** The standard input; empty by default. */
   readonly input?: string | Uint8Array;
+  /** A program to run the command with, such as one that sets limits. */
+  readonly under?: readonly string[];
 };
 
 export type RunningCommand = {
@@ -54,7 +56,8 @@ export function startCommand(words: readonly string[], options: CommandOptions =
     NODE_COMPILE_CACHE: COMPILE_CACHE,
     ...options.env,
   };
-  const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: 'pipe' });
+  const [file = '', ...args] = [...(options.under ?? []), process.execPath, MAIN, ...words];
+  const child = spawn(file, args, { env, stdio: 'pipe' });
   const written = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
     written.stdout += text;

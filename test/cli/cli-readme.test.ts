@@ -56,7 +56,7 @@ test('every command and option in the README exists', () => {
   expect(named.length).toBeGreaterThan(10);
   for (const [line, words = '', rest = ''] of named) {
     const path = words.trim().split(' ');
-    const command = ['task', 'agent'].includes(path[0] ?? '') ? path.slice(0, 2) : path.slice(0, 1);
+    const command = ['task', 'agent', 'config'].includes(path[0] ?? '') ? path.slice(0, 2) : path.slice(0, 1);
     const siblings = listSuggestions(program, [...command.slice(0, -1), '']).map(({ word }) => word);
     expect(siblings, line).toContain(command.at(-1));
     const [own = ''] = rest.split(' -- ');
@@ -67,7 +67,7 @@ test('every command and option in the README exists', () => {
       ).toContain(option);
     }
   }
-  const everywhere = ['run', 'task wait', 'events', 'agent exec'].flatMap((path) =>
+  const everywhere = ['run', 'task wait', 'events', 'agent exec', 'config set', 'doctor'].flatMap((path) =>
     listSuggestions(program, [...path.split(' '), '--']).map(({ word }) => word),
   );
   for (const [, option = ''] of section.matchAll(/`(--[a-z-]+)/g)) {

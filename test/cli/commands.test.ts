@@ -94,10 +94,31 @@ describe('run', () => {
   });
 
   test('a task without an available agent leads to exit code 6, and -o json prints the task too', async () => {
-    const { code, stdout, stderr } = await run(['run', 'x', '-t', 'no-agent', '-o', 'json']);
+    const options = ['--queue-timeout', '0', '-o', 'json'];
+    const { code, stdout, stderr } = await run(['run', 'x', '-t', 'no-agent', ...options]);
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
     expect(stderr).toMatch(/无可用 Agent.*--queue-timeout/);
+  });
+
+  test('a task waits for an agent by default: 30 s, and never longer than its own time', async () => {
+    const session = 'waiting by default';
+    const options = ['-t', 'late', '-s', session, '-o', 'json'];
+    const waiting = startCommand(['run', 'echo', ...options], { env });
+    const short = await run(['run', 'echo', ...options, '--timeout', '0.3']);
+    expect(short.code).toBeGreaterThanOrEqual(5);
+    await expect
+      .poll(async () => (await client.listTasks({ session, status: 'pending' })).tasks.length, {
+        timeout: 15_000,
+      })
+      .toBe(1);
+    const late = createAgent({
+      ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId: 'late', tags: ['late'] },
+      handler: () => 'at last',
+    });
+    await late.start();
+    expect(JSON.parse((await waiting.waitForExit()).stdout)).toMatchObject({ result: { output: 'at last' } });
+    await late.stop({ drainMs: 0 });
   });
 
   test('a task that exceeds its timeout leads to exit code 5', async () => {
@@ -118,7 +139,9 @@ describe('run', () => {
     await Promise.all(
       signals.map(async ([signal, exitCode]) => {
         const session = `stopped by ${signal}`;
-        const running = startCommand(['run', 'hang', '-t', 'echo', '-s', session], { env });
+        // A wait of more than 24.8 days, the longest of one timer, does not end at once.
+        const words = ['run', 'hang', '-t', 'echo', '-s', session, '--wait', '2592000'];
+        const running = startCommand(words, { env });
         const task = await waitForRunningTask(session);
         running.child.kill(signal);
         const { code, stdout, stderr } = await running.waitForExit();

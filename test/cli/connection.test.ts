@@ -89,7 +89,15 @@ describe('the terminal', () => {
     terminal.log('plain a "secret"/one json a \\"secret\\"/one url a%20%22secret%22%2Fone abc');
     terminal.showStatus('moving a "secret"/one');
     expect(stderr.written.join('')).not.toContain('secret');
-    expect(redactSecrets('too short to tell: abc', ['abc'])).toContain('abc');
+  });
+
+  test('redacts a short secret where it stands alone, and the longer of two with a common beginning', () => {
+    expect(redactSecrets('abc: "abc", abcd, /abc/', ['abc'])).toBe('***: "***", abcd, /***/');
+    expect(redactSecrets('a.c is not abc', ['a.c'])).toBe('*** is not abc');
+    expect(redactSecrets('first-secret first-secret-two', ['first-secret', 'first-secret-two'])).toBe(
+      '*** ***',
+    );
+    expect(redactSecrets('text', ['', ' '])).toBe('text');
   });
 
   test.each([

@@ -103,10 +103,22 @@ describe('doctor', () => {
       '✓ 1 agent is registered, 1 can take a task now.',
       '✓ The clocks of the gateway and of this machine agree.',
       expect.stringMatching(
-        /^✓ A task went to an agent, and its event came back on the stream \(\d+ ms\)\.$/,
+        /^✓ An agent can register, send heartbeats, claim, report and unregister \(\d+ ms\)\.$/,
       ),
+      expect.stringMatching(/^✓ The event stream opens, and its first bytes arrive at once \(\d+ ms\)\.$/),
     ]);
     expect((await client.listAgents()).total).toBe(1);
+    expect((await client.listTasks({ type: 'doctor' })).tasks).toEqual([]);
+  });
+
+  test('with --run-task also runs a task, on an agent of its own', async () => {
+    const { code, stdout } = await run(['doctor', '--run-task']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^✓ A task went to an agent, and its event came back on the stream \(\d+ ms\)\.$/m,
+    );
+    expect((await client.listAgents()).total).toBe(1);
+    expect((await client.listTasks({ type: 'doctor' })).tasks).toHaveLength(1);
   });
 
   test('says which secret is wrong or missing and what to do, with exit code 4', async () => {

@@ -48,9 +48,13 @@ afterAll(async () => {
 });
 
 /** Opens a terminal whose shell finds the command, and types a line. */
-async function typeLine(line: string, env: Readonly<Record<string, string>> = {}): Promise<TmuxTerminal> {
+async function typeLine(
+  line: string,
+  env: Readonly<Record<string, string>> = {},
+  columns = 100,
+): Promise<TmuxTerminal> {
   const path = `${folder}:${process.env.PATH}`;
-  terminal = openTerminal({ PATH: path, HOME: folder, ...envFor(gateway), ...env });
+  terminal = openTerminal({ PATH: path, HOME: folder, ...envFor(gateway), ...env }, columns);
   await terminal.waitForText(/^ready>/m);
   terminal.press(line);
   terminal.press('Enter');
@@ -110,6 +114,51 @@ describe.runIf(isInstalled)('in a terminal', () => {
     expect(new Set(columns).size).toBe(1);
     expect(lines[0]).toContain('长…');
     for (const line of lines) expect(measureWidth(line)).toBeLessThanOrEqual(100);
+  });
+
+  test('a list at 80 columns distinguishes its tasks, each on one line; a short id is enough for get', async () => {
+    const all = Array.from({ length: 4 }, (_, index) =>
+      client.submitTask({
+        ...{ task_type: `a-rather-long-type-${index}`, task_tags: ['列', 'a-second-tag-that-is-long'] },
+        ...{ payload: {}, cli_session_id: 'eighty' },
+      }),
+    );
+    const tasks = await Promise.all(all);
+    const words = 'clear; task-gateway task list --session eighty; echo "exit=$?"';
+    const { waitForText, press } = await typeLine(words, {}, 80);
+    const screen = await waitForText(/exit=0/);
+    const lines = screen.split('\n').slice(0, screen.split('\n').indexOf('exit=0'));
+    expect(lines[0]).toMatch(/^ID +CREATED +STATUS +% +TYPE +TAGS +AGENT +ERROR$/);
+    expect(lines).toHaveLength(5);
+    for (const line of lines) expect(measureWidth(line)).toBeLessThanOrEqual(80);
+    for (const line of lines.slice(1)) {
+      expect(line).toMatch(/^[\da-f]{8} {2}\d+ s ago +failed +0 +a-\S*… +列,\S*… +– +无可用/);
+    }
+    const shown = lines.slice(1).map((line) => line.slice(0, 8));
+    expect(shown.toSorted()).toEqual(tasks.map(({ request_id }) => request_id.slice(-8)).toSorted());
+    press(`clear; task-gateway task get ${shown[0]} -o json | grep request_id`);
+    press('Enter');
+    await waitForText(new RegExp(`"request_id": "\\S+${shown[0]}"`));
+  });
+
+  test('wait and run show what a pending task waits for, and with the admin secret which agents there are', async () => {
+    const full = createAgent({
+      ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId: 'full', tags: ['busy'], maxConcurrent: 1 },
+      handler: (_task, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    });
+    await full.start();
+    const submission = { task_type: 'x', task_tags: ['busy'], payload: {}, queue_timeout: 60 };
+    await client.submitTask(submission);
+    const { request_id } = await client.submitTask(submission);
+    const admin = await typeLine(`task-gateway task wait ${request_id}`);
+    await admin.waitForText(/ waiting for an agent with the tag busy \(1 agent has it, full\) \d+ s$/m);
+    admin.close();
+    const client2 = await typeLine('task-gateway run x -t none -t nothing', { TASK_GATEWAY_ADMIN_AUTH: '' });
+    await client2.waitForText(/ waiting for an agent with one of the tags none, nothing \d+ s$/m);
+    client2.press('C-c');
+    await client2.waitForText(/Cancelled/);
+    await full.stop({ drainMs: 0 });
   });
 
   test('an agent’s output can’t set colours or the title of the terminal', async () => {

@@ -13,6 +13,9 @@ describe('wrong usage', () => {
   test.each([
     [[], /^Usage: task-gateway/],
     [['nonsense'], /unknown command 'nonsense'\. See --help/],
+    [['get', 'x'], /unknown command 'get'\. Did you mean "task get"\? See --help/],
+    [['exec'], /Did you mean "agent exec"\?/],
+    [['list'], /Did you mean "task list" or "agent list" or "config list"\?/],
     [['run'], /missing required argument 'type'/],
     [['run', 'x', '--tagg=y'], /unknown option '--tagg=…' \(Did you mean --tag\?\)/],
     [['run', 'x'], /Give --tag: agents with that tag/],
@@ -57,8 +60,8 @@ describe('suggestions', () => {
   const wordsFor = (...words: readonly string[]) => listSuggestions(program, words).map(({ word }) => word);
 
   test.each([
-    [[''], ['run', 'task', 'events', 'agent', 'doctor', 'completion']],
-    [[], ['run', 'task', 'events', 'agent', 'doctor', 'completion']],
+    [[''], ['run', 'task', 'events', 'agent', 'config', 'doctor', 'completion']],
+    [[], ['run', 'task', 'events', 'agent', 'config', 'doctor', 'completion']],
     [['ta'], ['task']],
     [
       ['task', ''],
@@ -134,10 +137,14 @@ describe('Ctrl-C', () => {
     expect(exits).toEqual([130]);
   });
 
-  test('and SIGHUP do the same if there is a terminal; without one, SIGHUP is not handled', () => {
+  test('and SIGHUP do the same if there is a terminal; without one, SIGHUP is ignored', () => {
     const { send, interrupts } = listen({ hasTerminal: true });
     send.SIGHUP?.();
     expect([interrupts.first.aborted, interrupts.exitCode()]).toEqual([true, 129]);
-    expect(listen().send.SIGHUP).toBeUndefined();
+    const without = listen();
+    without.send.SIGHUP?.();
+    without.send.SIGHUP?.();
+    expect([without.interrupts.first.aborted, without.exits]).toEqual([false, []]);
+    expect(without.send.SIGHUP).toBeDefined();
   });
 });

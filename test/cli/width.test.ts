@@ -3,8 +3,9 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderTable } from '../../sdk/cli/terminal/table.ts';
-import { cleanText, measureWidth, padEnd, truncate } from '../../sdk/cli/terminal/width.ts';
+import { cleanText, escapeJson, stringifySafely } from '../../sdk/cli/terminal/safe-text.ts';
+import { createTable, renderTable } from '../../sdk/cli/terminal/table.ts';
+import { measureWidth, padEnd, truncate } from '../../sdk/cli/terminal/width.ts';
 
 describe('the width of a text', () => {
   test.each([
@@ -55,6 +56,21 @@ describe('text from other people', () => {
     expect(cleanText('one\r\ntwo\tthree')).toBe('one two three');
     expect(cleanText('one\r\ntwo\n\tthree\u001b', true)).toBe('one\ntwo\n\tthree');
     expect(cleanText('👩‍👩‍👧‍👦 العربية')).toBe('👩‍👩‍👧‍👦 العربية');
+    expect(cleanText('one\u0085two\u2028three')).toBe('one two three');
+  });
+
+  test('is escaped in JSON, which stays the same JSON', () => {
+    const value = { 'k\u009b': '\u001b[31m\u007f\u0085\u202e\u2066\u061c\u2028 世界 👩‍👩‍👧‍👦' };
+    const json = stringifySafely(value, 2);
+    expect(JSON.parse(json)).toEqual(value);
+    expect(json).toBe(
+      '{\n  "k\\u009b": "\\u001b[31m\\u007f\\u0085\\u202e\\u2066\\u061c\\u2028 世界 👩‍👩‍👧‍👦"\n}',
+    );
+    fc.assert(
+      fc.property(fc.jsonValue(), (any) => {
+        expect(JSON.parse(escapeJson(JSON.stringify(any)))).toEqual(JSON.parse(JSON.stringify(any)));
+      }),
+    );
   });
 });
 
@@ -95,8 +111,31 @@ describe('a table', () => {
     expect(text).toMatch(/很… +end/);
   });
 
-  test('in a terminal that is too narrow, a table is wider than the terminal rather than empty', () => {
-    expect(renderTable(columns, rows, { widthMax: 1 })).toContain('a name …');
+  test('never wraps: in a narrow terminal the last columns are left out, and the first one is cut', () => {
+    expect(renderTable(columns, rows, { widthMax: 12 })).toBe(
+      'ID  NAME\n1   世界\n22  a name …\n3   line br…\n',
+    );
+    expect(renderTable(columns, rows, { widthMax: 3 })).toBe('ID\n1\n22\n3\n');
+    expect(renderTable(columns, rows, { widthMax: 1 })).toBe('…\n1\n…\n3\n');
+  });
+
+  test('of 150,000 rows is rendered at once or in pieces; wider rows widen their columns', () => {
+    const many = Array.from({ length: 150_000 }, (_, index) => ({ id: `${index}`, name: 'x', last: 'y' }));
+    expect(renderTable(columns, many).split('\n')).toHaveLength(150_002);
+    const table = createTable(columns);
+    expect(table.render(rows.slice(0, 1)) + table.render(rows.slice(1, 2))).toBe(
+      'ID  NAME  LAST\n1   世界  x\n22  a name in ASCII  y\n',
+    );
+  });
+
+  test('a huge cell is written whole to a file but does not widen its column, and costs a terminal nothing', () => {
+    const wide = [{ id: '1', name: '长'.repeat(2_000_000), last: 'end' }, ...rows];
+    const text = renderTable(columns, wide);
+    expect(text).toContain('长'.repeat(2_000_000));
+    expect(text.length).toBeLessThan(2_002_000);
+    const startMs = performance.now();
+    expect(renderTable(columns, wide, { widthMax: 60 })).toMatch(/长… +end\n/);
+    expect(performance.now() - startMs).toBeLessThan(500);
   });
 
   test('colours do not change the widths of columns', () => {

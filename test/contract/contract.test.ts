@@ -4,8 +4,9 @@
  * against the document. A status without a row fails, and so does a row without a documented status.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type Prism, startPrism } from '../harness/prism.ts';
 import { createDocumentCheck, type ReceivedResponse } from './document-check.ts';
-import { type Mock, openMock, openRealServer, type RealServer } from './peers.ts';
+import { openRealServer, type RealServer } from './peers.ts';
 import type { Row } from './row.ts';
 import { rows } from './rows.ts';
 import { buildCall, type Call, send } from './usual-calls.ts';
@@ -30,7 +31,7 @@ let stop: () => Promise<void>;
 
 beforeAll(async () => {
   if (peer === 'mock') {
-    const mock = await openMock();
+    const mock = await startPrism(['--cors', 'false']);
     call = (row) => callMock(mock, row);
     stop = mock.stop;
   } else {
@@ -42,7 +43,7 @@ beforeAll(async () => {
 
 afterAll(() => stop());
 
-async function callMock({ url }: Mock, { operationId, status }: Row): Promise<ReceivedResponse> {
+async function callMock({ url }: Prism, { operationId, status }: Row): Promise<ReceivedResponse> {
   const usual: Call = buildCall(operationId, { gateway: 'any', admin: 'any' });
   const response = await send(url, { ...usual, headers: { ...usual.headers, prefer: `code=${status}` } });
   // The mock's own check of its response; this suite has its own.

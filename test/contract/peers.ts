@@ -1,9 +1,4 @@
-/** The peers that the contract is tried on: a mock that knows the document alone, and the real server. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+/** The real server that the contract is tried on, beside the mock that knows the document alone. */
 import { composeGateway } from '../../server/compose.ts';
 import { readConfig } from '../../server/config/config.ts';
 import type { Log } from '../../server/ports/log.ts';
@@ -13,9 +8,6 @@ import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts
 import { createWorld } from '../harness/world.ts';
 import type { ReceivedResponse } from './document-check.ts';
 import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
-
-/** The mock: to any request it responds with the example of the requested status. */
-export type Mock = { readonly url: string; stop(): Promise<void> };
 
 /** The real server, two more whose store doesn't work, and one for its own machine alone. */
 export type RealServer = {
@@ -43,36 +35,6 @@ export type RealServer = {
   holdStream(session: string): Promise<void>;
   stop(): Promise<void>;
 };
-
-/** Starts the mock as a process of its own and waits until it listens. */
-export async function openMock(): Promise<Mock> {
-  const prism = createRequire(import.meta.url).resolve('@stoplight/prism-cli/dist/index.js');
-  const document = fileURLToPath(import.meta.resolve('@task-gateway/contract/openapi.json'));
-  const child = spawn(process.execPath, [prism, 'mock', '--cors', 'false', '--port', '0', document], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
-  });
-  const url = await awaitListening(child);
-  return {
-    url,
-    async stop() {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-    },
-  };
-}
-
-async function awaitListening(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error('The mock has no output to read.');
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = /listening on (http:\/\/\S+)/.exec(line)?.[1];
-    if (url === undefined) continue;
-    child.stdout.resume();
-    return url;
-  }
-  throw new Error('The mock ended before it listened.');
-}
 
 const secrets: Secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };

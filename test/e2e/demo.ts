@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type AgentNotice, createAgent, type Handler } from '../../sdk/agent/index.ts';
 import { createClient, type Task, TaskFailedError, type TaskGatewayClient } from '../../sdk/index.ts';
 import { startGateway } from '../harness/gateway-process.ts';
+import { readScriptOptions } from '../harness/script-options.ts';
 
 const SESSION = '演示-demo';
 const STEP_MS = 450;
@@ -78,7 +79,7 @@ async function show(
   const body = { task_type: 'translate', task_tags: [...submission.tags], payload: submission.payload };
   try {
     const { result } = await client.runTask(
-      { ...body, cli_session_id: SESSION, timeout: 60 },
+      { ...body, cli_session_id: SESSION, timeout: 60, queue_timeout: 0 },
       {
         onProgress(task) {
           if (task.progress < 100 && task.status !== 'failed') {
@@ -159,6 +160,7 @@ async function showTasks(client: TaskGatewayClient, print: Print, dropped: Promi
 }
 
 if (import.meta.main) {
+  readScriptOptions('npm run demo', {});
   const print = createPrint(process.stdout);
   try {
     await runDemo(print);

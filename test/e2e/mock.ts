@@ -1,24 +1,53 @@
 /**
- * `npm run mock`: Prism on the published document, for tests of programs that call the gateway. It prints its
- * limits. `PORT` and `HOST` may be set; the defaults are 4010 and 127.0.0.1.
+ * `npm run mock -- --port 4010 --host 127.0.0.1`: Prism on the published document, for tests of programs that
+ * call the gateway. It prints its limits. `PORT` and `HOST` may be set instead.
+ *
+ * Before Prism stands a server that does one thing the gateway does too: a body is JSON whatever its
+ * Content-Type says, as `curl -d` says something else.
  */
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { describeStartFailure } from '../../server/start-failure.ts';
+import { type Prism, startPrism } from '../harness/prism.ts';
+import { readScriptOptions } from '../harness/script-options.ts';
 
-const host = process.env.HOST ?? '127.0.0.1';
-const port = process.env.PORT ?? '4010';
-const document = fileURLToPath(new URL('../../generated/openapi/task-gateway.3.1.json', import.meta.url));
-const prism = fileURLToPath(
-  new URL('../../node_modules/@stoplight/prism-cli/dist/index.js', import.meta.url),
-);
+const { host, port } = readScriptOptions('npm run mock', {
+  port: { type: 'string', value: 'NUMBER', default: process.env.PORT ?? '4010' },
+  host: { type: 'string', value: 'ADDRESS', default: process.env.HOST ?? '127.0.0.1' },
+});
 
-console.log(`A mock of the Task Gateway's document, by Prism, on http://${host}:${port}
+const prism = await startPrism([], (line) => console.log(line));
+const server = createServer((asked, response) => forward(prism, asked, response));
+server.once('error', async (error) => {
+  console.error(`The mock was not started. ${describeStartFailure(error, { host, port: Number(port) })}`);
+  await prism.stop();
+  process.exit(1);
+});
+server.listen({ host, port: Number(port) }, () => {
+  const address = server.address();
+  const taken = typeof address === 'object' ? address?.port : port;
+  console.log(`A mock of the Task Gateway's document, by Prism, on http://${host}:${taken}
   It returns the document's examples. "Prefer: code=404" asks for another documented status.
   What it cannot do: any secret is right, nothing is stored, a stream is one finite response, and a body of
   malformed JSON hangs. For those, start the gateway: npm start
 `);
-const child = spawn(process.execPath, [prism, 'mock', '--host', host, '--port', port, document], {
-  stdio: 'inherit',
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-child.on('exit', (code) => process.exit(code ?? 0));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => prism.stop());
+process.exitCode = (await prism.ended) ?? 0;
+server.close();
+server.closeAllConnections();
+
+/** Sends a request on to Prism, and its response back. */
+function forward({ url }: Prism, asked: IncomingMessage, response: ServerResponse): void {
+  const { method, url: path = '/', headers } = asked;
+  const forwarded = request(new URL(path, url), {
+    method,
+    headers: method === 'POST' ? { ...headers, 'content-type': 'application/json' } : headers,
+  });
+  forwarded.on('response', (received) => {
+    response.writeHead(received.statusCode ?? 502, received.headers);
+    received.pipe(response);
+  });
+  forwarded.on('error', (error) => response.destroy(error));
+  response.on('close', () => forwarded.destroy());
+  asked.pipe(forwarded);
+}

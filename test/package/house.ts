@@ -3,6 +3,7 @@
  * repository (this one by default), as one table in Markdown. It fails nothing; the tests beside it do.
  */
 import { dirname } from 'node:path';
+import { refuseOptions } from '../harness/script-options.ts';
 import { findUnusedExports } from './export-use.ts';
 import { type Edge, findFolderCircles, listEdges } from './import-law.ts';
 import { openRepository, type Repository } from './repository.ts';
@@ -39,7 +40,11 @@ const COLUMNS: readonly (readonly [title: string, key: keyof Figures])[] = [
   ['words against the law', 'words'],
 ];
 
-const repository = openRepository(process.argv[2]);
+const [root, ...others] = process.argv.slice(2);
+const unknown = [...(root?.startsWith('-') ? [root] : []), ...others][0];
+if (unknown !== undefined)
+  refuseOptions('npm run house', `Unknown option '${unknown}'`, 'It takes: npm run house [FOLDER]');
+const repository = openRepository(root);
 const edges = listEdges(repository);
 const unused = findUnusedExports(repository);
 const folders = [...new Set(repository.sources.map((file) => dirname(file)))].sort();

@@ -18,6 +18,7 @@ const config: KnipConfig = {
         'test/**/*.test-d.ts',
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
+        'test/bench/workload-process.ts',
         'test/harness/fast-clock.ts',
         'test/properties/moved-clock.ts',
         'test/resilience/bounds/beside-caller.ts',

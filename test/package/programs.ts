@@ -14,7 +14,7 @@ export const STORY = `import { createClient, NotFoundError, TaskFailedError } fr
       const { request_id, result } = await client.runTask(submission);
       const events = [];
       for await (const event of client.subscribeEvents(process.version)) { events.push(event); break; }
-      const none = await client.runTask({ ...submission, task_tags: [] }).catch((error) => error);
+      const none = await client.runTask({ ...submission, task_tags: [], queue_timeout: 0 }).catch((error) => error);
       const missing = await client.getTask('nothing').catch((error) => error);
       await agent.stop();
       const seen = { result, same: events[0].request_id === request_id && events[0].result.output === result.output };
@@ -29,7 +29,9 @@ export const REQUIRED = `const { createClient } = require('@task-gateway/sdk');
         agent.start()
           .then(() => createClient(options).runTask({ task_type: 'x', task_tags: ['x'], payload: {} }))
           .then(({ result }) => console.log(result.output))
-          .then(() => agent.stop());`;
+          .then(() => agent.stop())
+          .then(() => import('@task-gateway/sdk'))
+          .then((sdk) => { if (sdk.createClient !== createClient) throw new Error('It is there twice.'); });`;
 
 /**
  * An agent whose thread is blocked; prints how many heartbeats its gateway, a thread too, received meanwhile.
@@ -74,3 +76,14 @@ export const AGENT = `import { createAgent, type Handler } from '@task-gateway/s
     import { createFakeGateway, runHandler } from '@task-gateway/sdk/testing';
     export const output: string | undefined = (await runHandler(handler)).result?.output;
     export const fake = createAgent({ ...createFakeGateway().options, tags: [], handler });`;
+
+/** The same of a program that is CommonJS, compiled for Node 16's rules. */
+export const COMMONJS = `import { createClient, TaskFailedError, type Task } from '@task-gateway/sdk';
+    import { createAgent, type Handler } from '@task-gateway/sdk/agent';
+    import { createFakeGateway } from '@task-gateway/sdk/testing';
+    import type { components } from '@task-gateway/contract';
+    const handler: Handler = ({ task_type }) => task_type;
+    createAgent({ ...createFakeGateway().options, tags: [], handler });
+    const client = createClient();
+    export const read = async (): Promise<components['schemas']['TaskInfo'] & Task> => client.getTask('t');
+    export const check = (error: unknown) => error instanceof TaskFailedError && error.task.error_info;`;

@@ -1,25 +1,23 @@
 /**
- * The READMEs are executed: commands and code are run and their output is compared; tables are compared with
- * the code; every file, function and script that a README names exists.
+ * The READMEs are executed: commands are run and their output is compared (those that need what `npm ci`
+ * makes in `checkout.test.ts`); tables are compared with the code; every file, function and script that a
+ * README names exists.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { settings } from '../../server/config/settings.ts';
 import { SUITES } from '../bench/full-suites.ts';
-import { writeLauncher } from '../cli/cli-process.ts';
+import { readBlocks } from '../harness/readme-blocks.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const README = readText('README.md');
 const run = promisify(execFile);
 
-type Block = { readonly language: string; readonly role: string; readonly text: string };
-const blocks: readonly Block[] = [...README.matchAll(/^```(\w+)(?: ([\w-]+))?\n([\s\S]*?)^```$/gm)].map(
-  ([, language = '', role = '', text = '']) => ({ language, role, text }),
-);
+const blocks = readBlocks(README);
 const scripts = JSON.parse(readText('package.json')).scripts as Record<string, string>;
 
 let folder: string;
@@ -30,7 +28,6 @@ let printed = '';
 /** Starts the gateway as `npm start` does, but on a free port, with its data in a folder of its own. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-readme-'));
-  writeLauncher(folder);
   const [command = '', ...args] = (scripts.start ?? '').split(' ');
   const { GATEWAY_AUTH: _gateway, ADMIN_AUTH: _admin, ...env } = process.env;
   const store = { STORE: `sqlite:${folder}/gateway.db`, PORT: '0' };
@@ -46,7 +43,7 @@ beforeAll(async () => {
     gateway.stdout?.on('data', (text) => {
       printed += text;
       const found = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(printed);
-      // The log and the secret are written separately, in either order.
+      // The secret is written behind the log's line.
       if (found?.[1] && printed.includes('"admin_auth"')) resolve(found[1]);
     });
   });
@@ -104,15 +101,12 @@ describe('the two commands of the README', () => {
     const address = { address: '127.0.0.1', family: 'IPv4', port: 8080 };
     const shown = textOf('main-output').trim().split('\n');
     expect(shown.length).toBeGreaterThan(3);
-    const lines = buildStartupMessage(read.config, address).terminalText.trim().split('\n');
+    const lines = buildStartupMessage(read.config, address, new Date()).terminalText.trim().split('\n');
     expect(lines.slice(0, shown.length)).toEqual(shown);
   });
 
-  test('start a gateway whose printed curl command works when pasted', async () => {
-    const line = printed.split('\n').find((one) => one.includes('"listening"')) ?? '{}';
-    const { curl } = JSON.parse(line) as { curl: string };
-    const { stdout } = await run('bash', ['-c', curl]);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'pending', payload: { text: '你好' } });
+  test('have a form for a server alone', () => {
+    expect(README).toContain('`npm ci --omit=dev && npm start`');
   });
 });
 
@@ -132,34 +126,6 @@ describe('the tour of the README', () => {
       const lines = maskVariables(text).split('\n');
       expect(outputs[index]?.split('\n').filter((line) => lines.includes(line))).toEqual(lines);
     }
-  });
-
-  test('runs with the SDK as it stands', async () => {
-    // Below the repository, so that the packages are found; in a folder that git ignores.
-    const place = mkdtempSync(join(ROOT, '.readme-'));
-    try {
-      writeFileSync(join(place, 'program.ts'), withPort(textOf('sdk')));
-      const args = ['--conditions=task-gateway-source', '--no-warnings', 'program.ts'];
-      const { stdout, stderr } = await run(process.execPath, args, { cwd: place });
-      const [, promised] = /it prints `([^`]*)`/.exec(README) ?? [];
-      expect({ stdout, stderr }).toEqual({ stdout: `${promised}\n`, stderr: '' });
-    } finally {
-      rmSync(place, { recursive: true, force: true });
-    }
-  });
-
-  test('runs with the command line as it stands', async () => {
-    const env = {
-      PATH: `${folder}:${process.env.PATH}`,
-      LANG: 'C.UTF-8',
-      TASK_GATEWAY_URL: `http://127.0.0.1:${port}`,
-    };
-    const script = `${textOf('cli')}wait $!`;
-    const { stdout } = await run('bash', ['--norc', '-c', script], { env });
-    const [, promised] = /prints the result, here `([^`]*)`/.exec(README) ?? [];
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe(promised);
-    expect(stdout).toMatch(/^✓ /);
-    expect(stdout).not.toContain('✗');
   });
 });
 

@@ -1,11 +1,10 @@
 /** Pushers and agents for one test: each is closed when the test ends. */
 import { onTestFinished } from 'vitest';
-import type { Pusher } from '../../server/ports/pusher.ts';
-import { createPusher, type PusherDeps } from '../../server/push/pusher.ts';
+import { createPusher, type PreparedPusher, type PusherDeps } from '../../server/push/pusher.ts';
 import { type AgentSettings, type Script, type ScriptedAgent, startAgent } from './scripted-agent.ts';
 
 /** Opens a pusher on the real clock that is closed when the test ends. */
-export function openPusher(deps: Partial<PusherDeps> = {}): Pusher {
+export function openPusher(deps: Partial<PusherDeps> = {}): PreparedPusher {
   const clock = { monotonicMs: () => performance.now() };
   const pusher = createPusher({ clock, secrets: [], allow: [], deny: [], ...deps });
   onTestFinished(() => pusher.close());

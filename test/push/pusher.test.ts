@@ -181,6 +181,7 @@ describe('a push that was certainly not taken', () => {
         resolved = () => done(null, [{ address: '127.0.0.1', family: 4 }]);
       },
     });
+    await pusher.prepare();
     const stop = new AbortController();
     const pushed = pushTask(pusher, `http://agent.test:${agent.port}/`, {}, stop.signal);
     stop.abort();

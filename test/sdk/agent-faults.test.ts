@@ -8,7 +8,7 @@ import { runCallback } from '../../sdk/log.ts';
 import { agent, clock, create, createManualHandler, gateway, offer, startPulling } from './agent-fixture.ts';
 import { json } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
-import { pass } from './sdk-clock.ts';
+import { elapse, pass } from './sdk-clock.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -149,6 +149,23 @@ describe('a result is what JSON makes of it when it is returned', () => {
     await offer('t1');
     expect(gateway.outcomes.get('t1')).toMatchObject({ status: 'success' });
   });
+});
+
+test('An agent whose function for the secret no longer resolves can be stopped; so can one that has never got one.', async () => {
+  let isStuck = false;
+  const auth = () => (isStuck ? new Promise<string>(() => undefined) : 'a-good-secret');
+  const { handler } = createManualHandler();
+  const working = await startPulling({ auth, handler });
+  await offer('t1');
+  isStuck = true;
+  await elapse(clock, working.stop({ drainMs: 1_000, graceMs: 1_000 }), 500);
+  expect(working.state).toBe('stopped');
+  const starting = create({ auth });
+  const started = starting.start();
+  await pass(clock, 1_000);
+  await elapse(clock, starting.stop({ drainMs: 0, graceMs: 0 }), 500);
+  await started;
+  expect(gateway.fetch.sent).toEqual([]);
 });
 
 describe('an agent calls no gateway in a loop', () => {

@@ -6,6 +6,15 @@ await runAgent(
     ...{ agentId: 'own-process', tags: ['own'], maxConcurrent: 2, outbox: process.env.OUTBOX },
     async handler({ payload }, { signal }) {
       if (payload.throws === 'nothing that has a text') throw Object.create(null);
+      if (payload.throws === 'beside the handler') {
+        signal.addEventListener('abort', () => {
+          throw new Error('A listener of the signal throws.');
+        });
+        signal.addEventListener('abort', async () => {
+          throw new Error('A listener of the signal rejects.');
+        });
+        void Promise.reject(new Error('A promise is left without an end.'));
+      }
       if (typeof payload.block_ms === 'number') {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, payload.block_ms);
         return 'blocked';

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient, TaskGatewayError } from '../../sdk/index.ts';
-import { HOSTILE_ANSWERS, type HostileGateway, startHostileGateway } from './hostile-gateway.ts';
+import { HOSTILE_ANSWERS, type HostileGateway, startHostileGateway } from '../harness/hostile-gateway.ts';
 
 const ANSWERS = Object.keys(HOSTILE_ANSWERS);
 const LARGE: ReadonlySet<string> = new Set(['deep', 'huge', 'gzip-bomb', 'endless']);

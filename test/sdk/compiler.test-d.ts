@@ -6,19 +6,36 @@ import {
   type AgentOptions,
   createAgent,
   type Handler,
+  runAgent,
   type WorkStoppedError,
 } from '../../sdk/agent/index.ts';
+import type { AGENT_OPTION_NAMES } from '../../sdk/agent/options.ts';
 import {
   ApiError,
+  BadRequestError,
+  type ClientOptions,
+  ConnectionError,
   createClient,
+  type ErrorCode,
+  InvalidOptionError,
+  type RunOptions,
+  type SubscribeOptions,
   type SuccessfulTask,
   type Task,
   type TaskDone,
   TaskFailedError,
   type TaskGatewayClient,
+  type TaskGatewayError,
   type TaskStatus,
+  type TaskSubmission,
   ValidationError,
 } from '../../sdk/index.ts';
+import type {
+  CALL_OPTION_NAMES,
+  CLIENT_OPTION_NAMES,
+  SUBMISSION_FIELD_NAMES,
+} from '../../sdk/option-names.ts';
+import { runHandler } from '../../sdk/testing/index.ts';
 
 /** True only for identical types, not for types that are merely assignable. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -31,7 +48,7 @@ const submission = { task_type: 'x', task_tags: ['a'], payload: {} };
 export async function answersAreTyped(): Promise<void> {
   isTrue<Same<typeof task.status, TaskStatus>>();
   isTrue<Same<TaskStatus, 'pending' | 'running' | 'success' | 'failed'>>();
-  isTrue<Same<Awaited<ReturnType<typeof client.submitTask>>, Task>>();
+  const submitted: Task = await client.submitTask(submission);
   isTrue<Same<Awaited<ReturnType<typeof client.claimTask>>, Task | null>>();
 
   const done: SuccessfulTask = await client.runTask(submission);
@@ -49,7 +66,7 @@ export async function answersAreTyped(): Promise<void> {
   task.result.output;
   // @ts-expect-error Fields keep the names they have on the wire.
   task.requestId;
-  console.log(output, own);
+  console.log(submitted, output, own);
 }
 
 export async function wrongCallsDoNotCompile(): Promise<void> {
@@ -151,3 +168,107 @@ export const stopReason = (error: WorkStoppedError): string => {
 };
 // @ts-expect-error A handler gets a running task, which has no result yet.
 export const early: Handler = ({ result }) => result.output;
+
+interface Report {
+  readonly week: number;
+  readonly notes?: readonly string[];
+}
+interface Summary {
+  readonly output: string;
+  readonly pages: number;
+}
+const tags = ['weekly'] as const;
+declare const report: Report;
+
+/** Payloads and results may be typed by interfaces, and tags may be readonly. */
+export async function payloadsAreTyped(): Promise<void> {
+  const typed = { task_type: 'report', task_tags: tags, payload: report };
+  const submitted = await client.submitTask<Report, Summary>(typed);
+  isTrue<Same<typeof submitted.payload, Report>>();
+  if (submitted.status === 'success') isTrue<Same<typeof submitted.result, Summary>>();
+  const done = await client.runTask<Report, Summary>(typed);
+  isTrue<Same<typeof done.result, Summary>>();
+  isTrue<Same<typeof done.payload.week, number>>();
+  const inferred = await client.runTask(typed);
+  isTrue<Same<typeof inferred.payload, Report>>();
+  isTrue<Same<typeof inferred.result.output, string | undefined>>();
+  isTrue<Same<typeof inferred.result.pages, unknown>>();
+  const got = await client.getTask<Report, Summary>('t');
+  isTrue<Same<typeof got.payload, Report>>();
+  const plain: Task = await client.getTask('t');
+  isTrue<Same<typeof plain.payload.week, unknown>>();
+  // @ts-expect-error A payload is an object.
+  await client.submitTask({ ...typed, payload: 'text' });
+  // @ts-expect-error A payload is no list.
+  await client.submitTask({ ...typed, payload: [1] });
+  // @ts-expect-error A payload is no Map: JSON has no form for it.
+  await client.submitTask({ ...typed, payload: new Map() });
+  // @ts-expect-error The payload is not that of this type.
+  await client.runTask<Report>({ ...typed, payload: { month: 3 } });
+  // @ts-expect-error An output is a text.
+  await client.getTask<Report, { output: number }>('t');
+  await client.registerAgent({ agent_id: 'a', endpoint: 'pull', agent_tags: tags });
+  await client.heartbeatAgent({ agent_id: 'a', request_ids: tags });
+  await client.reportResult({ request_id: 't', agent_id: 'a', status: 'success', result: {} as Summary });
+}
+
+/** Handlers are typed by themselves, by the agent's type arguments, or not at all. */
+export async function handlersAreTyped(): Promise<void> {
+  const summarize: Handler<Report, Summary> = ({ payload }) => ({
+    output: `week ${payload.week}`,
+    pages: payload.notes?.length ?? 0,
+  });
+  createAgent({ tags, handler: summarize });
+  createAgent<Report, Summary>({ tags, handler: ({ payload }) => ({ output: '', pages: payload.week }) });
+  createAgent({ tags, handler: ({ payload }) => `Hello, ${payload.name}` });
+  createAgent({ tags, handler: async ({ payload }) => ({ pages: payload.pages, output: 'done' }) });
+  createAgent({ tags, handler: async () => undefined });
+  await runAgent<Report, Summary>({ tags, handler: summarize });
+  const { result } = await runHandler(summarize, { payload: { week: 47 } });
+  isTrue<Same<typeof result, Summary | null>>();
+  // @ts-expect-error The result lacks its pages.
+  createAgent<Report, Summary>({ tags, handler: () => ({ output: '' }) });
+  // @ts-expect-error An output is a text.
+  createAgent({ tags, handler: () => ({ output: 7 }) });
+  // @ts-expect-error A list is no result.
+  createAgent({ tags, handler: () => [1] });
+}
+
+/** A code is one of those there are, which an editor lists, or any text. */
+export function codesAreTyped(error: unknown): string | undefined {
+  isTrue<Same<TaskGatewayError['code'], ErrorCode>>();
+  const later: ErrorCode = 'a_code_of_a_later_version';
+  if (error instanceof InvalidOptionError) return error.code satisfies 'invalid_option';
+  if (error instanceof BadRequestError) {
+    const known: Extract<typeof error.code, 'task_terminal'> = 'task_terminal';
+    // @ts-expect-error This code belongs to another status.
+    const wrong: Extract<typeof error.code, 'task_not_found'> = 'task_not_found';
+    return error.code === known ? wrong : undefined;
+  }
+  if (error instanceof ConnectionError) return error.code === 'not_a_gateway' ? later : error.request_id;
+  return undefined;
+}
+
+/** What is misspelt does not compile. */
+export async function misspeltOptionsDoNotCompile(): Promise<void> {
+  // @ts-expect-error It is queue_timeout.
+  await client.runTask({ ...submission, queue_timout: 30 });
+  // @ts-expect-error It is queue_timeout.
+  await client.submitTask({ ...submission, queue_timout: 30 });
+  // @ts-expect-error It is timeout.
+  await client.runTask<{ text: string }>({ ...submission, payload: { text: '' }, timout: 30 });
+  // @ts-expect-error It is timeoutMs.
+  await client.runTask(submission, { timout: 30 });
+  // @ts-expect-error It is timeoutMs.
+  createClient({ timout: 30 });
+  // @ts-expect-error It is tags.
+  createAgent({ tags, tag: 'x', handler });
+}
+
+/** The names that plain JavaScript is warned with are all there are. */
+type Missing<All, Names extends readonly string[]> = Exclude<keyof All, Names[number]>;
+type CallOption = RunOptions & SubscribeOptions & { wait?: number };
+isTrue<Same<Missing<ClientOptions, typeof CLIENT_OPTION_NAMES>, never>>();
+isTrue<Same<Missing<CallOption, typeof CALL_OPTION_NAMES>, never>>();
+isTrue<Same<Missing<TaskSubmission, typeof SUBMISSION_FIELD_NAMES>, never>>();
+isTrue<Same<Missing<AgentOptions, [...typeof CLIENT_OPTION_NAMES, ...typeof AGENT_OPTION_NAMES]>, never>>();

@@ -33,6 +33,7 @@ function follow(open: (attempt: number) => readonly string[] | Error, lastEventI
     log: () => undefined,
     cursor,
     idleMs: 60_000,
+    maxResponseBytes: 1_000_000,
     signal: controller.signal,
   });
   return { feed, clock, controller, connections, cursor };

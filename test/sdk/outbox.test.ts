@@ -180,6 +180,50 @@ describe('an outbox', () => {
     expect(errors).toHaveLength(1);
   });
 
+  test('is on disk with its name before anything is appended to it', async () => {
+    const file = nextFile();
+    const { prototype } = (await open(folder, 'r').then(async (handle) => {
+      await handle.close();
+      return handle.constructor;
+    })) as { prototype: FileHandle };
+    const synced: string[] = [];
+    const sync = vi.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
+      const kind = (await this.stat()).isDirectory() ? 'folder' : 'file';
+      const isRenamed = existsSync(file) && !existsSync(`${file}.new`);
+      synced.push(`${kind} ${isRenamed ? 'after' : 'before'} the rename`);
+      await this.datasync();
+    });
+    const append = vi.spyOn(prototype, 'appendFile').mockImplementation(async function (this: FileHandle) {
+      synced.push('append');
+    });
+    const outbox = createOutbox(file, () => undefined);
+    try {
+      await outbox.open();
+      await outbox.keep(report('t1'));
+    } finally {
+      sync.mockRestore();
+      append.mockRestore();
+      await outbox.close();
+    }
+    expect(synced).toEqual(['file before the rename', 'folder after the rename', 'append']);
+  });
+
+  test('does not open when its name can’t be brought to disk', async () => {
+    const file = nextFile();
+    const { prototype } = (await open(folder, 'r').then(async (handle) => {
+      await handle.close();
+      return handle.constructor;
+    })) as { prototype: FileHandle };
+    const sync = vi.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
+      if ((await this.stat()).isDirectory())
+        throw Object.assign(new Error('no such device'), { code: 'EIO' });
+    });
+    const outbox = createOutbox(file, () => undefined);
+    await expect(outbox.open()).rejects.toMatchObject({ code: 'EIO' });
+    sync.mockRestore();
+    await outbox.close();
+  });
+
   test('without a file keeps nothing and does not fail', async () => {
     const outbox = createOutbox(undefined, () => undefined);
     expect(await outbox.open()).toEqual([]);

@@ -133,6 +133,17 @@ test('A handler that throws what has no text, and a listener that fails, end nei
   expect(child.exitCode).toBeNull();
 });
 
+test('Neither a promise that a handler leaves without an end nor a listener of its signal that throws ends the process.', async () => {
+  const other = await submit({ last_ms: 2_500 });
+  const request_id = await submit({ throws: 'beside the handler', last_ms: 60_000 });
+  await until(() => printed.includes('A promise is left'), 'the rejection is printed');
+  gateway.cancel(request_id);
+  await until(() => printed.includes('listener of the signal rejects'), 'the listeners are printed');
+  await until(() => taskOf(other)?.status === 'success', 'the other task is done');
+  expect(printed).toContain('A listener of the signal throws.');
+  expect(child.exitCode).toBeNull();
+});
+
 test('A second process on the same outbox does not start, and says why.', async () => {
   const environment = {
     ...{ TASK_GATEWAY_URL: gateway.url, TASK_GATEWAY_AUTH: gateway.options.auth },

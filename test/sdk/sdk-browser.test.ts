@@ -49,6 +49,15 @@ async function runInPage([baseUrl, auth, count]: readonly [string, string, numbe
   };
 }
 
+/** Runs in a page whose origin the gateway does not serve. Returns what the error says. */
+async function readBlocked(baseUrl: string): Promise<string> {
+  const client = globalThis.sdk.createClient({ baseUrl, auth: 'any-secret', maxRetries: 0 });
+  return await client.getTask('t').then(
+    () => 'no error',
+    ({ message }: Error) => message,
+  );
+}
+
 test('A page loses no result when the gateway is killed, and resumes behind the last event.', async () => {
   if (!existsSync(CHROMIUM))
     throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
@@ -94,6 +103,12 @@ test('A page loses no result when the gateway is killed, and resumes behind the 
     expect(summary.distinct).toBe(TASKS);
     expect(summary.opens).toBeGreaterThanOrEqual(2);
     expect(summary.code).toBe('no_agent_available');
+    // As 127.0.0.1 and localhost, one server is two origins; the gateway serves the first one.
+    await page.goto(origin.replace('127.0.0.1', 'localhost'));
+    await page.waitForFunction(() => globalThis.sdk !== undefined);
+    expect(await page.evaluate(readBlocked, baseUrl)).toMatch(
+      /blocked.*CORS.*http:\/\/localhost.*CORS_ORIGINS/,
+    );
   } finally {
     await browser.close();
     await agent.stop({ drainMs: 0, graceMs: 0 });

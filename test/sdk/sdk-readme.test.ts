@@ -106,6 +106,10 @@ describe('each program of the README runs', () => {
     expect(await run('greeter-1')).toEqual({ code: 0, error: '', out: 'Hello, 世界\n' });
   });
 
+  test('the typed payload and result arrive', async () => {
+    expect(await run('typed-1')).toEqual({ code: 0, error: '', out: 'week 47 4\n' });
+  });
+
   test('runTask prints progress and the result, or the error of a failed task', async () => {
     await withReporter(false, async () => {
       expect(await run('onProgress')).toMatchObject({
@@ -166,7 +170,7 @@ describe('each program of the README runs', () => {
   });
 
   test('no program of the README is left out', () => {
-    expect(programs).toHaveLength(7);
+    expect(programs).toHaveLength(8);
   });
 });
 

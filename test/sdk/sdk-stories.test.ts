@@ -194,7 +194,8 @@ describe('an error response of the gateway is a typed error', () => {
   });
 
   test('the cancellation of a task in a terminal state', async () => {
-    const { task } = await client.runTask(submissionFor('unassigned')).catch((error) => error);
+    const submission = { ...submissionFor('unassigned'), queue_timeout: 0 };
+    const { task } = await client.runTask(submission).catch((error) => error);
     await expect(client.cancelTask(task.request_id)).rejects.toMatchObject({
       name: 'BadRequestError',
       code: 'task_terminal',
@@ -211,6 +212,17 @@ describe('an error response of the gateway is a typed error', () => {
     });
   });
 });
+
+test('Of two hundred runs on a hundred slots none fails: they wait for an agent by default.', async () => {
+  const handler = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return 'done';
+  };
+  await startAgent('full', { maxConcurrent: 100, handler, listen: {}, pushSecret: PUSH_SECRET });
+  const runs = Array.from({ length: 200 }, () => client.runTask(submissionFor('full')));
+  const outputs = (await Promise.all(runs)).map(({ result }) => result.output);
+  expect(outputs).toEqual(Array.from({ length: 200 }, () => 'done'));
+}, 30_000);
 
 test('The administrator sees agents and tasks.', async () => {
   await startAgent('seen', { maxConcurrent: 3, handler: () => 'ok' });

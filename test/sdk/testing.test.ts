@@ -1,4 +1,6 @@
 /** The entry for tests: the fake gateway, which conforms to the OpenAPI document, and `runHandler`. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Agent, type AgentOptions, createAgent, WorkStoppedError } from '../../sdk/agent/index.ts';
 import { createClient, type Fetch } from '../../sdk/index.ts';
@@ -69,7 +71,7 @@ describe('the fake gateway', () => {
     };
     const options = { ...gateway.options, fetch };
     const client = createClient(options);
-    await client.runTask({ ...submission, task_tags: [] }).catch(() => undefined);
+    await client.runTask({ ...submission, task_tags: [], queue_timeout: 0 }).catch(() => undefined);
     await createClient({ ...options, auth: 'wrong' })
       .getTask('t')
       .catch(() => undefined);
@@ -118,9 +120,9 @@ describe('the fake gateway', () => {
   test('cancels a task, makes one time out, and finds no agent for one', async () => {
     const gateway = createFakeGateway();
     const client = createClient(gateway.options);
-    await expect(client.runTask(submission)).rejects.toMatchObject({ code: 'no_agent_available' });
-    const waiting = { ...submission, queue_timeout: 60 };
-    const runs = [client.runTask(waiting), client.runTask(waiting)];
+    const hurried = client.runTask({ ...submission, queue_timeout: 0 });
+    await expect(hurried).rejects.toMatchObject({ code: 'no_agent_available' });
+    const runs = [client.runTask(submission), client.runTask(submission)];
     const failures = Promise.allSettled(runs);
     await until(() => gateway.tasks().length === 3, 'both are submitted');
     const [, second, third] = gateway.tasks();
@@ -131,6 +133,39 @@ describe('the fake gateway', () => {
       { reason: { code: 'task_cancelled' } },
       { reason: { code: 'task_timeout' } },
     ]);
+  });
+
+  test('rejects a call that its caller leaves while the body is read', async () => {
+    const gateway = createFakeGateway();
+    await startAgent(gateway, { endpoint: 'http://agent.test/tasks' });
+    const leaving = new AbortController();
+    const { baseUrl, auth, fetch } = gateway.options;
+    const claim = fetch(
+      new Request(`${baseUrl}/api/agent/claim`, {
+        method: 'POST',
+        body: JSON.stringify({ auth, agent_id: 'tested', wait: 20 }),
+        signal: leaving.signal,
+      }),
+    );
+    leaving.abort();
+    await expect(claim).rejects.toThrow('aborted');
+  });
+
+  test('ends a call that is aborted, also when its request is garbage by then', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const gateway = createFakeGateway();
+    await startAgent(gateway, { endpoint: 'http://agent.test/' });
+    const aborting = new AbortController();
+    const claim = createClient(gateway.options)
+      .claimTask({ agent_id: 'tested', wait: 60 }, { signal: aborting.signal })
+      .catch((error: unknown) => error);
+    for (let turn = 0; turn < 5; turn += 1) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      collectGarbage();
+    }
+    aborting.abort('enough');
+    expect(await claim).toMatchObject({ code: 'aborted', cause: 'enough' });
   });
 
   test('finds the task of a repeated submission', async () => {

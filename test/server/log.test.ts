@@ -144,6 +144,22 @@ describe('forged lines', () => {
   });
 });
 
+test('a text as it is comes behind the lines before it and before those after it', async () => {
+  const log = new URL('../../server/system/log.ts', import.meta.url).href;
+  const script = `
+    import { createLog } from ${JSON.stringify(log)};
+    const log = createLog({ level: 'info', secrets: [${JSON.stringify(CANARY)}] });
+    for (let n = 0; n < 1000; n += 1) log.info({ n }, 'before');
+    log.writeText(${JSON.stringify(`as it is: ${CANARY}\n`)});
+    log.info({}, 'after');
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.slice(0, 1_000).every((line, n) => JSON.parse(line).n === n)).toBe(true);
+  expect(lines[1_000]).toBe(`as it is: ${CANARY}`);
+  expect(lines.slice(1_001).map((line) => JSON.parse(line).msg)).toEqual(['after']);
+});
+
 test('lines go to the standard output, and none is lost when the process exits', async () => {
   const log = new URL('../../server/system/log.ts', import.meta.url).href;
   const script = `

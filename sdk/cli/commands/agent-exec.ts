@@ -4,13 +4,15 @@
  */
 import { hostname } from 'node:os';
 import { type Command, Option } from 'commander';
-import { type Agent, type AgentNotice, createAgent, type ListenOptions } from '../../agent/index.ts';
-import { createUsageError, messageOf } from '../exit-codes.ts';
-import type { Terminal } from '../terminal/terminal.ts';
-import { cleanText } from '../terminal/width.ts';
-import { canRun } from './child.ts';
-import { createChildHandler, logTaskLine } from './child-handler.ts';
+import { type Agent, createAgent, type ListenOptions } from '../../agent/index.ts';
+import { listSecretNames } from '../context-secrets.ts';
+import { readContexts } from '../contexts.ts';
+import { CommandError, createUsageError, EXIT_CODES } from '../exit-codes.ts';
+import { startTimer } from '../timers.ts';
+import { type AgentLog, createAgentLog } from './agent-log.ts';
+import { createChildHandler } from './child-handler.ts';
 import { type CommandContext, connectCommand } from './context.ts';
+import { canRun } from './executables.ts';
 import { collectValue, parseCount, parseSecondsOrZero } from './option-values.ts';
 
 type ExecOptions = {
@@ -32,6 +34,10 @@ type ExecOptions = {
 const OUTPUT_BYTES_MAX = 1_048_576;
 const KILL_AFTER_SECONDS = 5;
 const DRAIN_SECONDS = 30;
+/** When the first response takes longer, the agent says that it waits for it. */
+const FIRST_RESPONSE_MS = 1_500;
+/** How long an agent that never had a response takes to stop. */
+const UNREACHED_STOP_MS = 1_500;
 /** The time after SIGKILL for closing the program's output and reporting the outcome. */
 const GRACE_MS = 3_000;
 
@@ -99,22 +105,26 @@ async function runExec(
   const { id: agentId = env.TASK_GATEWAY_AGENT_ID || `${hostname()}-${process.pid}`, listen } = options;
   const tags = requireUsableOptions(words, options, context);
   const { url, sdkOptions, client } = connectCommand(context, command);
+  const secretNames = listSecretNames(Object.values(readContexts(env).contexts));
   const pushSecret = env.TASK_GATEWAY_PUSH_SECRET;
   if (pushSecret) terminal.redact([pushSecret]);
-  const { handler, waitForRuns } = createChildHandler({
-    ...{ terminal, env, client, command: words, resultKind: options.result },
+  const { handler, isBusy, waitForRuns } = createChildHandler({
+    ...{ terminal, env, client, command: words, resultKind: options.result, secretNames },
     killAfterMs: options.killAfter * 1_000,
     outputBytesMax: options.outputMax,
   });
+  const log = createAgentLog(terminal, url);
   const agent = createAgent({
     ...{ ...sdkOptions, agentId, tags, handler, endpoint: options.endpoint, outbox: options.outbox },
+    isBusy,
     maxConcurrent: options.max,
     listen: listen === undefined ? undefined : parseListen(listen),
     pushSecret: pushSecret || undefined,
-    onNotice: (notice) => logNotice(terminal, notice),
+    onNotice: log.logNotice,
   });
   terminal.log(`Registering at ${url}.`);
-  await runUntilInterrupted(context, agent, options);
+  const stopTimer = startTimer(FIRST_RESPONSE_MS, log.logNoResponse);
+  await runUntilInterrupted(context, agent, options, log).finally(stopTimer);
   await waitForRuns();
 }
 
@@ -134,18 +144,25 @@ function requireUsableOptions(
   return tag;
 }
 
+/**
+ * Runs the agent until it has stopped. Throws if it was stopped before the gateway had ever responded to it;
+ * it then takes no longer than that is worth.
+ */
 async function runUntilInterrupted(
   { interrupts, terminal }: CommandContext,
   agent: Agent,
   options: ExecOptions,
+  log: AgentLog,
 ): Promise<void> {
   const graceMs = options.killAfter * 1_000 + GRACE_MS;
   interrupts.allowSecond();
   const stopped = new Promise<void>((resolve) => {
     interrupts.first.addEventListener('abort', () => {
-      terminal.log(
-        `Stopping: running tasks have ${options.drain} s to finish. Press Ctrl-C to end them now.`,
-      );
+      if (log.isReached()) {
+        terminal.log(
+          `Stopping: running tasks have ${options.drain} s to finish. Press Ctrl-C to end them now.`,
+        );
+      } else startTimer(UNREACHED_STOP_MS, resolve);
       agent.stop({ drainMs: options.drain * 1_000, graceMs }).then(resolve);
     });
     interrupts.second.addEventListener('abort', () => {
@@ -153,32 +170,13 @@ async function runUntilInterrupted(
       void agent.stop({ drainMs: 0, graceMs });
     });
   });
-  await agent.start();
+  const started = agent.start();
+  await Promise.race([started, stopped]);
   await stopped;
-  terminal.log('Stopped.');
-}
-
-function logNotice(terminal: Terminal, notice: AgentNotice): void {
-  switch (notice.kind) {
-    case 'registered':
-      terminal.log(`Registered as ${notice.agent_id} (${notice.endpoint}). Press Ctrl-C to stop.`);
-      return;
-    case 'taken': {
-      const { request_id, task_type } = notice.task;
-      logTaskLine(terminal, request_id, `taken: ${task_type} ${request_id}`);
-      return;
-    }
-    case 'reported': {
-      const { request_id, accepted, status } = notice;
-      logTaskLine(terminal, request_id, accepted ? status : `${status}, but the task already had an outcome`);
-      return;
-    }
-    case 'dropped':
-      logTaskLine(terminal, notice.request_id, `dropped: ${notice.reason}`);
-      return;
-    case 'failure':
-      terminal.log(`${notice.during}: ${cleanText(messageOf(notice.error))}`);
+  if (!log.isReached()) {
+    throw new CommandError(EXIT_CODES.other, `Stopped before the agent was registered. ${log.lastFailure()}`);
   }
+  terminal.log('Stopped.');
 }
 
 /** Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, each optionally followed by a path. Throws a usage error. */

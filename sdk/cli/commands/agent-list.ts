@@ -3,7 +3,9 @@ import type { Command } from 'commander';
 import type { AgentListing } from '../../contract.ts';
 import { callAsAdmin } from '../connection.ts';
 import { renderJson } from '../terminal/outcome.ts';
+import { describeValue } from '../terminal/safe-text.ts';
 import { type Column, renderTable } from '../terminal/table.ts';
+import { formatAge } from '../terminal/time.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 
 const EXAMPLES = `
@@ -20,7 +22,7 @@ export function addAgentList(parent: Command, context: CommandContext): void {
     .description('Lists the registered agents. Needs the admin secret.')
     .addHelpText('after', EXAMPLES)
     .action(async (_options: unknown, command: Command) => {
-      const connection = connectCommand(context, command);
+      const connection = connectCommand(context, command, true);
       const { first: signal } = context.interrupts;
       const { agents } = await callAsAdmin(connection, () => connection.client.listAgents({ signal }));
       await printAgents(context, agents, command);
@@ -52,16 +54,8 @@ async function printAgents(
     { title: 'TAGS', cell: ({ agent_tags }) => agent_tags.join(',') },
     { title: 'SEEN', cell: ({ last_contact_time }) => formatAge(nowSeconds - last_contact_time) },
     { title: 'ENDPOINT', cell: ({ endpoint }) => endpoint },
-    { title: 'LAST PUSH', cell: ({ push }) => push.last_error ?? String(push.last_status ?? '–') },
+    { title: 'LAST PUSH', cell: ({ push }) => describeValue(push.last_error ?? push.last_status ?? '–') },
   ];
   const paintHead = (text: string): string => terminal.out.paint('bold', text);
   await terminal.print(renderTable(columns, agents, { widthMax: terminal.out.columns, paintHead }));
-}
-
-/** Formats seconds as an age, in the largest unit that keeps some precision. */
-function formatAge(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  if (whole < 120) return `${whole} s ago`;
-  if (whole < 7_200) return `${Math.round(whole / 60)} min ago`;
-  return `${Math.round(whole / 3_600)} h ago`;
 }

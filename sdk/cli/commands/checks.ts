@@ -3,12 +3,13 @@
  * do.
  */
 import type { TaskGatewayClient } from '../../client.ts';
-import { systemClock } from '../../clock.ts';
+import { readMonotonicMs, systemClock } from '../../clock.ts';
 import { AuthenticationError, NotFoundError } from '../../errors.ts';
 import { createId } from '../../ids.ts';
 import { isSettled } from '../../settled.ts';
 import type { Connection } from '../connection.ts';
 import { ADDRESS_ADVICE, describeError } from '../exit-codes.ts';
+import { describeValue } from '../terminal/safe-text.ts';
 import { VERSION } from '../version.ts';
 
 export type CheckName =
@@ -18,6 +19,8 @@ export type CheckName =
   | 'admin secret'
   | 'agents'
   | 'clock'
+  | 'agent calls'
+  | 'event stream'
   | 'round trip';
 
 /** One line of `doctor`, and one value of its JSON. */
@@ -38,34 +41,50 @@ export function createFinding(check: CheckName, state: Finding['state'], text: s
   return { check, state, text, advice };
 }
 
+function sendProbe(
+  { url, sdkOptions }: Pick<Connection, 'url' | 'sdkOptions'>,
+  signal: AbortSignal,
+): Promise<Response> {
+  const address = `${url.replace(/\/+$/, '')}/readyz`;
+  return sdkOptions.fetch(new Request(address, { redirect: 'manual' }), {
+    signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
+  });
+}
+
 /** Finds out whether a gateway responds at the address, is ready, and has a compatible version. */
 export async function diagnoseGateway(
   { url, sdkOptions }: Pick<Connection, 'url' | 'sdkOptions'>,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const startMs = systemClock.nowMs();
-  const address = `${url.replace(/\/+$/, '')}/readyz`;
+  const startMs = readMonotonicMs(systemClock);
   let response: Response;
   try {
-    response = await sdkOptions.fetch(new Request(address, { redirect: 'manual' }), {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
-    });
+    response = await sendProbe({ url, sdkOptions }, signal);
   } catch (error) {
     const text = `No response from ${url}${describeCause(error)}.`;
     return [createFinding('gateway', 'wrong', text, ADDRESS_ADVICE)];
   }
   const version = response.headers.get('task-gateway-version');
-  const elapsedMs = systemClock.nowMs() - startMs;
+  const elapsedMs = Math.round(readMonotonicMs(systemClock) - startMs);
   if (version === null) {
     const text = `The server at ${url} does not identify itself as a Task Gateway (status ${response.status}).`;
     return [createFinding('gateway', 'wrong', text, 'Check host, port and path of --url.')];
   }
-  if (response.ok) {
-    const text = `The gateway at ${url} is ready (${elapsedMs} ms).`;
-    return [createFinding('gateway', 'right', text), compareVersions(version)];
+  const versions = compareVersions(version);
+  if (!response.ok) {
+    const reason = (await readField(response, 'reason')) ?? `status ${response.status}`;
+    const text = `The gateway at ${url} responds, but is not ready (${reason}).`;
+    // Of a gateway that is not ready, only what is wrong with it is said.
+    const others = versions.state === 'wrong' ? [versions] : [];
+    return [createFinding('gateway', 'wrong', text, 'See its log.'), ...others];
   }
-  const text = `The gateway at ${url} responds, but is not ready (${await readReason(response)}).`;
-  return [createFinding('gateway', 'wrong', text, 'See its log.'), compareVersions(version)];
+  const warning = await readField(response, 'warning');
+  if (warning === undefined) {
+    const text = `The gateway at ${url} is ready (${elapsedMs} ms).`;
+    return [createFinding('gateway', 'right', text), versions];
+  }
+  const text = `The gateway at ${url} responds (${elapsedMs} ms) and warns: ${warning}.`;
+  return [createFinding('gateway', 'note', text, 'See its log.'), versions];
 }
 
 /** The platform's error code, like ECONNREFUSED or one for an untrusted certificate. */
@@ -77,10 +96,12 @@ function describeCause(error: unknown): string {
   return '';
 }
 
-async function readReason(response: Response): Promise<string> {
+/** Returns a field of a body; undefined if it has none. */
+async function readField(response: Response, name: string): Promise<string | undefined> {
   const body: unknown = await response.json().catch(() => undefined);
-  const hasReason = typeof body === 'object' && body !== null && 'reason' in body;
-  return hasReason ? String(body.reason) : `status ${response.status}`;
+  const fields = typeof body === 'object' && body !== null ? new Map(Object.entries(body)) : new Map();
+  const value: unknown = fields.get(name) ?? undefined;
+  return value === undefined ? undefined : describeValue(value);
 }
 
 /**
@@ -112,7 +133,8 @@ export async function diagnoseSecret(
       return createFinding('gateway secret', 'wrong', text, advice);
     }
     if (!(error instanceof NotFoundError)) {
-      return createFinding('gateway secret', 'wrong', describeError(error).text);
+      const text = `The gateway secret could not be checked: ${describeError(error).text}`;
+      return createFinding('gateway secret', 'wrong', text);
     }
   }
   if (!isDefaultAuth) return createFinding('gateway secret', 'right', 'The gateway secret is right.');
@@ -141,7 +163,8 @@ export async function diagnoseAgents(
     return [finding, describeAgents(total, eligible)];
   } catch (error) {
     if (!(error instanceof AuthenticationError)) {
-      return [createFinding('admin secret', 'wrong', describeError(error).text)];
+      const text = `The admin secret could not be checked: ${describeError(error).text}`;
+      return [createFinding('admin secret', 'wrong', text)];
     }
     const advice = 'Set TASK_GATEWAY_ADMIN_AUTH to the value of the gateway’s ADMIN_AUTH.';
     return [createFinding('admin secret', 'wrong', 'The admin secret is wrong.', advice)];
@@ -161,12 +184,27 @@ function describeAgents(total: number, eligible: number): Finding {
 }
 
 /**
- * Compares the clocks of the gateway and of this machine: `createdSeconds` is the `create_time` of a task
- * that was submitted between `beforeMs` and `afterMs` on this machine's clock.
+ * Compares the clocks of the gateway and of this machine, by the date of a response, which is of the whole
+ * second. Returns nothing if there is no response or it has no date.
  */
-export function compareClocks(createdSeconds: number, beforeMs: number, afterMs: number): Finding {
-  const behindSeconds = beforeMs / 1_000 - createdSeconds;
-  const aheadSeconds = createdSeconds - afterMs / 1_000;
+export async function diagnoseClock(
+  connection: Pick<Connection, 'url' | 'sdkOptions'>,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const beforeMs = systemClock.nowMs();
+  const response = await sendProbe(connection, signal).catch(() => undefined);
+  await response?.body?.cancel();
+  const dateMs = Date.parse(response?.headers.get('date') ?? '');
+  return Number.isNaN(dateMs) ? [] : [compareClocks(dateMs / 1_000, beforeMs, systemClock.nowMs())];
+}
+
+/**
+ * Compares the clocks of the gateway and of this machine: `gatewaySeconds` was its time between
+ * `beforeMs` and `afterMs` on this machine's clock.
+ */
+export function compareClocks(gatewaySeconds: number, beforeMs: number, afterMs: number): Finding {
+  const behindSeconds = beforeMs / 1_000 - gatewaySeconds;
+  const aheadSeconds = gatewaySeconds - afterMs / 1_000;
   const differenceSeconds = Math.max(behindSeconds, aheadSeconds, 0);
   if (differenceSeconds <= CLOCK_DIFFERENCE_SECONDS_MAX) {
     return createFinding('clock', 'right', 'The clocks of the gateway and of this machine agree.');

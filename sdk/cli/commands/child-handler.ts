@@ -8,8 +8,9 @@ import type { Task } from '../../contract.ts';
 import { parseJson } from '../decoding.ts';
 import { messageOf } from '../exit-codes.ts';
 import type { Environment, Terminal } from '../terminal/terminal.ts';
-import { cleanText } from '../terminal/width.ts';
 import { type ChildExit, runChild } from './child.ts';
+import { checkFreeFiles } from './executables.ts';
+import { startGroupWatch } from './group-watch.ts';
 import { waitUntilSettled } from './wait.ts';
 
 /** `text`: standard output is the `output` of the result. `json`: standard output is the whole result. */
@@ -24,10 +25,14 @@ export type ChildHandlerOptions = {
   readonly resultKind: ResultKind;
   readonly killAfterMs: number;
   readonly outputBytesMax: number;
+  /** Names of variables that hold secrets, besides those of this command. */
+  readonly secretNames: readonly string[];
 };
 
 export type ChildHandler = {
   readonly handler: Handler;
+  /** Whether the system has no files for another program, or for one whose task is taken already. */
+  isBusy(): boolean;
   /** Resolves once no program runs any more. */
   waitForRuns(): Promise<void>;
 };
@@ -36,6 +41,8 @@ export type ChildHandler = {
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET', 'TASK_GATEWAY_HEADERS'],
 ]);
+/** What one program and the calls for its task may open at once. */
+const FILES_PER_TASK = 12;
 /** The end of an id, which differs between tasks; the start is a time. */
 const ID_CHARS_SHOWN = 6;
 
@@ -43,20 +50,44 @@ const ID_CHARS_SHOWN = 6;
 export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
   const { terminal, client, command } = options;
   const running = new Set<Promise<unknown>>();
+  /** The tasks whose programs can't be started at the moment. */
+  const starved = new Set<string>();
+  const secretNames = new Set([...SECRET_NAMES, ...options.secretNames]);
   const inherited = Object.fromEntries(
-    Object.entries(options.env).filter(([name]) => !SECRET_NAMES.has(name)),
+    Object.entries(options.env).filter(([name]) => !secretNames.has(name)),
   );
+  const watch = startGroupWatch(options.killAfterMs, (reason) =>
+    terminal.log(
+      `Programs will not end with this agent if it is killed: no watch could be started (${reason}).`,
+    ),
+  );
+
+  function noteShortage(request_id: string, code: string | undefined): void {
+    if (code === undefined) {
+      starved.delete(request_id);
+      return;
+    }
+    if (!starved.has(request_id)) {
+      logTaskLine(terminal, request_id, `waiting: the system has no capacity for the program (${code})`);
+    }
+    starved.add(request_id);
+  }
+
   return {
+    isBusy: () => starved.size > 0 || !checkFreeFiles(FILES_PER_TASK),
     async handler(task, { signal, progress }) {
-      const watch = watchOutcome(client, task.request_id, signal);
+      const { request_id } = task;
+      const outcome = watchOutcome(client, request_id, signal);
       const run = runChild(command, {
         input: JSON.stringify(task.payload),
         env: { ...inherited, ...describeTask(task) },
-        signal: AbortSignal.any([signal, watch.terminal]),
+        signal: AbortSignal.any([signal, outcome.terminal]),
         killAfterMs: options.killAfterMs,
         outputBytesMax: options.outputBytesMax,
         onProgress: progress,
-        onErrorText: (text) => logErrorText(terminal, task.request_id, text),
+        onErrorText: (text) => logErrorText(terminal, request_id, text),
+        onShortage: (code) => noteShortage(request_id, code),
+        watch,
       });
       running.add(run);
       try {
@@ -65,7 +96,8 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
         return readResult(exit, command[0] ?? '', options.resultKind);
       } finally {
         running.delete(run);
-        watch.stop();
+        starved.delete(request_id);
+        outcome.stop();
       }
     },
     async waitForRuns() {
@@ -135,6 +167,6 @@ function logErrorText(terminal: Terminal, request_id: string, text: string): voi
 
 /** Logs a line about a task, with the end of its id in front. */
 export function logTaskLine(terminal: Terminal, request_id: string, text: string): void {
-  const label = cleanText(request_id.slice(-ID_CHARS_SHOWN));
-  terminal.log(`${terminal.err.paint('dim', `[${label}]`)} ${cleanText(text)}`);
+  const label = request_id.slice(-ID_CHARS_SHOWN);
+  terminal.log(`${terminal.err.paint('dim', `[${label}]`)} ${text}`);
 }

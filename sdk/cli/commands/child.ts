@@ -1,11 +1,13 @@
 /**
  * Runs a program as a child process. It gets a process group of its own, so that all processes it starts end
- * with it. Its output is kept up to a limit.
+ * with it. Its output is kept up to a limit. While the system has no files or processes left for it, its
+ * start is tried again.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { systemClock } from '../../clock.ts';
+import { startTimer } from '../timers.ts';
+import type { GroupWatch } from './group-watch.ts';
 import { createProgressMarkerFilter, type ProgressMarkerOptions } from './progress-markers.ts';
 
 export type ChildOptions = {
@@ -21,6 +23,12 @@ export type ChildOptions = {
   readonly onProgress: (percent: number) => void;
   /** Called with what the program writes to standard error. */
   readonly onErrorText: (text: string) => void;
+  /**
+   * Called with the reason, such as EMFILE, when the start has to wait, and with undefined when that is over.
+   */
+  readonly onShortage?: ((code: string | undefined) => void) | undefined;
+  /** Ends the program if this process ends without being able to. */
+  readonly watch?: GroupWatch | undefined;
 };
 
 export type ChildExit = {
@@ -37,6 +45,10 @@ export type ChildExit = {
 
 /** How long background processes of the program may still write after the program exited. */
 const LINGER_MS = 1_000;
+/** How often a start is tried again. */
+const START_EVERY_MS = 250;
+/** What the system says when files, memory or processes are used up: all of that may pass. */
+const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 const TAIL_LINES_MAX = 20;
 const TAIL_CHARS_MAX = 2_000;
 
@@ -46,16 +58,20 @@ process.on('exit', () => {
   for (const pid of runningPids) signalGroup(pid, 'SIGKILL');
 });
 
-/** Runs a program until it exits. Rejects only if the program can't be started. */
+/**
+ * Runs a program until it exits. Rejects if the program can't be started, and with the signal's reason if
+ * that fires before the system has what the start needs.
+ */
 export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildExit> {
-  const [file = '', ...args] = command;
-  const child = spawn(file, args, { detached: true, env: options.env, stdio: ['pipe', 'pipe', 'pipe'] });
-  if (child.pid !== undefined) runningPids.add(child.pid);
-  const timers: NodeJS.Timeout[] = [];
-  const schedule = (ms: number, act: () => void): void => void timers.push(setTimeout(act, ms));
+  const child = await startChild(command, options);
+  const { pid } = child;
+  runningPids.add(pid);
+  options.watch?.add(pid);
+  const timers: (() => void)[] = [];
+  const schedule = (ms: number, act: () => void): void => void timers.push(startTimer(ms, act));
   const terminate = (): void => {
-    signalGroup(child.pid, 'SIGTERM');
-    schedule(options.killAfterMs, () => signalGroup(child.pid, 'SIGKILL'));
+    signalGroup(pid, 'SIGTERM');
+    schedule(options.killAfterMs, () => signalGroup(pid, 'SIGKILL'));
   };
   const { output, errors } = readOutput(child, options);
   // A program may exit without reading its input.
@@ -81,15 +97,47 @@ export async function runChild(command: readonly string[], options: ChildOptions
     return { exitCode, signal, ...output.read(), errorTail: errors.read() };
   } finally {
     options.signal.removeEventListener('abort', terminate);
-    for (const timer of timers) clearTimeout(timer);
-    signalGroup(child.pid, 'SIGKILL');
-    runningPids.delete(child.pid ?? 0);
+    for (const stop of timers) stop();
+    signalGroup(pid, 'SIGKILL');
+    runningPids.delete(pid);
+    options.watch?.remove(pid);
   }
 }
 
+type StartedChild = ChildProcessWithoutNullStreams & { readonly pid: number };
+
+/** Starts the program, with as many attempts as it takes until the system has what that needs. */
+async function startChild(command: readonly string[], options: ChildOptions): Promise<StartedChild> {
+  for (;;) {
+    try {
+      const child = await tryStart(command, options);
+      options.onShortage?.(undefined);
+      return child;
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (!SHORTAGES.has(code)) throw error;
+      options.onShortage?.(String(code));
+      await systemClock.sleep(START_EVERY_MS, options.signal);
+      options.signal.throwIfAborted();
+    }
+  }
+}
+
+/** A child that could not be started has no id, and possibly no streams; its error follows. */
+function tryStart([file = '', ...args]: readonly string[], { env }: ChildOptions): Promise<StartedChild> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { detached: true, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    child.on('error', reject);
+    if (isStarted(child)) resolve(child);
+  });
+}
+
+function isStarted(child: ChildProcessWithoutNullStreams): child is StartedChild {
+  return child.pid !== undefined;
+}
+
 /** Sends a signal to the program and all processes it started. Does nothing if all of them have exited. */
-function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
@@ -153,18 +201,4 @@ function createTail() {
     },
     read: (): string => text.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'),
   };
-}
-
-/** Whether there is an executable file of that name or path. */
-export function canRun(name: string, env: NodeJS.ProcessEnv): boolean {
-  const folders = name.includes('/') ? [''] : (env.PATH ?? '').split(delimiter);
-  return folders.some((folder) => {
-    const path = folder === '' ? name : join(folder, name);
-    try {
-      accessSync(path, constants.X_OK);
-      return statSync(path).isFile();
-    } catch {
-      return false;
-    }
-  });
 }

@@ -15,9 +15,12 @@ export type CommandContext = {
   readonly interrupts: Interrupts;
 };
 
-/** Connects to the gateway that the options and the environment name. Throws usage errors. */
-export function connectCommand(context: CommandContext, command: Command): Connection {
-  return connect(command.optsWithGlobals<GlobalOptions>(), context.env, context.terminal);
+/**
+ * Connects to the gateway that the options, the environment and the configuration file name. `needsAdmin`:
+ * the command is of no use without the admin secret. Throws usage errors.
+ */
+export function connectCommand(context: CommandContext, command: Command, needsAdmin = false): Connection {
+  return connect(command.optsWithGlobals<GlobalOptions>(), context.env, context.terminal, needsAdmin);
 }
 
 /** Returns the output format of a command; the default is `table`. */

@@ -3,8 +3,10 @@ import type { Command } from 'commander';
 import type { Connection } from '../connection.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { renderJson } from '../terminal/outcome.ts';
+import { cleanText } from '../terminal/safe-text.ts';
 import type { Colour, Terminal } from '../terminal/terminal.ts';
-import { diagnoseAgents, diagnoseGateway, diagnoseSecret, type Finding } from './checks.ts';
+import { diagnoseCalls } from './call-checks.ts';
+import { diagnoseAgents, diagnoseClock, diagnoseGateway, diagnoseSecret, type Finding } from './checks.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { diagnoseRoundTrip } from './round-trip.ts';
 
@@ -14,9 +16,12 @@ const SYMBOLS: Readonly<Record<Finding['state'], readonly [symbol: string, colou
   note: ['–', 'yellow'],
 };
 
+type DoctorOptions = { readonly runTask?: boolean };
+
 const EXAMPLES = `
-To check the whole way, it registers an agent for a second and runs one task on it. The agent has a tag of its own, so
-it gets no other task. Exit codes: 0 nothing is wrong, 4 a secret is wrong, 1 something else is wrong.
+It registers an agent for a second and makes the calls of one; the agent has a tag of its own, so it gets no task. It
+leaves nothing in the listings. With --run-task it also runs a task on such an agent; that task stays listed like any
+other. Exit codes: 0 nothing is wrong, 4 a secret is wrong, 1 something else is wrong.
 
 Example:
   $ task-gateway doctor --url https://gateway.example`;
@@ -28,12 +33,13 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .command('doctor')
     .summary('check the connection, the secrets, the event stream and the agents')
     .description('Checks everything between this machine and an agent, and says what to do.')
+    .option('--run-task', 'also run a task, which stays in the listing of tasks')
     .addHelpText('after', EXAMPLES)
-    .action(async (_options: unknown, command: Command) => {
-      const connection = connectCommand(context, command);
+    .action(async ({ runTask = false }: DoctorOptions, command: Command) => {
+      const connection = connectCommand(context, command, true);
       const format = getOutputFormat(command);
       const findings: Finding[] = [];
-      for await (const finding of runChecks(connection, interrupts.first)) {
+      for await (const finding of runChecks(connection, interrupts.first, runTask)) {
         findings.push(finding);
         if (format === 'table') await terminal.print(renderFinding(terminal, finding));
         if (format === 'jsonl') await terminal.print(renderJson(finding, format));
@@ -49,6 +55,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
 async function* runChecks(
   connection: Connection,
   signal: AbortSignal,
+  runTask: boolean,
 ): AsyncGenerator<Finding, void, undefined> {
   const gateway = await diagnoseGateway(connection, signal);
   yield* gateway;
@@ -56,12 +63,15 @@ async function* runChecks(
   const secret = await diagnoseSecret(connection, signal);
   yield secret;
   yield* await diagnoseAgents(connection, signal);
-  if (secret.state !== 'wrong') yield* await diagnoseRoundTrip(connection, signal);
+  if (secret.state === 'wrong') return;
+  yield* await diagnoseClock(connection, signal);
+  yield* await diagnoseCalls(connection, signal);
+  if (runTask) yield await diagnoseRoundTrip(connection, signal);
 }
 
 function renderFinding({ out }: Terminal, { state, text, advice }: Finding): string {
   const [symbol, colour] = SYMBOLS[state];
-  return `${out.paint(colour, symbol)} ${text}${advice && ` ${advice}`}\n`;
+  return `${out.paint(colour, symbol)} ${cleanText(text)}${advice && ` ${advice}`}\n`;
 }
 
 function requireNothingWrong(findings: readonly Finding[]): void {

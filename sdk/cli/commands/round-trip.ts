@@ -1,23 +1,23 @@
-/** The round trip of `doctor`: sends a task to an agent of its own, and waits for the event on the stream. */
+/**
+ * The round trip of `doctor --run-task`: sends a task to an agent of its own, and waits for the event on the
+ * stream.
+ */
 import { createAgent } from '../../agent/index.ts';
-import { systemClock } from '../../clock.ts';
+import { readMonotonicMs, systemClock } from '../../clock.ts';
 import type { Task, TaskDone } from '../../contract.ts';
 import { TaskGatewayError } from '../../errors.ts';
 import { createId } from '../../ids.ts';
 import type { Connection } from '../connection.ts';
 import { describeError } from '../exit-codes.ts';
 import { rejectOnAbort } from '../interrupts.ts';
-import { compareClocks, createFinding, explainMissingEvent, type Finding } from './checks.ts';
+import { createFinding, explainMissingEvent, type Finding } from './checks.ts';
 
 const TIMEOUT_MS = 10_000;
 /** The text sent to the agent and back. It is not pure ASCII, so that a wrong encoding shows. */
 const SENT_TEXT = 'there and back: 你好';
 
-/** Makes the round trip; also compares the clocks. Rejects only if `outer` is aborted or on a bug. */
-export async function diagnoseRoundTrip(
-  connection: Connection,
-  outer: AbortSignal,
-): Promise<readonly Finding[]> {
+/** Makes the round trip. Rejects only if `outer` is aborted or on a bug. */
+export async function diagnoseRoundTrip(connection: Connection, outer: AbortSignal): Promise<Finding> {
   const { sdkOptions, client } = connection;
   const name = `doctor-${createId()}`;
   const signal = AbortSignal.any([outer, AbortSignal.timeout(TIMEOUT_MS)]);
@@ -26,29 +26,21 @@ export async function diagnoseRoundTrip(
     handler: ({ payload }) => ({ output: String(payload.words) }),
   });
   try {
-    const startMs = systemClock.nowMs();
+    const startMs = readMonotonicMs(systemClock);
     await Promise.race([agent.start(), rejectOnAbort(signal, createTimeoutError)]);
-    const { task, event, beforeMs, afterMs } = await submitTask(connection, name, signal);
-    const clock = compareClocks(task.create_time, beforeMs, afterMs);
-    if (!event) return [clock, await explainMissingEvent(client, task.request_id, TIMEOUT_MS / 1_000)];
-    return [clock, describeEvent(event, systemClock.nowMs() - startMs)];
+    const { task, event } = await submitTask(connection, name, signal);
+    if (!event) return await explainMissingEvent(client, task.request_id, TIMEOUT_MS / 1_000);
+    return describeEvent(event, readMonotonicMs(systemClock) - startMs);
   } catch (error) {
     if (outer.aborted || !(error instanceof TaskGatewayError)) throw error;
-    return [createFinding('round trip', 'wrong', `The round trip failed: ${describeError(error).text}`)];
+    return createFinding('round trip', 'wrong', `The round trip failed: ${describeError(error).text}`);
   } finally {
     await agent.stop({ drainMs: 0 });
   }
 }
 
-/**
- * The `event` is undefined if none arrived before the signal was aborted. Times are of this machine's clock.
- */
-type Submitted = {
-  readonly task: Task;
-  readonly event: TaskDone | undefined;
-  readonly beforeMs: number;
-  readonly afterMs: number;
-};
+/** The `event` is undefined if none arrived before the signal was aborted. */
+type Submitted = { readonly task: Task; readonly event: TaskDone | undefined };
 
 /** Submits the task once the stream is open, then waits for its event. */
 async function submitTask({ client }: Connection, name: string, signal: AbortSignal): Promise<Submitted> {
@@ -62,7 +54,6 @@ async function submitTask({ client }: Connection, name: string, signal: AbortSig
   });
   const firstEvent = readFirst(events);
   await Promise.race([opened, firstEvent, rejectOnAbort(signal, createTimeoutError)]);
-  const beforeMs = systemClock.nowMs();
   const task = await client.submitTask(
     {
       ...{ task_type: 'doctor', task_tags: [name], payload: { words: SENT_TEXT } },
@@ -70,12 +61,11 @@ async function submitTask({ client }: Connection, name: string, signal: AbortSig
     },
     { signal },
   );
-  const afterMs = systemClock.nowMs();
   const event = await firstEvent.catch((error: unknown) => {
     if (signal.aborted) return undefined;
     throw error;
   });
-  return { task, event, beforeMs, afterMs };
+  return { task, event };
 }
 
 async function readFirst(events: AsyncIterable<TaskDone>): Promise<TaskDone | undefined> {
@@ -85,7 +75,7 @@ async function readFirst(events: AsyncIterable<TaskDone>): Promise<TaskDone | un
 
 function describeEvent({ status, result, error_info }: TaskDone, elapsedMs: number): Finding {
   if (status === 'success' && result?.output === SENT_TEXT) {
-    const text = `A task went to an agent, and its event came back on the stream (${elapsedMs} ms).`;
+    const text = `A task went to an agent, and its event came back on the stream (${Math.round(elapsedMs)} ms).`;
     return createFinding('round trip', 'right', text);
   }
   const text = `A task has a wrong outcome: ${error_info ?? JSON.stringify(result)}.`;

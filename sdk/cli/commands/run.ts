@@ -4,9 +4,12 @@ import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskSubmission } from '../../contract.ts';
 import { AbortError, TaskFailedError, TaskGatewayError } from '../../errors.ts';
 import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
+import type { Connection } from '../connection.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome } from '../terminal/outcome.ts';
 import { type Spinner, startSpinner } from '../terminal/spinner.ts';
+import { startTimer } from '../timers.ts';
+import { createAgentsWatch } from './agents-watch.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { parseSeconds } from './option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
@@ -18,7 +21,8 @@ type RunOptions = SubmissionOptions & { readonly wait?: number };
 const CANCEL_CHECK_MS = 5_000;
 
 const EXAMPLES = `
-Prints the text of the result; with -o json, prints the whole task. Ctrl-C cancels the task and waits until it is
+Prints the text of the result; with -o json, prints the whole task. If no agent is free, the task waits for one for
+30 s, or as long as --queue-timeout says; with --queue-timeout 0 it fails at once. Ctrl-C cancels the task and waits until it is
 cancelled; a second Ctrl-C exits at once. Exit codes: 0 the task succeeded, 5 it failed, 6 no agent was available,
 3 --wait timed out.
 
@@ -28,19 +32,30 @@ Examples:
   $ task-gateway run review @change.json author=ada -t review -o json
   $ jq '{text: .}' notes.json | task-gateway run translate - -t zh --queue-timeout 30`;
 
+/** How long a task waits for an agent by default: nothing is gained if it fails while all are full. */
+const QUEUE_TIMEOUT_SECONDS = 30;
+/** What the gateway takes for a task without a timeout. */
+const TIMEOUT_SECONDS = 600;
+
 /** Adds `run` to the program. */
 export function addRunCommand(program: Command, context: CommandContext): void {
-  addSubmissionOptions(program.command('run'))
+  addSubmissionOptions(program.command('run'), '30, or --timeout if that is less')
     .summary('run a task and print its result')
     .description('Submits a task, waits until it has succeeded or failed, and prints its result.')
     .option('--wait <seconds>', 'stop waiting after this time; the task continues', parseSeconds)
     .addHelpText('after', EXAMPLES)
     .action(async (type: string, parts: string[], options: RunOptions, command: Command) => {
-      const { client } = connectCommand(context, command);
-      const submission = await readSubmission(context, type, parts, options);
-      const task = await runUntilSettled(context, client, submission, options);
+      const connection = connectCommand(context, command);
+      const submission = addQueueTimeout(await readSubmission(context, type, parts, options));
+      const task = await runUntilSettled(context, connection, submission, options);
       await printOutcome(context.terminal, task, getOutputFormat(command));
     });
+}
+
+/** Returns the submission with the time to wait for an agent, which is never longer than the task's own. */
+function addQueueTimeout(submission: TaskSubmission): TaskSubmission {
+  const { timeout = TIMEOUT_SECONDS } = submission;
+  return { queue_timeout: Math.min(QUEUE_TIMEOUT_SECONDS, timeout), ...submission };
 }
 
 /**
@@ -48,13 +63,15 @@ export function addRunCommand(program: Command, context: CommandContext): void {
  */
 async function runUntilSettled(
   context: CommandContext,
-  client: TaskGatewayClient,
+  connection: Connection,
   submission: TaskSubmission,
   options: RunOptions,
 ): Promise<Task> {
+  const { client } = connection;
   const { idempotencyKey, wait } = options;
   const { first } = context.interrupts;
   const spinner = startSpinner(context.terminal, context.env);
+  const showAgents = createAgentsWatch(connection, spinner, first);
   first.addEventListener('abort', () => spinner.showText('cancelling'));
   let latest: Task | undefined;
   const running = client.runTask(submission, {
@@ -64,6 +81,7 @@ async function runUntilSettled(
     onProgress(task) {
       latest = task;
       spinner.showTask(task);
+      if (context.terminal.err.isTty) showAgents(task);
     },
   });
   try {
@@ -82,7 +100,7 @@ async function runUntilSettled(
 }
 
 async function rejectAfterWait(seconds: number, getLatest: () => Task | undefined): Promise<never> {
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  await new Promise<void>((resolve) => void startTimer(seconds * 1_000, resolve));
   const id = getLatest()?.request_id;
   const advice = id
     ? `Task ${id} continues: wait for it with "task-gateway task wait ${id}".`

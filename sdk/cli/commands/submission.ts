@@ -18,8 +18,11 @@ export type SubmissionOptions = {
   readonly idempotencyKey?: string;
 };
 
-/** Adds the arguments and options to a command, and returns the command. */
-export function addSubmissionOptions(command: Command): Command {
+/**
+ * Adds the arguments and options to a command, and returns the command. `queueDefault` says how long a task
+ * waits for an agent without --queue-timeout.
+ */
+export function addSubmissionOptions(command: Command, queueDefault: string): Command {
   return command
     .argument('<type>', 'type of the task')
     .argument('[payload...]', 'key=text, key:=json, @file.json, or - for standard input')
@@ -30,7 +33,11 @@ export function addSubmissionOptions(command: Command): Command {
     )
     .option('-s, --session <id>', 'session whose event stream reports the outcome of the task')
     .option('--timeout <seconds>', 'fail the task after this time (default: 600)', parseSeconds)
-    .option('--queue-timeout <seconds>', 'let the task wait this long for an agent', parseSecondsOrZero)
+    .option(
+      '--queue-timeout <seconds>',
+      `let the task wait this long for an agent (default: ${queueDefault})`,
+      parseSecondsOrZero,
+    )
     .option('--idempotency-key <key>', 'return the first task submitted with this key');
 }
 

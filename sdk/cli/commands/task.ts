@@ -1,12 +1,16 @@
 /** `task` with its commands `submit`, `get`, `wait`, `cancel` and `list`. */
 import type { Command } from 'commander';
+import type { Task } from '../../contract.ts';
 import { BadRequestError } from '../../errors.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome, printTask, renderJson } from '../terminal/outcome.ts';
+import { cleanText } from '../terminal/safe-text.ts';
 import { startSpinner } from '../terminal/spinner.ts';
+import { createAgentsWatch } from './agents-watch.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { parseSecondsOrZero } from './option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
+import { resolveTaskId } from './task-ids.ts';
 import { addTaskList } from './task-list.ts';
 import { waitUntilSettled } from './wait.ts';
 
@@ -23,7 +27,7 @@ export function addTaskCommands(program: Command, context: CommandContext): void
 
 function addTaskSubmit(parent: Command, context: CommandContext): void {
   const { terminal, interrupts } = context;
-  addSubmissionOptions(parent.command('submit'))
+  addSubmissionOptions(parent.command('submit'), '0')
     .summary('submit a task and print its id')
     .description('Submits a task and prints its id without waiting for it; with -o json, prints the task.')
     .addHelpText('after', '\nExample:\n  $ id=$(task-gateway task submit greet name=Ada --tag hello)')
@@ -33,7 +37,7 @@ function addTaskSubmit(parent: Command, context: CommandContext): void {
       const { idempotencyKey } = options;
       const task = await client.submitTask(submission, { idempotencyKey, signal: interrupts.first });
       const format = getOutputFormat(command);
-      await terminal.print(format === 'table' ? `${task.request_id}\n` : renderJson(task, format));
+      await terminal.print(format === 'table' ? `${cleanText(task.request_id)}\n` : renderJson(task, format));
     });
 }
 
@@ -45,8 +49,10 @@ function addTaskGet(parent: Command, context: CommandContext): void {
     .description('Shows the current state of a task. Exits with 0 also for a task that failed.')
     .argument('<request_id>', 'id of the task')
     .addHelpText('after', '\nExample:\n  $ task-gateway task get "$id" -o json | jq .status')
-    .action(async (request_id: string, _options: unknown, command: Command) => {
-      const { client } = connectCommand(context, command);
+    .action(async (id: string, _options: unknown, command: Command) => {
+      const connection = connectCommand(context, command);
+      const { client } = connection;
+      const request_id = await resolveTaskId(connection, id, interrupts.first);
       const task = await client.getTask(request_id, { signal: interrupts.first });
       await printTask(terminal, task, getOutputFormat(command));
     });
@@ -63,14 +69,21 @@ function addTaskWait(parent: Command, context: CommandContext): void {
     .argument('<request_id>', 'id of the task')
     .option('--for <seconds>', 'stop waiting after this time, with exit code 3', parseSecondsOrZero)
     .addHelpText('after', '\nExample:\n  $ task-gateway task wait "$id" --for 60 || echo "no result: $?"')
-    .action(async (request_id: string, options: { for?: number }, command: Command) => {
-      const { client } = connectCommand(context, command);
+    .action(async (id: string, options: { for?: number }, command: Command) => {
+      const connection = connectCommand(context, command);
+      const { client } = connection;
+      const request_id = await resolveTaskId(connection, id, interrupts.first);
       const spinner = startSpinner(terminal, context.env);
+      const showAgents = createAgentsWatch(connection, spinner, interrupts.first);
       const waitOptions = {
         waitSeconds: options.for,
-        onPoll: terminal.err.isTty ? spinner.showTask : undefined,
+        onPoll: terminal.err.isTty ? showTask : undefined,
         signal: interrupts.first,
       };
+      function showTask(task: Task): void {
+        spinner.showTask(task);
+        showAgents(task);
+      }
       const task = await waitUntilSettled(client, request_id, waitOptions).finally(spinner.stop);
       await printOutcome(terminal, task, getOutputFormat(command));
     });
@@ -84,14 +97,18 @@ function addTaskCancel(parent: Command, context: CommandContext): void {
     .description('Cancels a pending or running task.')
     .argument('<request_id>', 'id of the task')
     .addHelpText('after', '\nExample:\n  $ task-gateway task cancel "$id"')
-    .action(async (request_id: string, _options: unknown, command: Command) => {
-      const { client } = connectCommand(context, command);
+    .action(async (id: string, _options: unknown, command: Command) => {
+      const connection = connectCommand(context, command);
+      const { client } = connection;
+      const request_id = await resolveTaskId(connection, id, interrupts.first);
       const receipt = await client
         .cancelTask(request_id, { signal: interrupts.first })
         .catch((error: unknown) => throwCancelError(request_id, error));
       const format = getOutputFormat(command);
       await terminal.print(
-        format === 'table' ? `Cancelled task ${receipt.request_id}.\n` : renderJson(receipt, format),
+        format === 'table'
+          ? `Cancelled task ${cleanText(receipt.request_id)}.\n`
+          : renderJson(receipt, format),
       );
     });
 }

@@ -1,6 +1,6 @@
 /** Waits until a task that was submitted elsewhere has succeeded or failed. */
 import type { TaskGatewayClient } from '../../client.ts';
-import { systemClock } from '../../clock.ts';
+import { readMonotonicMs, systemClock } from '../../clock.ts';
 import type { Task } from '../../contract.ts';
 import { isSettled } from '../../settled.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
@@ -30,10 +30,10 @@ export async function waitUntilSettled(
   request_id: string,
   { waitSeconds = Number.POSITIVE_INFINITY, onPoll, signal }: WaitOptions,
 ): Promise<Task> {
-  const startMs = systemClock.nowMs();
+  const startMs = readMonotonicMs(systemClock);
   const pollSeconds = onPoll ? PROGRESS_POLL_SECONDS : POLL_SECONDS;
   for (;;) {
-    const pollMs = systemClock.nowMs();
+    const pollMs = readMonotonicMs(systemClock);
     const remainingSeconds = waitSeconds - (pollMs - startMs) / 1_000;
     const wait = Math.max(0, Math.min(pollSeconds, remainingSeconds));
     const task = await client.getTask(request_id, { wait, signal, maxRetries: RETRIES_MAX });
@@ -46,6 +46,6 @@ export async function waitUntilSettled(
       );
     }
     const nextPollMs = Math.min(pollMs + POLL_INTERVAL_MS, startMs + waitSeconds * 1_000);
-    await systemClock.sleep(nextPollMs - systemClock.nowMs(), signal);
+    await systemClock.sleep(nextPollMs - readMonotonicMs(systemClock), signal);
   }
 }

@@ -1,9 +1,10 @@
 /** Prints tasks, their results and other values in the format the user chose. */
 import type { Task, TaskResult } from '../../contract.ts';
 import { createTaskError } from '../../errors.ts';
+import { stringifySafely } from './safe-text.ts';
 import { renderFields } from './table.ts';
 import type { Colour, Terminal } from './terminal.ts';
-import { cleanText } from './width.ts';
+import { formatTime } from './time.ts';
 
 /** `table` is for people; `json` is one indented value; `jsonl` is one value per line. */
 export type OutputFormat = 'table' | 'json' | 'jsonl';
@@ -23,9 +24,10 @@ export function paintStatus(terminal: Terminal, status: Task['status'], text: st
 
 /**
  * Renders a value as JSON: over several lines for `json`, on one line for `jsonl`. Ends with a line break.
+ * What a terminal obeys is escaped, wherever the JSON goes.
  */
 export function renderJson(value: unknown, format: 'json' | 'jsonl'): string {
-  return `${JSON.stringify(value, null, format === 'json' ? 2 : undefined)}\n`;
+  return `${stringifySafely(value, format === 'json' ? 2 : undefined)}\n`;
 }
 
 /** Prints all fields of a task. */
@@ -37,16 +39,16 @@ export async function printTask(terminal: Terminal, task: Task, format: OutputFo
   const fields: readonly (readonly [string, string])[] = [
     ['request_id', task.request_id],
     ['status', paintStatus(terminal, task.status)],
-    ['task_type', cleanText(task.task_type)],
-    ['task_tags', cleanText(task.task_tags.join(', '))],
-    ['agent_id', cleanText(task.agent_id ?? '–')],
-    ['cli_session_id', cleanText(task.cli_session_id || '–')],
-    ['create_time', new Date(task.create_time * 1_000).toISOString()],
+    ['task_type', task.task_type],
+    ['task_tags', task.task_tags.join(', ')],
+    ['agent_id', task.agent_id ?? '–'],
+    ['cli_session_id', task.cli_session_id || '–'],
+    ['create_time', formatTime(task.create_time, 'milliseconds')],
     ['timeout', `${task.timeout} s`],
     ['progress', `${task.progress} %`],
-    ['payload', cleanText(JSON.stringify(task.payload))],
-    ...(task.result === null ? [] : [['result', cleanText(JSON.stringify(task.result))] as const]),
-    ...(task.error_info === null ? [] : [['error_info', cleanText(task.error_info)] as const]),
+    ['payload', stringifySafely(task.payload)],
+    ...(task.result === null ? [] : [['result', stringifySafely(task.result)] as const]),
+    ...(task.error_info === null ? [] : [['error_info', task.error_info] as const]),
   ];
   await terminal.print(renderFields(fields, terminal.out.paint));
 }
@@ -58,17 +60,13 @@ export async function printTask(terminal: Terminal, task: Task, format: OutputFo
 export async function printOutcome(terminal: Terminal, task: Task, format: OutputFormat): Promise<void> {
   if (format !== 'table') await terminal.print(renderJson(task, format));
   if (task.status === 'failed') throw createTaskError(task);
-  if (format === 'table') await terminal.print(renderResult(task.result ?? {}, terminal.out.isTty));
+  if (format === 'table') await terminal.print(renderResult(task.result ?? {}));
 }
 
-/**
- * Renders a result: as plain text if text is all it holds, else as JSON. On a terminal, control characters
- * are removed from the text.
- */
-function renderResult(result: TaskResult, isTty: boolean): string {
+/** Renders a result: as plain text if text is all it holds, else as JSON. */
+function renderResult(result: TaskResult): string {
   const { reply, output, ...others } = result;
   const text = typeof output === 'string' ? output : reply;
   if (typeof text !== 'string' || Object.keys(others).length > 0) return renderJson(result, 'json');
-  const shown = isTty ? cleanText(text, true) : text;
-  return shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`;
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -1,11 +1,12 @@
 /** Removes secrets from everything the command writes to standard error: traces, errors and log lines. */
+import { escapeJson } from './safe-text.ts';
 
 const REDACTED = '***';
 /**
- * A shorter secret is not searched for in texts, because ordinary words would match it. Headers and fields
- * that carry a secret are redacted whatever its length.
+ * A shorter secret is replaced only where it stands alone: it also occurs within ordinary words. Headers and
+ * fields that carry a secret are redacted whatever its length.
  */
-const SECRET_CHARS_MIN = 4;
+const LONG_SECRET_CHARS = 4;
 const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'x-admin-auth',
@@ -14,15 +15,22 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
 ]);
 const BODY_CHARS_MAX = 2_000;
 
-/** Returns the text with every secret replaced: as plain text, escaped for JSON, and encoded for a URL. */
+/**
+ * Returns the text with every secret replaced: as plain text, escaped for JSON, and encoded for a URL. The
+ * longest is replaced first, because a shorter one may be a part of it.
+ */
 export function redactSecrets(text: string, secrets: Iterable<string>): string {
-  let clean = text;
-  for (const secret of secrets) {
-    if (secret.length < SECRET_CHARS_MIN) continue;
-    const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
-    for (const form of forms) clean = clean.replaceAll(form, REDACTED);
-  }
-  return clean;
+  const forms = [...secrets]
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+    .filter((form) => form.trim() !== '')
+    .sort((a, b) => b.length - a.length);
+  return forms.reduce((rest, form) => rest.replaceAll(createPattern(form), REDACTED), text);
+}
+
+function createPattern(form: string): string | RegExp {
+  if (form.length >= LONG_SECRET_CHARS) return form;
+  const literal = form.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu');
 }
 
 /** Returns one line per header; the values of headers that carry secrets are redacted. */
@@ -32,7 +40,7 @@ export function describeHeaders(headers: Headers): readonly string[] {
 
 /** Returns a body on one line, cut if it is long; the `auth` field of a JSON object is redacted. */
 export function describeBody(text: string): string {
-  const line = redactAuth(text).replaceAll(/\s*\n\s*/g, ' ');
+  const line = escapeJson(redactAuth(text)).replaceAll(/\s*\n\s*/g, ' ');
   return line.length > BODY_CHARS_MAX
     ? `${line.slice(0, BODY_CHARS_MAX)}… (${line.length} characters)`
     : line;

@@ -1,11 +1,15 @@
 /** A status line with an animation and the seconds gone by, shown while a command waits for a task. */
+import { readMonotonicMs, systemClock } from '../../clock.ts';
 import type { Task } from '../../contract.ts';
+import { cleanText } from './safe-text.ts';
 import type { Environment, Terminal } from './terminal.ts';
-import { cleanText, truncate } from './width.ts';
+import { truncate } from './width.ts';
 
 export type Spinner = {
   /** Shows the state of the task from now on. */
   showTask(task: Task): void;
+  /** Shows this beside a task that waits for an agent: what is known of the agents with its tags. */
+  showAgents(text: string): void;
   /** Shows this text from now on, whatever the state of the task is. */
   showText(text: string): void;
   /** Removes the line. Idempotent. */
@@ -18,27 +22,33 @@ const ASCII_FRAMES = ['|', '/', '-', '\\'];
 
 /** Starts a spinner on standard error. If that is not a terminal, the spinner does nothing. */
 export function startSpinner(terminal: Terminal, env: Environment): Spinner {
-  const startMs = Date.now();
+  const startMs = readMonotonicMs(systemClock);
   const frames = supportsUnicode(env) ? FRAMES : ASCII_FRAMES;
   let task: Task | undefined;
+  let agents = '';
   let text: string | undefined;
   let drawn = 0;
 
   function draw(): void {
     const frame = frames[drawn % frames.length] ?? '';
     drawn += 1;
-    const seconds = Math.floor((Date.now() - startMs) / 1_000);
-    const line = `${text ?? (task ? describeState(task) : 'submitting')} ${seconds} s`;
+    const seconds = Math.floor((readMonotonicMs(systemClock) - startMs) / 1_000);
+    const line = `${text ?? (task ? describeState(task, agents) : 'submitting')} ${seconds} s`;
     const width = (terminal.err.columns ?? 80) - 3;
-    terminal.showStatus(`${terminal.err.paint('cyan', frame)} ${truncate(line, width)}`);
+    terminal.showStatus(`${terminal.err.paint('cyan', frame)} ${truncate(cleanText(line), width)}`);
   }
 
-  if (!terminal.err.isTty || env.TERM === 'dumb') return { showTask() {}, showText() {}, stop() {} };
+  if (!terminal.err.isTty || env.TERM === 'dumb') {
+    return { showTask() {}, showAgents() {}, showText() {}, stop() {} };
+  }
   draw();
   const timer = setInterval(draw, FRAME_MS);
   return {
     showTask(next) {
       task = next;
+    },
+    showAgents(next) {
+      agents = next;
     },
     showText(next) {
       text = next;
@@ -50,9 +60,13 @@ export function startSpinner(terminal: Terminal, env: Environment): Spinner {
   };
 }
 
-function describeState({ status, agent_id, progress }: Task): string {
-  if (status === 'pending') return 'pending';
-  const agent = agent_id === null ? '' : ` on ${cleanText(agent_id)}`;
+function describeState({ status, agent_id, progress, task_tags }: Task, agents: string): string {
+  if (status === 'pending') {
+    const tags = task_tags.join(', ');
+    const which = task_tags.length === 1 ? `the tag ${tags}` : `one of the tags ${tags}`;
+    return `waiting for an agent with ${which}${agents && ` (${agents})`}`;
+  }
+  const agent = agent_id === null ? '' : ` on ${agent_id}`;
   return `${status}${agent} ${progress} %`;
 }
 

@@ -1,16 +1,18 @@
 /**
  * Renders tables and lists of fields for people. Columns are as wide as their widest cell, or cut to the
- * terminal.
+ * terminal; a table for a terminal never wraps. A table is rendered in pieces, so it may have any number of
+ * rows; a piece takes memory for its own rows only.
  */
+import { cleanText } from './safe-text.ts';
 import type { Paint } from './terminal.ts';
-import { cleanText, measureWidth, padEnd, truncate } from './width.ts';
+import { measureWidth, padEnd, truncate } from './width.ts';
 
 export type Column<Row> = {
   readonly title: string;
   readonly cell: (row: Row) => string;
   /** Colours the text of a cell after it was cut; must not change its width. */
   readonly paint?: ((text: string, row: Row) => string) | undefined;
-  /** Never cut, even if the table becomes wider than the terminal: a part of an id is useless. */
+  /** Not cut while it fits into the terminal by itself: a part of an id is useless. */
   readonly whole?: boolean | undefined;
 };
 
@@ -20,76 +22,119 @@ export type TableOptions = {
   readonly paintHead?: (text: string) => string;
 };
 
+export type Table<Row> = {
+  /** Renders a line per row; before the first ones, a line of titles. */
+  render(rows: readonly Row[]): string;
+};
+
 const GAP = '  ';
 /** No column is cut below this width. */
 const WIDTH_MIN = 8;
+/** A wider cell is written whole where nothing is cut, but does not widen its column. */
+const NATURAL_CHARS_MAX = 200;
+/** A character can be made of any number of marks. */
+const CELL_CHARS_MAX = 4_000;
 
-/** Renders a line of titles and one line per row. */
+/** Renders a whole table: a line of titles and one line per row. */
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  { widthMax, paintHead }: TableOptions = {},
+  options: TableOptions = {},
 ): string {
-  const cells = rows.map((row) => columns.map(({ cell }) => cleanText(cell(row))));
-  const titles = columns.map(({ title }) => title);
-  const natural = titles.map((title, index) =>
-    Math.max(measureWidth(title), ...cells.map((line) => measureWidth(line[index] ?? ''))),
-  );
-  const widths = widthMax === undefined ? natural : fitWidths(columns, natural, widthMax);
-  const head = renderLine(titles, widths);
-  const lines = cells.map((line, rowIndex) =>
-    renderLine(line, widths, (text, index) => {
-      const row = rows[rowIndex];
-      const paint = columns[index]?.paint;
-      return row !== undefined && paint ? paint(text, row) : text;
-    }),
-  );
-  return [paintHead ? paintHead(head) : head, ...lines].map((line) => `${line}\n`).join('');
-}
-
-function renderLine(
-  cells: readonly string[],
-  widths: readonly number[],
-  paint: (text: string, index: number) => string = (text) => text,
-): string {
-  const last = cells.length - 1;
-  return cells
-    .map((cell, index) => {
-      const width = widths[index] ?? 0;
-      const text = truncate(cell, width);
-      const padding = index === last ? '' : padEnd('', width - measureWidth(text));
-      return (text === '' ? '' : paint(text, index)) + padding;
-    })
-    .join(GAP)
-    .trimEnd();
+  return createTable(columns, options).render(rows);
 }
 
 /**
- * Narrows the widest column by one, again and again, until the table fits or no column may be cut further.
+ * Creates a table. Its columns get the widths of the first rows; where nothing is cut, wider ones that follow
+ * widen them. In a terminal the last columns are left out if there is no space for all.
+ */
+export function createTable<Row>(
+  columns: readonly Column<Row>[],
+  { widthMax, paintHead = (text) => text }: TableOptions = {},
+): Table<Row> {
+  let widths: readonly number[] | undefined;
+
+  function chooseWidths(cells: readonly (readonly string[])[]): readonly number[] {
+    const natural = measureColumns(columns, cells);
+    if (widthMax !== undefined) return widths ?? fitWidths(columns, natural, widthMax);
+    return natural.map((width, index) => Math.max(width, widths?.[index] ?? 0));
+  }
+
+  function renderLine(cells: readonly string[], shown: readonly number[], row?: Row): string {
+    const parts = shown.map((width, index) => {
+      const cell = cells[index] ?? '';
+      const text = widthMax === undefined ? cell : truncate(cell, width);
+      const needsPadding = index < shown.length - 1 && text.length <= NATURAL_CHARS_MAX;
+      const padding = needsPadding ? padEnd('', width - measureWidth(text)) : '';
+      const paint = row === undefined ? undefined : columns[index]?.paint;
+      return (text !== '' && paint && row !== undefined ? paint(text, row) : text) + padding;
+    });
+    return `${parts.join(GAP).trimEnd()}\n`;
+  }
+
+  return {
+    render(rows) {
+      const cells = rows.map((row) => columns.map(({ cell }) => readCell(cell(row), widthMax)));
+      const isFirst = widths === undefined;
+      const shown = chooseWidths(cells);
+      widths = shown;
+      const titles = columns.map(({ title }) => title);
+      const head = isFirst ? `${paintHead(renderLine(titles, shown).trimEnd())}\n` : '';
+      return head + cells.map((line, index) => renderLine(line, shown, rows[index])).join('');
+    },
+  };
+}
+
+function readCell(text: string, widthMax: number | undefined): string {
+  return cleanText(widthMax === undefined ? text : text.slice(0, CELL_CHARS_MAX));
+}
+
+function measureColumns<Row>(
+  columns: readonly Column<Row>[],
+  cells: readonly (readonly string[])[],
+): readonly number[] {
+  return columns.map(({ title }, index) =>
+    cells.reduce(
+      (width, line) => Math.max(width, measureWidth((line[index] ?? '').slice(0, NATURAL_CHARS_MAX))),
+      measureWidth(title),
+    ),
+  );
+}
+
+/**
+ * Returns the widths of the columns that fit into the terminal, of which there is at least one: leaves out
+ * the last ones, then narrows the widest by one, again and again.
  */
 function fitWidths<Row>(
   columns: readonly Column<Row>[],
   natural: readonly number[],
   widthMax: number,
 ): readonly number[] {
-  const widths = [...natural];
-  const available = widthMax - GAP.length * (widths.length - 1);
-  let excess = widths.reduce((sum, width) => sum + width, 0) - available;
-  while (excess > 0) {
-    const cuttable = widths.map((width, index) => (columns[index]?.whole ? 0 : width));
-    const widest = Math.max(...cuttable);
-    if (widest <= WIDTH_MIN) break;
-    widths[cuttable.indexOf(widest)] = widest - 1;
-    excess -= 1;
+  const least = natural.map((width, index) => (columns[index]?.whole ? width : Math.min(width, WIDTH_MIN)));
+  let count = columns.length;
+  while (count > 1 && sumWidths(least.slice(0, count)) > widthMax) count -= 1;
+  if (count === 1) return [Math.max(1, Math.min(natural[0] ?? 0, widthMax))];
+  const widths = natural.slice(0, count);
+  for (let excess = sumWidths(widths) - widthMax; excess > 0; excess -= 1) {
+    const cuttable = widths.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
+    const widest = cuttable.indexOf(Math.max(...cuttable));
+    widths[widest] = (widths[widest] ?? 0) - 1;
   }
   return widths;
 }
 
-/** Renders one line per field: its name, then its value, all values in one column. */
+/** The width of a line with these columns. */
+function sumWidths(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+}
+
+/** Renders one line per field: its name, then its value on one line, all values in one column. */
 export function renderFields(
   fields: readonly (readonly [name: string, value: string])[],
   paint: Paint,
 ): string {
   const width = Math.max(...fields.map(([name]) => name.length));
-  return fields.map(([name, value]) => `${paint('dim', padEnd(name, width))}  ${value}\n`).join('');
+  return fields
+    .map(([name, value]) => `${paint('dim', padEnd(name, width))}  ${cleanText(value)}\n`)
+    .join('');
 }

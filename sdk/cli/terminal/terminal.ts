@@ -1,8 +1,14 @@
 /**
  * Writes the output of a command: results to standard output, everything else to standard error. Colours and
  * the status line appear only on a terminal. What goes to standard error contains no secret.
+ *
+ * This is the one place that cleans: nothing a terminal obeys gets through, whichever command writes it, but
+ * the colours and the status line of this file. Standard output that is no terminal gets its text unchanged.
+ * What standard error does not take is bounded: beyond that, lines are left out and counted.
  */
+import { createId } from '../../ids.ts';
 import { redactSecrets } from './redaction.ts';
+import { cleanText } from './safe-text.ts';
 
 /** The environment variables of the command. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,8 +29,17 @@ type OutputCapabilities = {
   readonly isTty: boolean;
   /** The current width of the terminal in columns; undefined if the stream is not a terminal. */
   readonly columns: number | undefined;
-  /** Returns the text in a colour; without colours, returns it unchanged. */
+  /**
+   * Returns the text in a colour; without colours, returns it unchanged. The colour is a mark until the text
+   * is written, because what is written is cleaned first.
+   */
   readonly paint: Paint;
+};
+
+/** One of the two output streams. */
+type Output = OutputCapabilities & {
+  /** Replaces the marks of colours by what the terminal obeys. The text must be clean. */
+  readonly setColours: (text: string) => string;
 };
 
 export type Terminal = {
@@ -32,8 +47,10 @@ export type Terminal = {
   readonly err: OutputCapabilities;
   /** Writes to standard output. Resolves once the text is written, and rejects if it can't be. */
   print(text: string): Promise<void>;
-  /** Writes a line to standard error, without the redacted secrets. */
+  /** Writes one line to standard error, without the redacted secrets; its line breaks become spaces. */
   log(line: string): void;
+  /** Writes a text of several lines to standard error, as `log` does. */
+  logLines(text: string): void;
   /**
    * Replaces the status line on standard error; an empty text removes it. Without a terminal, does nothing.
    */
@@ -51,30 +68,42 @@ const COLOUR_CODES: Readonly<Record<Colour, readonly [on: number, off: number]>>
   bold: [1, 22],
 };
 const CLEAR_LINE = '\r\u001b[K';
+/** So much may wait until standard error takes it, for example because it is a pipe that is not read. */
+const WAITING_CHARS_MAX = 1_048_576;
 
 /** Creates the terminal of a command. */
 export function createTerminal(stdout: OutStream, stderr: OutStream, env: Environment): Terminal {
   const secrets = new Set<string>();
+  const out = createOutput(stdout, env);
+  const err = createOutput(stderr, env);
+  const writer = createBoundedWriter(stderr);
   let hasStatus = false;
+
+  /** Redacts what was cleaned: a secret may be in pieces before. */
+  function renderError(text: string, keepLines: boolean): string {
+    return err.setColours(redactSecrets(cleanText(text, keepLines), secrets));
+  }
 
   function showStatus(text: string): void {
     if (!stderr.isTTY || (text === '' && !hasStatus)) return;
     hasStatus = text !== '';
-    stderr.write(CLEAR_LINE + redactSecrets(text, secrets));
+    writer.write(() => CLEAR_LINE + renderError(text, false));
+  }
+
+  function log(text: string, keepLines: boolean): void {
+    showStatus('');
+    writer.write(() => `${renderError(text, keepLines)}\n`);
   }
 
   return {
-    out: detectCapabilities(stdout, env),
-    err: detectCapabilities(stderr, env),
-    showStatus,
-    log(line) {
-      showStatus('');
-      stderr.write(`${redactSecrets(line, secrets)}\n`);
-    },
+    ...{ out, err, showStatus },
+    log: (line) => log(line, false),
+    logLines: (text) => log(text, true),
     print(text) {
       showStatus('');
+      const rendered = out.isTty ? out.setColours(cleanText(text, true)) : text;
       return new Promise((resolve, reject) => {
-        stdout.write(text, (error) => (error ? reject(error) : resolve()));
+        stdout.write(rendered, (error) => (error ? reject(error) : resolve()));
       });
     },
     redact(more) {
@@ -83,10 +112,40 @@ export function createTerminal(stdout: OutStream, stderr: OutStream, env: Enviro
   };
 }
 
+/**
+ * Creates a writer that leaves out what the stream has no capacity for, and says how many writes that were as
+ * soon as the stream takes more. What is left out is not rendered either.
+ */
+function createBoundedWriter(stream: OutStream): { write(render: () => string): void } {
+  let waitingChars = 0;
+  let leftOut = 0;
+
+  function send(text: string): void {
+    waitingChars += text.length;
+    stream.write(text, () => {
+      waitingChars -= text.length;
+      if (leftOut === 0 || waitingChars > WAITING_CHARS_MAX / 2) return;
+      const count = leftOut;
+      leftOut = 0;
+      send(`[${count} lines were left out: standard error was not read]\n`);
+    });
+  }
+
+  return {
+    write(render) {
+      if (waitingChars < WAITING_CHARS_MAX) send(render());
+      else leftOut += 1;
+    },
+  };
+}
+
 /** Colours need a terminal that supports them, and NO_COLOR unset or empty. */
-function detectCapabilities(stream: OutStream, env: Environment): OutputCapabilities {
+function createOutput(stream: OutStream, env: Environment): Output {
   const isTty = stream.isTTY === true;
   const hasColours = isTty && !env.NO_COLOR && env.TERM !== 'dumb';
+  // Only this process can write such a mark, so no other text can set a colour.
+  const id = createId();
+  const marks = new RegExp(`<${id}c(\\d+)c>`, 'g');
   return {
     isTty,
     get columns() {
@@ -94,7 +153,8 @@ function detectCapabilities(stream: OutStream, env: Environment): OutputCapabili
     },
     paint(colour, text) {
       const [on, off] = COLOUR_CODES[colour];
-      return hasColours && text !== '' ? `\u001b[${on}m${text}\u001b[${off}m` : text;
+      return hasColours && text !== '' ? `<${id}c${on}c>${text}<${id}c${off}c>` : text;
     },
+    setColours: (text) => text.replaceAll(marks, '\u001b[$1m'),
   };
 }

@@ -31,25 +31,21 @@ export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - measureWidth(text)));
 }
 
-/** Returns the text; if it is wider than `width` columns, cuts it and ends it with an ellipsis. */
-export function truncate(text: string, width: number): string {
-  if (measureWidth(text) <= width) return text;
-  let cut = '';
-  let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
-    used += measureGrapheme(segment);
-    if (used > width - 1) break;
-    cut += segment;
-  }
-  return width < 1 ? '' : cut + ELLIPSIS;
-}
-
 /**
- * Makes text from other people safe to print: removes control characters that could move the cursor, change
- * colours or reverse the direction of the text. Line breaks and tabs stay if `keepLines` is true; otherwise
- * they become spaces.
+ * Returns the text; if it is wider than `width` columns, cuts it and ends it with an ellipsis. Looks only at
+ * what it returns, however long the text is.
  */
-export function cleanText(text: string, keepLines = false): string {
-  const flat = keepLines ? text.replaceAll('\r\n', '\n') : text.replaceAll(/[\r\n\t]+/g, ' ');
-  return flat.replaceAll(/(?![\n\t])\p{Control}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
+export function truncate(text: string, width: number): string {
+  if (ASCII.test(text)) {
+    if (text.length <= width) return text;
+    return width < 1 ? '' : text.slice(0, width - 1) + ELLIPSIS;
+  }
+  let used = 0;
+  let cutAt = 0;
+  for (const { segment, index } of segmenter.segment(text)) {
+    used += measureGrapheme(segment);
+    if (used > width) return width < 1 ? '' : text.slice(0, cutAt) + ELLIPSIS;
+    if (used < width) cutAt = index + segment.length;
+  }
+  return text;
 }

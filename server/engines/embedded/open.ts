@@ -51,9 +51,9 @@ async function openMemoryStore(deps: { clock: Clock; log: Log }): Promise<Store>
 async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Promise<Store> {
   // Before the lock: SQLite gives its journal the permissions of the lock file.
   protectFiles(path);
-  const lock = await takeLock(path, deps.clock);
+  const lock = await takeLock(path, deps);
   try {
-    await claimDatabase(path, deps.clock);
+    await claimDatabase(path, deps);
     const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });
     const inspection = startInspection(path, deps.log);
     return {

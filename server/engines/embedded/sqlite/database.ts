@@ -13,6 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
 import { requireOneName } from './lock.ts';
 import type { Row } from './ordered-storage.ts';
 import { repairLog } from './write-ahead-log.ts';
@@ -62,10 +63,10 @@ export function openDatabase(path: string): Database {
  * Prepares a file for its first use by this process, which must hold its lock: repairs the journal, and
  * rejects when the file can be reached under another name. Leaves the file of another program alone.
  */
-export async function claimDatabase(path: string, clock: Clock): Promise<void> {
+export async function claimDatabase(path: string, deps: { clock: Clock; log: Log }): Promise<void> {
   if (!belongsToGateway(path)) return;
   repairLog(path);
-  await requireOneName(path, clock);
+  await requireOneName(path, deps);
 }
 
 /** Opens a read-only connection; the file must have been opened for writing before. */

@@ -13,6 +13,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
 
 /** At a restart, the process before may need this long to finish its work and end. */
 const WAIT_MS = 10_000;
@@ -22,13 +23,18 @@ const TRY_EVERY_MS = 100;
 type Lock = { release(): void };
 
 /**
+ * With what it is waited: the clock, and the log, which reports at once that there is something to wait for.
+ */
+type Waiting = { readonly clock: Clock; readonly log: Log };
+
+/**
  * Takes the lock of a database file whose folder exists; waits up to 10 s for another process to release it.
  * Rejects with an error that names the file.
  */
-export async function takeLock(path: string, clock: Clock): Promise<Lock> {
+export async function takeLock(path: string, waiting: Waiting): Promise<Lock> {
   const file = `${path}.lock`;
-  const inUse = `The database ${path} is in use by another process, which holds ${file}.`;
-  return await waitUntilFree(clock, () => tryLock(file), `${inUse} ${STOP_IT}`);
+  const inUse = `The database ${path} is in use by another process, most likely a gateway that runs already; it holds ${file}.`;
+  return await waitUntilFree(path, waiting, () => tryLock(file), `${inUse} ${STOP_IT}`);
 }
 
 /**
@@ -36,7 +42,7 @@ export async function takeLock(path: string, clock: Clock): Promise<Lock> {
  * process has it open. `path` must be locked, and its journal intact. Waits up to 10 s for a process that
  * reads the file, such as a backup.
  */
-export async function requireOneName(path: string, clock: Clock): Promise<void> {
+export async function requireOneName(path: string, waiting: Waiting): Promise<void> {
   if (!existsSync(path)) return;
   const { nlink } = statSync(path);
   if (nlink > 1) {
@@ -46,20 +52,30 @@ export async function requireOneName(path: string, clock: Clock): Promise<void> 
     );
   }
   const inUse = `The database ${path} is in use by another process under another name.`;
-  await waitUntilFree(clock, () => tryExclusively(path), `${inUse} ${STOP_IT}`);
+  await waitUntilFree(path, waiting, () => tryExclusively(path), `${inUse} ${STOP_IT}`);
 }
 
-const STOP_IT = 'Stop that process, or name another file.';
+const STOP_IT = 'Stop that process, or name another file: STORE=sqlite:FILE.';
 
-async function waitUntilFree<T>(clock: Clock, attempt: () => T | undefined, inUse: string): Promise<T> {
+async function waitUntilFree<T>(
+  path: string,
+  { clock, log }: Waiting,
+  attempt: () => T | undefined,
+  inUse: string,
+): Promise<T> {
   const deadlineMs = clock.monotonicMs() + WAIT_MS;
+  let isReported = false;
   for (;;) {
     const taken = attempt();
     if (taken !== undefined) return taken;
     if (clock.monotonicMs() >= deadlineMs) throw new Error(inUse);
+    if (!isReported) log.warn({ database: path }, WAITS);
+    isReported = true;
     await clock.sleep(TRY_EVERY_MS);
   }
 }
+
+const WAITS = `another process uses the database: waiting up to ${WAIT_MS / 1_000} s for it to end`;
 
 /**
  * True unless another process has the file open; undefined while one has. An exclusive lock on the file is

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+/*
+ * The command `task-gateway`. This file is not compiled: npm links a command only if its file is there, and
+ * in a fresh checkout nothing is built yet when npm does that.
+ */
+import { existsSync } from 'node:fs';
+
+const program = new URL('../dist/cli/main.js', import.meta.url);
+if (existsSync(program)) {
+  import(program.href);
+} else {
+  console.error('The command task-gateway is not built: run "npm ci" in the checkout, without --omit=dev.');
+  process.exitCode = 1;
+}

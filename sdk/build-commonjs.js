@@ -1,0 +1,32 @@
+/**
+ * Makes the entries for programs that are CommonJS, beside the compiled ones. There is one implementation:
+ * each entry requires the ES module, so that an error is `instanceof` the same class however it was loaded.
+ * The types are copied, because TypeScript (`node16`) takes a declaration for CommonJS only in a folder that
+ * says so.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const DIST = fileURLToPath(new URL('dist/', import.meta.url));
+const COMMONJS = join(DIST, 'commonjs');
+const ENTRIES = ['index.js', 'agent/index.js', 'testing/index.js'];
+const COPIED = /\.d\.ts(\.map)?$/;
+
+rmSync(COMMONJS, { recursive: true, force: true });
+const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' });
+for (const file of files.filter((one) => COPIED.test(one) && !one.startsWith('cli/'))) {
+  const copy = join(COMMONJS, file);
+  mkdirSync(dirname(copy), { recursive: true });
+  cpSync(join(DIST, file), copy);
+  if (!file.endsWith('.map')) continue;
+  const map = JSON.parse(readFileSync(copy, 'utf8'));
+  // The copy lies one folder deeper.
+  const sources = map.sources.map((source) => `../${source}`);
+  writeFileSync(copy, JSON.stringify({ ...map, sources }));
+}
+for (const entry of ENTRIES) {
+  const up = '../'.repeat(entry.split('/').length);
+  writeFileSync(join(COMMONJS, entry), `module.exports = require('${up}${entry}');\n`);
+}
+writeFileSync(join(COMMONJS, 'package.json'), '{ "type": "commonjs" }\n');

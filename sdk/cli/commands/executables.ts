@@ -1,0 +1,30 @@
+/** Finds out whether a program can be run, and whether there are files left for it. */
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Whether there is an executable file of that name or path. */
+export function canRun(name: string, env: NodeJS.ProcessEnv): boolean {
+  const folders = name.includes('/') ? [''] : (env.PATH ?? '').split(delimiter);
+  return folders.some((folder) => {
+    const path = folder === '' ? name : join(folder, name);
+    try {
+      accessSync(path, constants.X_OK);
+      return statSync(path).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Whether this process may open so many more files. It opens them, for a moment. */
+export function checkFreeFiles(count: number): boolean {
+  const opened: number[] = [];
+  try {
+    while (opened.length < count) opened.push(openSync('/dev/null', 'r'));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    for (const file of opened) closeSync(file);
+  }
+}

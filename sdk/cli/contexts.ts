@@ -1,0 +1,147 @@
+/**
+ * The configuration file: named contexts, each with the address of a gateway and where its secrets come from.
+ * The file is its owner's alone. The secrets of a context go to the address of that context and to no other.
+ */
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createId } from '../ids.ts';
+import { decodeText } from './decoding.ts';
+import { createUsageError, messageOf } from './exit-codes.ts';
+import type { Environment } from './terminal/terminal.ts';
+
+/**
+ * A gateway. Of the sources of a secret at most one is set: the secret itself, the name of a variable, or a
+ * command that prints it. `auth_file` can hold both secrets, as with --auth-file.
+ */
+export type GatewayContext = {
+  readonly url: string;
+  readonly auth?: string;
+  readonly auth_env?: string;
+  readonly auth_command?: string;
+  readonly admin_auth?: string;
+  readonly admin_auth_env?: string;
+  readonly admin_auth_command?: string;
+  readonly auth_file?: string;
+};
+
+/** The content of the file. */
+export type ContextFile = {
+  /** The context that counts where nothing else names a gateway. */
+  readonly current: string | null;
+  readonly contexts: Readonly<Record<string, GatewayContext>>;
+};
+
+const EMPTY: ContextFile = { current: null, contexts: {} };
+const FIELDS: ReadonlySet<string> = new Set([
+  ...['url', 'auth', 'auth_env', 'auth_command', 'auth_file'],
+  ...['admin_auth', 'admin_auth_env', 'admin_auth_command'],
+]);
+/** Names are typed and completed, and stand in tables. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u;
+
+/** Returns where the file is: TASK_GATEWAY_CONFIG, or below the user's folder for configuration. */
+export function findContextPath(env: Environment): string | undefined {
+  if (env.TASK_GATEWAY_CONFIG) return env.TASK_GATEWAY_CONFIG;
+  const base = env.XDG_CONFIG_HOME || env.APPDATA || (env.HOME ? join(env.HOME, '.config') : undefined);
+  return base === undefined ? undefined : join(base, 'task-gateway', 'config.json');
+}
+
+/** Reads the file; without one there are no contexts. Throws usage errors; their texts contain no secret. */
+export function readContexts(env: Environment): ContextFile {
+  const path = findContextPath(env);
+  const bytes = path === undefined ? undefined : readIfPresent(path);
+  if (path === undefined || bytes === undefined) return EMPTY;
+  const file = parseFile(decodeText(bytes, `"${path}"`), path);
+  const holdsSecret = Object.values(file.contexts).some(({ auth, admin_auth }) => auth ?? admin_auth);
+  if (holdsSecret && process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
+    throw createUsageError(`"${path}" holds secrets and other users can read it: run chmod 600 "${path}".`);
+  }
+  return file;
+}
+
+function readIfPresent(path: string): Uint8Array | undefined {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw createUsageError(`The configuration file "${path}" can't be read (${code ?? messageOf(error)}).`);
+  }
+}
+
+function parseFile(text: string, path: string): ContextFile {
+  const fail = (what: string): never => {
+    throw createUsageError(`The configuration file "${path}" can't be used: ${what}. Correct or remove it.`);
+  };
+  const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's message would quote the file.
+    return fail('it is not JSON');
+  }
+  if (!isObject(value) || !isObject(value.contexts)) return fail('it has no object "contexts"');
+  const { current = null, contexts } = value;
+  if (current !== null && typeof current !== 'string') return fail('"current" is not a name');
+  for (const [name, context] of Object.entries(contexts)) {
+    if (!isObject(context) || typeof context.url !== 'string') return fail(`context "${name}" has no "url"`);
+    const wrong = Object.entries(context).find(
+      ([field, one]) => !FIELDS.has(field) || typeof one !== 'string',
+    );
+    if (wrong) return fail(`"${wrong[0]}" of context "${name}" is unknown or not a text`);
+  }
+  return { current, contexts: contexts as Record<string, GatewayContext> };
+}
+
+/** Replaces the file as a whole. It, and a folder created for it, are their owner's alone. */
+export function writeContexts(env: Environment, file: ContextFile): void {
+  const given = findContextPath(env);
+  if (given === undefined) {
+    throw createUsageError('There is no HOME: say with TASK_GATEWAY_CONFIG where the configuration file is.');
+  }
+  try {
+    mkdirSync(dirname(given), { recursive: true, mode: 0o700 });
+    const path = resolveLink(given);
+    const draft = `${path}.${createId()}`;
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    chmodSync(draft, 0o600);
+    renameSync(draft, path);
+  } catch (error) {
+    throw createUsageError(`The configuration file "${given}" can't be written: ${messageOf(error)}.`);
+  }
+}
+
+/** A link stays a link: the file it names is replaced. */
+function resolveLink(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Returns a context by its name. Throws a usage error if there is none. */
+export function requireContext({ contexts }: ContextFile, name: string): GatewayContext {
+  const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+  if (context) return context;
+  const names = Object.keys(contexts).join(', ') || 'none';
+  throw createUsageError(
+    `There is no context "${name}" (there are: ${names}). Create it with "task-gateway config set ${name} --url URL".`,
+  );
+}
+
+/** Throws a usage error for a name that a context can't have. */
+export function requireContextName(name: string): void {
+  if (NAME.test(name) && name !== '__proto__') return;
+  throw createUsageError(`"${name}" can't be a name: give letters, digits, ".", "_" and "-", at most 64.`);
+}

@@ -1,0 +1,39 @@
+/**
+ * Text from other people, made safe for a terminal: it must not move the cursor, set colours or the title,
+ * use the clipboard, or reverse the direction of the text. Text for people loses such characters; JSON has
+ * them escaped, and so stays the same JSON.
+ */
+
+const DIRECTIONS = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069';
+/** Every control character (C0, DEL, C1) but the line break and the tab, and what sets a direction. */
+const OBEYED = new RegExp(`(?![\\n\\t])\\p{Control}|[${DIRECTIONS}]`, 'gu');
+const BREAKS = /[\r\n\t\u0085\u2028\u2029]+/g;
+/** What `JSON.stringify` leaves as it is, although a terminal or a reader of lines obeys it. */
+const UNESCAPED = new RegExp(`[\\u007f-\\u009f\\u2028\\u2029${DIRECTIONS}]`, 'g');
+
+/**
+ * Removes what a terminal obeys. Line breaks and tabs stay if `keepLines` is true; otherwise they become
+ * spaces, so that the text is one line.
+ */
+export function cleanText(text: string, keepLines = false): string {
+  const flat = keepLines ? text.replaceAll('\r\n', '\n') : text.replaceAll(BREAKS, ' ');
+  return flat.replaceAll(OBEYED, '');
+}
+
+/** Renders a value as JSON in which everything that a terminal obeys is escaped (`\u009b`). */
+export function stringifySafely(value: unknown, indent?: number): string {
+  return escapeJson(JSON.stringify(value, null, indent) ?? 'null');
+}
+
+/** Escapes in a JSON text what a terminal obeys; such characters stand only within its strings. */
+export function escapeJson(json: string): string {
+  return json.replaceAll(
+    UNESCAPED,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Returns any value of a response as text: a text as it is, anything else as JSON. */
+export function describeValue(value: unknown): string {
+  return typeof value === 'string' ? value : stringifySafely(value);
+}

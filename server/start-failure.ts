@@ -1,0 +1,34 @@
+/** Why a gateway did not start, for the person who started it: what was wrong, and what to write instead. */
+import { messageOf } from './async/error-message.ts';
+
+/** Where the gateway was to listen. */
+type ListenAddress = { readonly host: string; readonly port: number };
+
+/**
+ * The sentence for an error that ended the start. An error that is no code of the system is its own sentence.
+ */
+export function describeStartFailure(error: unknown, { host, port }: ListenAddress): string {
+  switch (readListenCode(error)) {
+    case 'EADDRINUSE':
+      return (
+        `Port ${port} of ${host} is in use by another process, most likely a gateway that runs already. ` +
+        `Stop that process ("ss -ltnp" or "lsof -i :${port}" shows it), or choose another port: ` +
+        `PORT=${port === 65_535 ? port - 1 : port + 1}; 0 takes any free one.`
+      );
+    case 'EACCES':
+      return `This user may not listen on port ${port}. Choose one above 1023: PORT=8080.`;
+    case 'EADDRNOTAVAIL':
+      return `This machine does not have the address ${host}. Set HOST to one of its own, such as 127.0.0.1 or 0.0.0.0.`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name ${host} has no address. Set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0.`;
+    default:
+      return messageOf(error);
+  }
+}
+
+/** The code of an error of listening or of looking its host up; null for any other error. */
+function readListenCode(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return null;
+  return error.syscall === 'listen' || error.syscall === 'getaddrinfo' ? String(error.code) : null;
+}

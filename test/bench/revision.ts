@@ -1,0 +1,35 @@
+/**
+ * Another revision of the repository in a folder of its own, ready to start its gateway: what
+ * `npm run bench -- --compare REVISION` alternates with.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** Folders with packages that npm does not put at the top. */
+const PACKAGE_FOLDERS = ['.', 'generated', 'sdk', 'server'];
+
+/**
+ * Writes the files of a revision (anything `git archive` takes) into the folder. Its packages are those of
+ * this checkout when both lock files agree, else they are installed there. Throws when there is no such
+ * revision.
+ */
+export function checkOut(revision: string, folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const archive = execFileSync('git', ['archive', revision], { cwd: ROOT, maxBuffer: 2 ** 30 });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  const lock = (root: string): string => readFileSync(join(root, 'package-lock.json'), 'utf8');
+  if (lock(folder) !== lock(ROOT)) {
+    console.error(`Installing the packages of ${revision} …`);
+    execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    return;
+  }
+  for (const name of PACKAGE_FOLDERS) {
+    const packages = join(ROOT, name, 'node_modules');
+    if (existsSync(packages)) symlinkSync(packages, join(folder, name, 'node_modules'));
+  }
+}

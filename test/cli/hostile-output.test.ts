@@ -1,0 +1,100 @@
+/**
+ * What a hostile gateway or agent can write to the operator's terminal: nothing that it obeys, by any
+ * command, on any way out. JSON stays the JSON that it was.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommand, writeLauncher } from './cli-process.ts';
+import { AGENT, EVIL, FAILED, findObeyed, SUCCESS, startEvilGateway } from './evil-gateway.ts';
+import { hasTmux, recordTerminal } from './tmux-terminal.ts';
+
+const isInstalled = hasTmux();
+if (!isInstalled) console.warn('tmux is not installed: nothing was tested in a real terminal');
+
+let gateway: Awaited<ReturnType<typeof startEvilGateway>>;
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-hostile-'));
+  writeLauncher(folder);
+  gateway = await startEvilGateway();
+  env = {
+    ...{
+      TASK_GATEWAY_URL: gateway.baseUrl,
+      TASK_GATEWAY_AUTH: 'a-secret',
+      TASK_GATEWAY_ADMIN_AUTH: 'b-secret',
+    },
+  };
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ESCAPE = '\u001b';
+/** Every command that shows what a gateway sent. */
+const LINES: readonly string[] = [
+  'run x -t y',
+  'task submit x -t y',
+  'task get ok',
+  'task get problem',
+  'task get failed --debug',
+  'task wait failed',
+  'task wait pending --for 1.5',
+  'task cancel x',
+  'task list',
+  'agent list',
+  'events s -n 1',
+  'doctor',
+  'run x -t y -o json --debug',
+  'task list -o json',
+  'agent list -o jsonl',
+  'doctor -o json',
+];
+
+test.runIf(isInstalled)(
+  'a terminal gets nothing that it obeys but the colours and the status line',
+  async () => {
+    const commands = LINES.map((line) => `task-gateway ${line} &`).join('\n');
+    const raw = await recordTerminal({ PATH: `${folder}:${process.env.PATH}`, ...env }, `${commands}\nwait`);
+    const own = new RegExp(`${ESCAPE}\\[(?:1|2|22|31|32|33|36|39)m|\\r${ESCAPE}\\[K|\\r\\n`, 'g');
+    expect(findObeyed(raw.replaceAll(own, '\n'))).toBeUndefined();
+    // The texts themselves arrived, without what was removed.
+    expect(raw).toContain('x]52;c;ZXZpbA==[35m35m0;ty');
+    expect(raw.split('x]52;c').length).toBeGreaterThan(LINES.length);
+  },
+  60_000,
+);
+
+test('a file gets JSON in which everything a terminal obeys is escaped, and which is the same JSON', async () => {
+  const [list, agents, got, events, submitted] = await Promise.all([
+    runCommand(['task', 'list', '-o', 'json'], { env }),
+    runCommand(['agent', 'list', '-o', 'jsonl'], { env }),
+    runCommand(['task', 'get', 'ok', '-o', 'json', '--debug'], { env }),
+    runCommand(['events', 's', '-n', '1'], { env }),
+    runCommand(['task', 'get', 'problem'], { env }),
+  ]);
+  for (const { stdout, stderr } of [list, agents, got, events, submitted]) {
+    expect(findObeyed(stdout)).toBeUndefined();
+    expect(findObeyed(stderr)).toBeUndefined();
+  }
+  expect(JSON.parse(list.stdout)).toEqual([SUCCESS, FAILED]);
+  // Also its layout is that of the whole list, although it is written task by task.
+  expect(list.stdout.replaceAll(/\\u\w{4}/g, (escaped) => JSON.parse(`"${escaped}"`))).toBe(
+    `${JSON.stringify([SUCCESS, FAILED], null, 2).replaceAll(/\\u\w{4}/g, (escaped) => JSON.parse(`"${escaped}"`))}\n`,
+  );
+  expect(JSON.parse(agents.stdout)).toEqual(AGENT);
+  expect(JSON.parse(got.stdout)).toEqual(SUCCESS);
+  expect(JSON.parse(events.stdout)).toMatchObject({ error_info: EVIL });
+  expect(got.stderr).toContain('\\u009b35m');
+  expect(submitted).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('plain output that goes to a file is what the agent wrote, unchanged', async () => {
+  const { code, stdout } = await runCommand(['run', 'x', '-t', 'y'], { env });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${EVIL}\n` });
+});

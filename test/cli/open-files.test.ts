@@ -1,0 +1,80 @@
+/**
+ * `agent exec` at its limit of open files: it refuses tasks as busy, goes on with the others, and loses none.
+ */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createAgent } from '../../sdk/agent/index.ts';
+import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { envFor, type RunningCommand, startCommand } from './cli-process.ts';
+
+/** Enough for Node itself and some of the programs. */
+const LIMITED = ['sh', '-c', 'ulimit -n 60 && exec "$@"', 'sh'];
+const TASKS = 24;
+let gateway: GatewayProcess;
+let client: TaskGatewayClient;
+const started: RunningCommand[] = [];
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+});
+
+afterEach(async () => {
+  for (const agent of started.splice(0)) await agent.kill();
+});
+
+afterAll(() => gateway?.stop());
+
+async function startLimited(tag: string, script: string, ...options: readonly string[]) {
+  const words = ['agent', 'exec', '-t', tag, '--max', `${TASKS}`, ...options, '--', 'sh', '-c', script];
+  const agent = startCommand(words, { env: envFor(gateway), under: LIMITED });
+  started.push(agent);
+  await agent.waitForLog('Registered');
+  return agent;
+}
+
+test.each([
+  ['that claims', []],
+  ['that gets pushes', ['--listen', '127.0.0.1:0']],
+] as const)(
+  'an agent %s loses no task and lives on',
+  async (_how, options) => {
+    const tag = `many ${options.length}`;
+    const agent = await startLimited(tag, 'read -r _; sleep 0.3; echo done', ...options);
+    const submission = { task_type: 'x', task_tags: [tag], payload: {}, timeout: 60, queue_timeout: 60 };
+    const runs = Array.from({ length: TASKS }, () => client.runTask(submission));
+    const outputs = (await Promise.all(runs)).map(({ result }) => result.output);
+    expect(outputs).toEqual(Array(TASKS).fill('done'));
+    agent.child.kill('SIGINT');
+    expect((await agent.waitForExit()).code).toBe(0);
+  },
+  60_000,
+);
+
+test('what it refuses goes at once to an agent that has files', async () => {
+  const agent = await startLimited('shared', 'read -r _; sleep 60', '--listen', '127.0.0.1:0');
+  const submission = { task_type: 'x', task_tags: ['shared'], payload: {}, timeout: 60, queue_timeout: 60 };
+  const taken = (): number => agent.stderr().match(/taken/g)?.length ?? 0;
+  // More programs than it has files for, one after the other: each push reaches it.
+  const ids: string[] = [];
+  while (ids.length < TASKS) ids.push((await client.submitTask(submission)).request_id);
+  await expect.poll(taken, { timeout: 15_000 }).toBeGreaterThan(1);
+  const other = createAgent({
+    ...{ baseUrl: gateway.baseUrl, auth: SECRET, agentId: 'other', tags: ['shared'], maxConcurrent: 50 },
+    handler: () => 'by the other',
+  });
+  await other.start();
+  await expect
+    .poll(
+      async () => {
+        const { tasks } = await client.listTasks({ tag: 'shared', status: 'success' });
+        return tasks.length + taken();
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(TASKS);
+  expect(taken()).toBeLessThan(TASKS);
+  expect((await client.listTasks({ tag: 'shared', status: 'failed' })).tasks).toEqual([]);
+  for (const request_id of ids) await client.cancelTask(request_id).catch(() => undefined);
+  await other.stop({ drainMs: 0 });
+}, 60_000);

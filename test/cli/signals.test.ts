@@ -1,0 +1,151 @@
+/**
+ * What is left running when `agent exec` ends: nothing, by whichever signal, or lack of memory, and wherever
+ * its output goes. The rows are those of the README's table.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { envFor, isRunning, writeLauncher } from './cli-process.ts';
+import { hasTmux, openTerminal } from './tmux-terminal.ts';
+
+type Where = 'terminal' | 'redirected' | 'nohup';
+
+const isInstalled = hasTmux();
+if (!isInstalled) console.warn('tmux is not installed: no signal was tested in a real terminal');
+
+let gateway: GatewayProcess;
+let client: TaskGatewayClient;
+let folder: string;
+let count = 0;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-signals-'));
+  writeLauncher(folder);
+  gateway = await startGateway();
+  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET });
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Both processes of the program ignore what can be ignored. */
+const PROGRAM = 'trap "" HUP INT TERM QUIT; sleep 1000 & echo "pids $$ $! $PPID" >$PIDS; wait';
+
+type StartOptions = { readonly program?: string; readonly env?: Readonly<Record<string, string>> };
+
+/** Starts an agent with a running program. Returns the agent's process, and those of the program. */
+async function startAgent(where: Where, { program = PROGRAM, env = {} }: StartOptions = {}) {
+  count += 1;
+  const tag = `tag-${count}`;
+  const path = join(folder, tag);
+  writeFileSync(`${path}.sh`, program);
+  const command = `task-gateway agent exec -t ${tag} --drain 0 --kill-after 0.2 -- sh ${path}.sh`;
+  const variables = {
+    PATH: `${folder}:${process.env.PATH}`,
+    HOME: folder,
+    PIDS: path,
+    ...envFor(gateway),
+    ...env,
+  };
+  const close = startShell(where, command, variables);
+  await client.submitTask({ task_type: 'x', task_tags: [tag], payload: {}, timeout: 60, queue_timeout: 60 });
+  const pids = await vi.waitFor(
+    () => {
+      const [, ...found] = /^pids (\d+) (\d+) (\d+)\n/.exec(readFileSync(path, 'utf8')) ?? [];
+      expect(found).toHaveLength(3);
+      return found.map(Number);
+    },
+    { timeout: 30_000, interval: 50 },
+  );
+  const [own = 0, child = 0, agent = 0] = pids;
+  return { agent, own, child, programs: [own, child], close };
+}
+
+/** Runs a command line where it belongs; returns how to end what is left of its terminal or shell. */
+function startShell(where: Where, command: string, env: Record<string, string>): () => void {
+  if (where === 'nohup') {
+    const shell = spawn('sh', ['-c', `exec nohup ${command} >/dev/null 2>&1`], { env, stdio: 'ignore' });
+    return () => void shell.kill('SIGKILL');
+  }
+  const { press, close } = openTerminal(env);
+  press(where === 'redirected' ? `${command} 2>$PIDS.log` : command);
+  press('Enter');
+  return close;
+}
+
+async function waitForNone(pids: readonly number[]): Promise<void> {
+  expect(pids.length).toBeGreaterThan(0);
+  expect(pids.every((pid) => pid > 1)).toBe(true);
+  await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 15_000, interval: 50 });
+}
+
+const SIGNALS: readonly NodeJS.Signals[] = [
+  ...(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGALRM', 'SIGABRT', 'SIGKILL'] as const),
+];
+const PLACES: readonly Where[] = isInstalled ? ['terminal', 'redirected', 'nohup'] : ['nohup'];
+/** Under `nohup` there is no terminal, and SIGHUP is ignored. */
+const survives = (where: Where, signal: NodeJS.Signals): boolean => signal === 'SIGHUP' && where === 'nohup';
+
+test.each(PLACES)(
+  '%s: no signal ends the agent without its programs',
+  async (where) => {
+    const agents = await Promise.all(
+      SIGNALS.map(async (signal) => ({ signal, ...(await startAgent(where)) })),
+    );
+    try {
+      for (const { signal, agent, programs } of agents) {
+        expect([agent, ...programs].filter(isRunning), signal).toHaveLength(3);
+        process.kill(agent, signal);
+      }
+      for (const { signal, agent, programs } of agents) {
+        if (!survives(where, signal)) await waitForNone([agent, ...programs]);
+        else {
+          expect([agent, ...programs].filter(isRunning), signal).toHaveLength(3);
+          process.kill(agent, 'SIGTERM');
+          await waitForNone([agent, ...programs]);
+        }
+      }
+    } finally {
+      for (const { close } of agents) close();
+    }
+  },
+  90_000,
+);
+
+test('the README’s table has a row for each of the signals', () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');
+  const [, table = ''] = /^What is left running([\s\S]*?)^A process that leaves/m.exec(readme) ?? [];
+  expect(table.match(/SIG[A-Z0-9]+/g)?.toSorted()).toEqual(SIGNALS.toSorted());
+  expect(table.match(/the agent and its programs/g)).toHaveLength(1);
+});
+
+test('out of memory: the agent ends, and its programs with it', async () => {
+  // At SIGWINCH the agent takes more memory than it may have.
+  const take = encodeURIComponent(
+    'process.on("SIGWINCH",()=>{const a=[];for(;;)a.push(new Array(1e5).fill(a.length))})',
+  );
+  const env = { NODE_OPTIONS: `--max-old-space-size=64 --import=data:text/javascript,${take}` };
+  const { agent, programs, close } = await startAgent('nohup', { env });
+  process.kill(agent, 'SIGWINCH');
+  await waitForNone([agent, ...programs]);
+  close();
+}, 60_000);
+
+test('a process that leaves for a session of its own stays, as the README says', async () => {
+  const program = 'setsid sleep 600 & echo "pids $$ $! $PPID" >$PIDS; wait';
+  const { agent, own, child, close } = await startAgent('nohup', { program });
+  try {
+    process.kill(agent, 'SIGKILL');
+    await waitForNone([agent, own]);
+    expect(isRunning(child)).toBe(true);
+  } finally {
+    process.kill(child, 'SIGKILL');
+    close();
+  }
+}, 60_000);

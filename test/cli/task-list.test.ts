@@ -1,0 +1,40 @@
+/** `task list` against a gateway with more tasks than the command could hold. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommand } from './cli-process.ts';
+
+/** 100 tasks of 15 kB. */
+const TASKS = Array.from({ length: 100 }, (_, index) => ({
+  ...{ request_id: `id-${index}`, task_type: 'x', task_tags: [], payload: { text: 'x'.repeat(15_000) } },
+  ...{ status: 'failed', agent_id: null, cli_session_id: '', create_time: 1, timeout: 1, progress: 0 },
+  ...{ result: null, error_info: 'no' },
+}));
+const PAGE = JSON.stringify({ tasks: TASKS, next_cursor: 'more' });
+let server: Server;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(PAGE);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  env = {
+    ...{ TASK_GATEWAY_URL: `http://127.0.0.1:${port}`, TASK_GATEWAY_AUTH: 'a-secret' },
+    ...{ TASK_GATEWAY_ADMIN_AUTH: 'b-secret', NODE_OPTIONS: '--max-old-space-size=60' },
+  };
+});
+
+afterAll(() => void server?.close());
+
+test('a list of 150 MB takes the memory of one page', async () => {
+  const { code, stdout } = await runCommand(['task', 'list', '-n', '10000'], { env });
+  expect({ code, lines: stdout.split('\n').length }).toEqual({ code: 0, lines: 10_002 });
+}, 30_000);
+
+test('a JSON list over several pages is one array, laid out as such', async () => {
+  const { code, stdout } = await runCommand(['task', 'list', '-n', '150', '-o', 'json'], { env });
+  expect(code).toBe(0);
+  expect(stdout).toBe(`${JSON.stringify([...TASKS, ...TASKS.slice(0, 50)], null, 2)}\n`);
+});

