@@ -58,6 +58,7 @@ export const HTTP_LIMITS: HttpLimits = {
   depthMax: 100,
   keysMax: 100_000,
   partsMax: 250_000,
+  differentKeysMax: 20_000,
   streamsMax: 20_000,
   sessionStreamsMax: 100,
   connectionsMax: 30_000,
@@ -116,14 +117,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const contract = await loadContract();
   const draining = new AbortController();
   const addresses = createRemoteAddresses(deps.settings.trustedProxies ?? []);
-<<<<<<< HEAD
-  const unread = createUnreadBytes(deps.limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
-    deps.log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
-  );
-  const writers = { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
-=======
   const writers = createWriters(deps, addresses);
->>>>>>> 6bb9d5ef49ffa81aebb4e2ec485a826b9aebd437
   const turns = createConnectionTurns();
   const stalls = createStallTimer(deps.clock, deps.limits.stallMs, turns.responses);
   const streams = createStreams({
@@ -202,7 +196,7 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
   const unread = createUnreadBytes(limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
     log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
-  return { scheduler: createFairScheduler(), unread };
+  return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
 /** Compiles the validators one after the other, and lets requests through in between. */
