@@ -36,6 +36,27 @@ async function passOnline(world: World, ms: number, ...agents: readonly string[]
   }
 }
 
+describe.each(STORES)('on %s, an agent whose origin has all the pushes it may have', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('is passed over for one of another origin, and gets the task when there is none', async () => {
+    const world = await start({ pushesMax: 4 });
+    world.pusher.script(urlOf('A'), 'hang');
+    await register(world, 'A', undefined, { max_concurrent: 1_000 });
+    const held = [await submit(world), await submit(world)];
+    expect(world.pusher.open()).toHaveLength(held.length);
+    await register(world, 'B', TAKEN, { max_concurrent: 2, current_load: 1 });
+    const moved = await submit(world);
+    expect([await ownerOf(world, moved), pushesTo(world, 'B')]).toEqual(['B', 1]);
+    const late = await submit(world);
+    expect([await ownerOf(world, late), pushesTo(world, 'A')]).toEqual([null, 2]);
+    world.pusher.script(urlOf('A'), TAKEN);
+    world.pusher.respond(urlOf('A'), TAKEN);
+    await world.pass(AT_ONCE_MS);
+    expect([await ownerOf(world, late), pushesTo(world, 'A')]).toEqual(['A', 3]);
+  });
+});
+
 describe.each(STORES)('on %s, a task that its agent did not take', (_name, open) => {
   const start = useWorlds(open);
 
