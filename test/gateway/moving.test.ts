@@ -1,6 +1,7 @@
 /** When a task that its agent did not take moves: who is offered it, at which moment, and who is not. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
@@ -54,6 +55,36 @@ describe.each(STORES)('on %s, an agent whose origin has all the pushes it may ha
     world.pusher.respond(urlOf('A'), TAKEN);
     await world.pass(AT_ONCE_MS);
     expect([await ownerOf(world, late), pushesTo(world, 'A')]).toEqual(['A', 3]);
+  });
+});
+
+describe.each(STORES)('on %s, a task whose payload is damaged', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('is tried after the usual pauses until its deadline, and says nothing of its agent', async () => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    onTestFinished(() => logged.mockRestore());
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        get: async (kind, id, caller) => {
+          if (kind === 'input') throw new StoreUnavailable('its CRC-32 does not match');
+          return await store.get(kind, id, caller);
+        },
+      }),
+    });
+    await register(world, 'A', TAKEN);
+    const id = await submit(world, { timeout: 100 });
+    await passOnline(world, 90_000, 'A');
+    const { value } = (await world.store.get('task', id)) ?? {};
+    expect(value?.delivery?.attempts).toBeGreaterThan(3);
+    expect(value?.delivery?.attempts).toBeLessThan(10);
+    expect(logged).toHaveBeenCalledTimes(1);
+    const status = await world.store.getAgentStatus('A');
+    expect(status?.contact.push ?? null).toBeNull();
+    await passOnline(world, 20_000, 'A');
+    expect((await world.store.get('task', id))?.value).toMatchObject({ status: 'failed' });
+    expect(world.pusher.sent).toEqual([]);
   });
 });
 
