@@ -1,36 +1,44 @@
 /**
- * Lets work begin in its order while the bytes of what is under way fit a budget. Work that is larger than
- * the whole budget runs alone.
+ * Lets work begin while the bytes of what is under way fit a budget: callers by turns (`turns.ts`), the work
+ * of each in its order. What is next waits for its room and is not overtaken; work that is larger than the
+ * whole budget runs alone.
  */
+import type { Caller } from '../ports/caller.ts';
+import { createTurns } from './turns.ts';
+
 export type ByteBudget = {
   /** Resolves or rejects as the work does, which begins when there is room. `signal`: it never begins. */
-  run<T>(bytes: number, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  run<T>(work: SizedWork<T>, signal: AbortSignal): Promise<T>;
 };
+
+/** Work on so many bytes, and for whom. */
+export type SizedWork<T> = { readonly bytes: number; readonly caller: Caller; start(): Promise<T> };
 
 type Waiting = { readonly bytes: number; readonly signal: AbortSignal; begin(): void };
 
 /** Creates a budget of which nothing is in use. Memory grows with the work that waits. */
 export function createByteBudget(bytesMax: number): ByteBudget {
-  const queue: Waiting[] = [];
+  const waiting = createTurns<Waiting>();
+  let next: Waiting | undefined;
   let used = 0;
 
   function beginNext(): void {
-    for (let next = queue[0]; next; next = queue[0]) {
-      if (!next.signal.aborted && used > 0 && used + next.bytes > bytesMax) return;
-      queue.shift();
-      if (!next.signal.aborted) next.begin();
+    for (next ??= waiting.take(); next; next = waiting.take()) {
+      if (next.signal.aborted) continue;
+      if (used > 0 && used + next.bytes > bytesMax) return;
+      next.begin();
     }
   }
 
   return {
-    run<T>(bytes: number, work: () => Promise<T>, signal: AbortSignal) {
+    run<T>({ bytes, caller, start }: SizedWork<T>, signal: AbortSignal) {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      queue.push({
+      waiting.add(caller, {
         bytes,
         signal,
         begin() {
           used += bytes;
-          work()
+          start()
             .then(resolve, reject)
             .finally(() => {
               used -= bytes;

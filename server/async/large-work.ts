@@ -1,18 +1,24 @@
 /**
  * Turns for work on large values, such as parsing, reading or rendering one of 4 MiB: it holds the event loop
- * for tens of milliseconds. Only one piece of such work runs at a time, and after each everything else gets
- * as much time as it took, so that any number of large calls takes no more than half of the process. Which
- * caller is next: `turns.ts`.
+ * for milliseconds, parsing for tens of them. Only one piece of such work runs at a time, and after each
+ * everything else gets as much time as it took, so that any number of large calls takes no more than half of
+ * the process. A call that has read its value keeps its turn for what ends it. Which caller is next:
+ * `turns.ts`.
  *
  * Cost: one entry for each call that waits.
  */
+import type { Caller } from '../ports/caller.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type Caller, GatewayError } from '../ports/gateway.ts';
+import { GatewayError } from '../ports/gateway.ts';
 import { createTurns } from './turns.ts';
 import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
+/** A longer piece counts as much. */
+const SHORT_MS = 5;
+/** So many of the last long pieces are remembered by their callers. */
+const LATELY_MAX = 8;
 /** A read that has not begun by then is refused. */
 const READ_WAITS_MAX_MS = 10_000;
 
@@ -39,15 +45,19 @@ type Piece = Turn & { readonly sinceMs: number; run(): Promise<void>; refuse(err
 /** Creates the turns, with nothing waiting. */
 export function createLargeWork(clock: Clock): LargeWork {
   const end: Piece[] = [];
-  const small = createTurns<Piece>();
-  const large = createTurns<Piece>();
+  /** The callers of the last long pieces: one that asks again and again is not taken for a new one. */
+  const tookLately: Caller['key'][] = [];
+  const small = createTurns<Piece>((key) => tookLately.includes(key));
+  const large = createTurns<Piece>((key) => tookLately.includes(key));
   // By turns, so that many of the one kind hold up none of the other.
-  let isLargeNext = false;
+  let first = small;
   let isRunning = false;
 
   function takeInTurn(): Piece | undefined {
-    isLargeNext = !isLargeNext;
-    return isLargeNext ? (small.take() ?? large.take()) : (large.take() ?? small.take());
+    const second = first === small ? large : small;
+    const piece = first.take() ?? second.take();
+    first = second;
+    return piece;
   }
 
   /** The next piece that may begin; those that may not are refused. */
@@ -60,13 +70,22 @@ export function createLargeWork(clock: Clock): LargeWork {
     }
   }
 
+  /** What ends the call whose piece has just run: it comes within a turn of the event loop. */
+  function takeEndOf(caller: Caller): Piece | undefined {
+    const index = end.findIndex((piece) => piece.caller.key === caller.key);
+    return index < 0 ? undefined : end.splice(index, 1)[0];
+  }
+
   async function runAll(): Promise<void> {
     isRunning = true;
     for (let piece = takeNext(); piece; piece = takeNext()) {
       const startedMs = clock.monotonicMs();
       await piece.run();
       await yieldToEventLoop();
+      if (piece.order !== 'end') await takeEndOf(piece.caller)?.run();
       const tookMs = clock.monotonicMs() - startedMs;
+      if (tookMs > SHORT_MS) tookLately.unshift(piece.caller.key);
+      tookLately.length = Math.min(tookLately.length, LATELY_MAX);
       if (tookMs > 1) await clock.sleep(Math.min(tookMs, PAUSE_MAX_MS));
     }
     isRunning = false;

@@ -1,13 +1,13 @@
 /**
  * Pieces of work that wait, by the caller they are done for, and which is next. The choice alternates between
- * the caller that has waited longest and the one that came last and had no turn yet: so a single call behind
- * many others waits for about two pieces, and none waits for ever.
+ * the caller that has waited longest and the one that came last and took nothing lately: so a single call
+ * behind many others waits for about two pieces, and none waits for ever.
  *
  *   waited longest ──► c1  c2  c3  c4 ◄── came last     turns: c1, c4, c2, c3; what has more waits behind c4
  *
  * Cost: one entry for each piece; choosing grows with the callers that wait.
  */
-import type { Caller } from '../ports/gateway.ts';
+import type { Caller } from '../ports/caller.ts';
 
 /** The pieces of one caller, in their order. */
 type Waiting<P> = { readonly pieces: P[]; hadTurn: boolean };
@@ -18,8 +18,8 @@ export type Turns<P> = {
   take(): P | undefined;
 };
 
-/** Creates the turns; nothing waits yet. */
-export function createTurns<P>(): Turns<P> {
+/** Creates the turns; nothing waits yet. `tookLately` says which callers took much of the last turns. */
+export function createTurns<P>(tookLately: (key: Caller['key']) => boolean = () => false): Turns<P> {
   // In the order in which they began to wait.
   const callers = new Map<Caller['key'], Waiting<P>>();
   let isLastNext = false;
@@ -27,7 +27,7 @@ export function createTurns<P>(): Turns<P> {
   function choose(): Caller['key'] | undefined {
     let chosen: Caller['key'] | undefined;
     for (const [key, { hadTurn }] of callers) {
-      if (chosen === undefined || (isLastNext && !hadTurn)) chosen = key;
+      if (chosen === undefined || (isLastNext && !hadTurn && !tookLately(key))) chosen = key;
       if (!isLastNext) break;
     }
     isLastNext = !isLastNext;

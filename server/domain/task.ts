@@ -4,7 +4,10 @@
  * frozen.
  */
 
-/** Any JSON object; its keys pass through the gateway untouched. */
+/**
+ * Any JSON object; its keys pass through the gateway untouched, and nothing here looks at them: once it is
+ * large it is a `JsonText`.
+ */
 export type JsonObject = { readonly [key: string]: unknown };
 
 export type TaskStatus = 'pending' | 'running' | 'success' | 'failed';

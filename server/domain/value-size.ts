@@ -5,6 +5,11 @@ const LARGE_CHARS = 65_536;
 /** About what a number, a literal or the quotes and commas of an item take. */
 const ITEM_CHARS = 3;
 
+/** Whether a value is large that has this text. */
+export function isLargeText(text: string): boolean {
+  return text.length > LARGE_CHARS;
+}
+
 /**
  * Whether the value, or bytes that were rendered of it, takes more than about 64 KiB. Looks at no more of it.
  */

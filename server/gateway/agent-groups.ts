@@ -93,14 +93,19 @@ export function createAgentGroups(): AgentGroups {
   };
 }
 
-/** The best free agent of a group that is not excluded. */
+/** The best free agent of a group that is wanted, among so many of the best. */
 export function firstFree(
   free: FreeAgents,
-  excluded: ReadonlySet<string> | undefined,
+  isWanted: (candidate: Candidate) => boolean,
+  lookedAtMax: number,
 ): Candidate | undefined {
-  if (!excluded || excluded.size === 0) return free.minKey();
+  const best = free.minKey();
+  if (!best || isWanted(best)) return best;
+  let lookedAt = 0;
   for (const candidate of free.keys()) {
-    if (!excluded.has(candidate.record.agent_id)) return candidate;
+    if (isWanted(candidate)) return candidate;
+    lookedAt += 1;
+    if (lookedAt === lookedAtMax) return undefined;
   }
   return undefined;
 }

@@ -17,8 +17,15 @@ export type AgentIndex = {
   refresh(): Promise<void>;
   /** Resolves when the refresh that was begun last is over, whether it succeeded or failed. */
   whenRefreshed(): Promise<void>;
-  /** The best free agent that shares a tag and is not excluded; undefined when this copy knows none. */
-  pick(tags: readonly string[], excluded?: ReadonlySet<string>): Candidate | undefined;
+  /**
+   * The best free agent that shares a tag and is not excluded; undefined when this copy knows none. One that
+   * `canTake` accepts comes first, where there is one among the best of those with equal tags.
+   */
+  pick(
+    tags: readonly string[],
+    excluded?: ReadonlySet<string>,
+    canTake?: (record: AgentRecord) => boolean,
+  ): Candidate | undefined;
   /** An agent's record as this copy has it. */
   find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -29,6 +36,9 @@ export type AgentIndex = {
   noteGrant(agent_id: string, nowMs: number): void;
 };
 
+const NONE: ReadonlySet<string> = new Set();
+/** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
+const TAKING_LOOKED_AT_MAX = 100;
 /** Pages read in one refresh, each of about a megabyte at most. */
 const PAGES_PER_REFRESH = 16;
 
@@ -54,6 +64,24 @@ export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAge
     }
   }
 
+  function pickBest(
+    tags: readonly string[],
+    isWanted: (candidate: Candidate) => boolean,
+    lookedAtMax: number,
+  ): Candidate | undefined {
+    let best: Candidate | undefined;
+    let bestShared = 0;
+    for (const [free, shared] of groups.share(tags)) {
+      const candidate = firstFree(free, isWanted, lookedAtMax);
+      if (!candidate) continue;
+      if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
+        best = candidate;
+        bestShared = shared;
+      }
+    }
+    return best;
+  }
+
   return {
     refresh() {
       const next = refreshing.then(readPages);
@@ -70,18 +98,12 @@ export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAge
       else groups.remove(agent_id);
     },
 
-    pick(tags, excluded) {
-      let best: Candidate | undefined;
-      let bestShared = 0;
-      for (const [free, shared] of groups.share(tags)) {
-        const candidate = firstFree(free, excluded);
-        if (!candidate) continue;
-        if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
-          best = candidate;
-          bestShared = shared;
-        }
-      }
-      return best;
+    pick(tags, excluded = NONE, canTake) {
+      const isOffered = ({ record }: Candidate): boolean => !excluded.has(record.agent_id);
+      const best = pickBest(tags, isOffered, Number.POSITIVE_INFINITY);
+      if (!best || !canTake || canTake(best.record)) return best;
+      const isTaking = (candidate: Candidate): boolean => isOffered(candidate) && canTake(candidate.record);
+      return pickBest(tags, isTaking, TAKING_LOOKED_AT_MAX) ?? best;
     },
 
     noteGrant(agent_id, nowMs) {

@@ -59,6 +59,22 @@ export async function commitAndPush(
   return result;
 }
 
+/**
+ * The best free agent for a task. One that may not be pushed to now, because too many pushes to its origin are
+ * under way, comes behind every other.
+ */
+export function pickAgent(
+  deps: AssignDeps,
+  tags: readonly string[],
+  excluded?: ReadonlySet<string>,
+): Candidate | undefined {
+  return deps.agentIndex.pick(
+    tags,
+    excluded,
+    ({ endpoint }) => endpoint === PULL_ENDPOINT || !isPushLimitReached(deps, endpoint),
+  );
+}
+
 /** Whether no further push to this endpoint may start now. */
 export function isPushLimitReached({ pushes }: AssignDeps, endpoint: string): boolean {
   return !pushes.isFree(endpoint);

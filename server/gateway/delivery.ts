@@ -23,7 +23,14 @@ import {
   wantsToMove,
 } from '../domain/delivery.ts';
 import { type Delivery, mayBeTaken, type TaskState } from '../domain/task.ts';
-import { type AssignDeps, assignTask, commitAndPush, isPushLimitReached, retryLater } from './assign.ts';
+import {
+  type AssignDeps,
+  assignTask,
+  commitAndPush,
+  isPushLimitReached,
+  pickAgent,
+  retryLater,
+} from './assign.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 
 /** A task whose agent replied 410 is looked at this often, should the agent's return have been missed. */
@@ -45,7 +52,7 @@ export async function continueDelivery(
     await noteUnclaimed(deps, agent_id);
   }
   if (wantsToMove(delivery, agent_id, agent, nowMs)) {
-    const candidate = deps.agentIndex.pick(state.task_tags, excludedAgents(delivery, agent_id, nowMs));
+    const candidate = pickAgent(deps, state.task_tags, excludedAgents(delivery, agent_id, nowMs));
     const agentGone = isGone(agent, nowMs);
     if (candidate) return await assignTask(deps, task, candidate, { type: 'reassign', agentGone });
     // An agent that got a free slot before this commit was not offered the task: the next look finds it.

@@ -14,7 +14,7 @@
 import { dueMs } from '../domain/delivery.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
 import { type Lease, taskRef } from '../ports/store.ts';
-import { type AssignDeps, assignTask } from './assign.ts';
+import { type AssignDeps, assignTask, pickAgent } from './assign.ts';
 import { TRIES_MAX } from './commit-step.ts';
 import { continueDelivery } from './delivery.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
@@ -54,7 +54,7 @@ async function dispatchTask(deps: AssignDeps, task: LeasedTask): Promise<LeasedR
 
 /** Finds an agent for a pending task. Without one the task waits as long as it may, then it is abandoned. */
 async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskState): Promise<LeasedResult> {
-  const candidate = deps.agentIndex.pick(state.task_tags);
+  const candidate = pickAgent(deps, state.task_tags);
   if (candidate) return await assignTask(deps, task, candidate, { type: 'assign' });
   const nowMs = deps.store.nowMs();
   const noneFree = state.task_tags;

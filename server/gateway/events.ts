@@ -8,6 +8,7 @@
  * event, not all it passed.
  */
 import type { TaskState } from '../domain/task.ts';
+import type { Caller } from '../ports/caller.ts';
 import type { Gateway, RenderItem, StreamItem, TaskDone } from '../ports/gateway.ts';
 import type { FeedItem, Store } from '../ports/store.ts';
 import type { LargeTasks, TaskReader } from './large-tasks.ts';
@@ -27,10 +28,13 @@ export function createEvents({ store, largeTasks }: Deps): Pick<Gateway, 'subscr
     const cached = renderedItems.get(item)?.deref();
     // The cache of a function holds nothing but what this function returned.
     if (cached) return cached as Promise<T>;
+    const reader = readerOf(session);
     const rendering = item.gap
       ? Promise.resolve(render(item))
       : // Reading and rendering are one turn: no large value waits between the two.
-        largeTasks.read(item.request_id, readerOf(session), async () => render(await readItem(store, item)));
+        largeTasks.read(item.request_id, reader, async () =>
+          render(await readItem(store, item, reader.caller)),
+        );
     renderedItems.set(item, new WeakRef(rendering));
     return rendering;
   }
@@ -48,8 +52,12 @@ function readerOf(session: string): TaskReader {
   return { caller: { key: `session ${session}`, isGone: () => false }, mayWaitLong: true };
 }
 
-async function readItem(store: Store, item: Extract<FeedItem, { gap: false }>): Promise<StreamItem> {
-  const state = (await store.get('task', item.request_id))?.value;
+async function readItem(
+  store: Store,
+  item: Extract<FeedItem, { gap: false }>,
+  caller: Caller,
+): Promise<StreamItem> {
+  const state = (await store.get('task', item.request_id, caller))?.value;
   // The task was trimmed between the two reads: the reader learns that an event is missing.
   if (!state) return { gap: true };
   return { gap: false, cursor: item.cursor, event: describeTaskDone(item.request_id, state) };

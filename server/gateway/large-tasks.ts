@@ -8,7 +8,7 @@
  */
 import type { LargeWork } from '../async/large-work.ts';
 import { isLargeValue } from '../domain/value-size.ts';
-import type { Caller } from '../ports/gateway.ts';
+import type { Caller } from '../ports/caller.ts';
 
 const REMEMBERED_MAX = 10_000;
 
@@ -50,28 +50,14 @@ export function createLargeTasks(work: LargeWork): LargeTasks {
     });
   }
 
-  async function readInTurn<T>(
-    request_id: string,
-    { caller, mayWaitLong = false }: TaskReader,
-    read: () => Promise<T>,
-  ): Promise<T> {
-    const turn = { caller, isRead: !mayWaitLong };
-    if (!largeIds.has(request_id)) {
-      // While it waited, another read of the same task may have found that it is large.
-      const early = await work.run({ ...turn, order: 'small' }, async () =>
-        largeIds.has(request_id) ? null : { value: await readAndNote(request_id, read) },
-      );
-      if (early) return early.value;
-    }
-    return await work.run({ ...turn, order: 'large' }, () => readAndNote(request_id, read));
-  }
-
   return {
     isLarge: (request_id) => largeIds.has(request_id),
     note,
-    read: (request_id, reader, read) =>
-      isTurnUsed || largeIds.has(request_id)
-        ? readInTurn(request_id, reader, read)
-        : readAndNote(request_id, read),
+    async read(request_id, { caller, mayWaitLong = false }, read) {
+      const isLarge = largeIds.has(request_id);
+      if (!isLarge && !isTurnUsed) return await readAndNote(request_id, read);
+      const turn = { caller, order: isLarge ? 'large' : 'small', isRead: !mayWaitLong } as const;
+      return await work.run(turn, () => readAndNote(request_id, read));
+    },
   };
 }

@@ -9,15 +9,14 @@ import { yieldToEventLoop } from '../async/waiting.ts';
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
 import { describeTask, type TaskState } from '../domain/task.ts';
 import { isLargeValue } from '../domain/value-size.ts';
+import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import type { Clock } from '../ports/clock.ts';
 import {
   type AgentListing,
-  type Caller,
   type Gateway,
   GatewayError,
   type RenderTask,
   type TaskQuery,
-  UNNAMED_CALLER,
 } from '../ports/gateway.ts';
 import type { AgentStatus, Store } from '../ports/store.ts';
 import { limitTime } from './deadline.ts';
@@ -137,7 +136,7 @@ function endPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType
  */
 async function lookAtSome(
   { store, largeTasks }: Deps,
-  { query, render }: PageRequest,
+  { query, render, caller }: PageRequest,
   items: readonly ListedTask[],
   found: TaskPage,
 ): Promise<number> {
@@ -145,9 +144,9 @@ async function lookAtSome(
   for (const { request_id, position } of items) {
     lookedAt += 1;
     found.after = position;
-    const state = (await store.get('task', request_id))?.value;
+    const state = (await store.get('task', request_id, caller))?.value;
     const isMatch = state !== undefined && matches(state, query);
-    const input = isMatch ? (await store.get('input', request_id))?.value : undefined;
+    const input = isMatch ? (await store.get('input', request_id, caller))?.value : undefined;
     if (state && input) {
       const rendered = render(describeTask(input, state));
       found.tasks.push(rendered);

@@ -8,7 +8,7 @@ import type { PushOutcome } from '../ports/pusher.ts';
 import { type Store, taskRef } from '../ports/store.ts';
 import { lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
-import { NOT_SENT, type RunningPush } from './push-sending.ts';
+import { isNotSent, type RunningPush } from './push-sending.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 
 type Deps = {
@@ -21,7 +21,7 @@ type Deps = {
 /** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
 export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOutcome): Promise<void> {
   // An agent that nothing was sent to is neither reachable nor unreachable for that.
-  if (outcome === NOT_SENT) return await recordOutcome(deps, push, outcome);
+  if (isNotSent(outcome)) return await recordOutcome(deps, push, outcome);
   // The next agent of a task that was not taken is picked only after the index knows which agent did not take
   // it.
   const noted = notePushContact(deps, push, outcome);

@@ -9,6 +9,7 @@
 import { PUSH_OPEN_MAX_MS } from '../domain/delivery.ts';
 import { describeTask, type TaskState } from '../domain/task.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
 import { type Lease, type Store, type Stored, taskRef } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
@@ -51,6 +52,7 @@ type Deps = {
   readonly clock: Clock;
   readonly pusher: Pusher;
   readonly commits: TaskCommits;
+  readonly log: Log;
 };
 
 /** A push that waits longer than this for its turn was not taken: another agent may be free. */
@@ -63,7 +65,7 @@ const LONG_WAIT_MS = 200;
 const UNMEASURED_BYTES = 4 * 2 ** 20;
 
 /** The outcome of a push that had no turn in time. */
-export const NOT_SENT: PushOutcome = {
+const NOT_SENT: PushOutcome = {
   kind: 'untaken',
   status: null,
   error: `not sent: earlier pushes took all of its share for ${TURN_WITHIN_MS / 1_000} s`,
@@ -71,6 +73,14 @@ export const NOT_SENT: PushOutcome = {
   leave: false,
   retryAfterMs: null,
 };
+
+/** The outcome of a push whose task cannot be read: it is damaged, or the store has no turn for it. */
+const UNREADABLE: PushOutcome = { ...NOT_SENT, error: 'not sent: the task cannot be read' };
+
+/** Whether nothing was sent, so that the outcome says nothing of the agent. */
+export function isNotSent(outcome: PushOutcome): boolean {
+  return outcome === NOT_SENT || outcome === UNREADABLE;
+}
 
 /** Creates the sending of pushes, with all turns free. */
 export function createPushSending(deps: Deps): PushSending {
@@ -127,7 +137,7 @@ async function takeTurn(
  * reader of large tasks goes on without waiting for the response. Nothing here refers to the task afterwards.
  */
 async function startSending(
-  { store, pusher }: Deps,
+  { store, pusher, log }: Deps,
   { attempt, stop, lease }: RunningPush,
   end: () => void,
 ): Promise<{ readonly promise: Promise<PushOutcome | null> }> {
@@ -136,7 +146,13 @@ async function startSending(
   if (lease === null || stop.signal.aborted) return nothing;
   const waitedMs = store.nowMs() - (written.value.delivery?.attemptMs ?? 0);
   if (waitedMs > LONG_WAIT_MS && !(await isCurrent(store, attempt))) return nothing;
-  const input = await store.get('input', request_id);
+  const input = await store.get('input', request_id).catch((error: unknown) => {
+    // The next attempts come after the usual pauses, and say the same.
+    const isFirst = written.value.delivery?.attempts === 1;
+    if (isFirst) log.error({ request_id, err: error }, 'a task cannot be read, so it is not pushed');
+    return null;
+  });
+  if (input === null) return { promise: Promise.resolve(UNREADABLE) };
   if (!input) return nothing;
   const nowMs = store.nowMs();
   const remainingSeconds = Math.max(0, written.value.deadlineMs - nowMs) / 1_000;

@@ -1,6 +1,7 @@
 /** The agent's result report: `reportResult`. */
 import type { JsonObject } from '../domain/task.ts';
 import type { Trigger } from '../domain/triggers.ts';
+import { UNNAMED_CALLER } from '../ports/caller.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
@@ -19,15 +20,15 @@ type Deps = {
 export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
   const { store, commits, agents, recentReports } = deps;
   return {
-    async reportResult(report) {
+    async reportResult(report, caller = UNNAMED_CALLER) {
       const { request_id, agent_id } = report;
       const [agentStatus, lastRead] = await Promise.all([
         agents.noteContactIfRegistered(agent_id, { by: 'call' }),
-        store.get('task', request_id),
+        store.get('task', request_id, caller),
       ]);
       // Only of agents there are: what is kept of others would grow with what callers make up.
       if (agentStatus && report.status !== 'running') recentReports.note(agent_id, store.nowMs());
-      const result = await commits.advanceTask(request_id, toTrigger(report), {}, lastRead);
+      const result = await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
       switch (result.kind) {
         case 'absent':
           throw taskNotFound();

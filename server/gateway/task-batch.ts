@@ -6,6 +6,7 @@
 import { dueMs } from '../domain/delivery.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
 import type { Trigger } from '../domain/triggers.ts';
+import type { Caller } from '../ports/caller.ts';
 import {
   type Batch,
   type DueChange,
@@ -41,6 +42,8 @@ export type CommitOptions = {
   readonly noneFree?: readonly string[];
   /** The commit fails when the agent had a contact after this time. */
   readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
+  /** For whom the commit is made. */
+  readonly caller?: Caller;
 };
 
 /** Builds the whole batch of a transition. */
@@ -57,6 +60,7 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
     ...(slots.length > 0 && { slots }),
     ...(wait && { wait }),
     ...(options.noneFree && { noneFree: options.noneFree }),
+    ...(options.caller && { caller: options.caller }),
     ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
     ...(unreported && { unreported: { agent_id: owner, request_id } }),

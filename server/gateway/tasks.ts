@@ -1,5 +1,6 @@
 /** The client's operations on tasks: submit, get, cancel. */
 import { createHash } from 'node:crypto';
+import { JsonText } from '../domain/json-text.ts';
 import {
   createTaskState,
   describeFreshTask,
@@ -8,8 +9,10 @@ import {
   type TaskInfo,
   type TaskInput,
 } from '../domain/task.ts';
+import { isLargeText } from '../domain/value-size.ts';
+import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import type { Clock, Ids } from '../ports/clock.ts';
-import { type Gateway, GatewayError, type Submission, UNNAMED_CALLER } from '../ports/gateway.ts';
+import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
 import { type Batch, type Store, StoreUnavailable, taskRef, type Write } from '../ports/store.ts';
 import { commitDeadlineMs, type TaskCommits } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
@@ -35,13 +38,13 @@ type Deps = {
 export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' | 'cancelTask'> {
   const { store, commits, largeTasks } = deps;
   return {
-    submitTask: (submission, idempotencyKey) =>
+    submitTask: (submission, idempotencyKey, caller = UNNAMED_CALLER) =>
       idempotencyKey === undefined
-        ? submitOnce(deps, submission)
-        : submitUnderKey(deps, submission, idempotencyKey),
+        ? submitOnce(deps, submission, caller)
+        : submitUnderKey(deps, submission, idempotencyKey, caller),
 
     async getTask(request_id, waitMs, signal, caller = UNNAMED_CALLER) {
-      const read = () => largeTasks.read(request_id, { caller }, () => readTask(store, request_id));
+      const read = () => largeTasks.read(request_id, { caller }, () => readTask(store, request_id, caller));
       const task = await read();
       if (!task) throw taskNotFound();
       if (waitMs === 0 || isSettled(task)) return task;
@@ -75,8 +78,13 @@ export function taskNotFound(): GatewayError {
  * Reads input and state of a task; undefined when it is not kept. One without the other is damage, and
  * throws.
  */
-export async function readTask(store: Store, request_id: string): Promise<TaskInfo | undefined> {
-  const readHalves = () => Promise.all([store.get('input', request_id), store.get('task', request_id)]);
+export async function readTask(
+  store: Store,
+  request_id: string,
+  caller?: Caller,
+): Promise<TaskInfo | undefined> {
+  const readHalves = () =>
+    Promise.all([store.get('input', request_id, caller), store.get('task', request_id, caller)]);
   let [input, state] = await readHalves();
   // Both are written and removed together, but read separately: only one of them shows a change in between.
   if (!input !== !state) [input, state] = await readHalves();
@@ -112,20 +120,27 @@ async function awaitTerminal(
  * Accepts a submission: input, state and due entry in one commit. Returns the task as it was submitted:
  * pending.
  */
-async function submitOnce(deps: Deps, submission: Submission): Promise<TaskInfo> {
-  const input = acceptInput(deps, submission);
+async function submitOnce(deps: Deps, submission: Submission, caller: Caller): Promise<TaskInfo> {
+  const { input, payloadBytes } = acceptInput(deps, submission);
   const result = await deps.store.commit({
-    ...submitBatch(deps, input, submission, []),
+    ...submitBatch(deps, input, payloadBytes, submission),
+    caller,
     notAfterMs: commitDeadlineMs(deps.store),
   });
   if (!result.ok) throw tooManyOpen(deps.limits.openTasksMax);
+  noteSize(deps, input);
   return describeFreshTask(input);
 }
 
 /**
  * A repeat under the same key returns the first response again; a different submission under it is refused.
  */
-async function submitUnderKey(deps: Deps, submission: Submission, key: string): Promise<TaskInfo> {
+async function submitUnderKey(
+  deps: Deps,
+  submission: Submission,
+  key: string,
+  caller: Caller,
+): Promise<TaskInfo> {
   const { store, limits } = deps;
   const fingerprint = fingerprintOf(submission);
   return await deps.commits.retryCommit(async (notAfterMs) => {
@@ -138,7 +153,7 @@ async function submitUnderKey(deps: Deps, submission: Submission, key: string): 
     }
     // The repeat has the first one's content, so this works also when the task itself is kept no more.
     if (first) return describeFreshTask(nameInput(submission, first.value));
-    const input = acceptInput(deps, submission);
+    const { input, payloadBytes } = acceptInput(deps, submission);
     const { request_id, create_time } = input;
     const write: Write = {
       kind: 'key',
@@ -147,16 +162,29 @@ async function submitUnderKey(deps: Deps, submission: Submission, key: string): 
       value: { request_id, fingerprint, create_time },
       keepMs: limits.keepKeysMs,
     };
-    const result = await store.commit({ ...submitBatch(deps, input, submission, [write]), notAfterMs });
-    if (result.ok) return describeFreshTask(input);
+    const batch = submitBatch(deps, input, payloadBytes, submission);
+    const writes = [...batch.writes, write];
+    const result = await store.commit({ ...batch, writes, caller, notAfterMs });
+    if (result.ok) {
+      noteSize(deps, input);
+      return describeFreshTask(input);
+    }
     if (result.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
     return undefined;
   });
 }
 
-function acceptInput(deps: Deps, submission: Submission): TaskInput {
+/** A large task is read in turns from the first time on. */
+function noteSize({ largeTasks }: Deps, { request_id, payload }: TaskInput): void {
+  if (payload instanceof JsonText) largeTasks.note(request_id);
+}
+
+/** Names the submission and renders its payload, a large one for the last time. */
+function acceptInput(deps: Deps, submission: Submission): { input: TaskInput; payloadBytes: number } {
   const names = { request_id: deps.ids.newRequestId(), create_time: deps.store.nowMs() / 1_000 };
-  return nameInput(submission, names);
+  const text = JSON.stringify(submission.payload);
+  const payload = isLargeText(text) ? new JsonText(text) : submission.payload;
+  return { input: nameInput({ ...submission, payload }, names), payloadBytes: Buffer.byteLength(text) };
 }
 
 /** The submitted fields with their id and time, in the wire's order of fields. */
@@ -168,21 +196,19 @@ function nameInput(
   return { request_id, task_type, task_tags, payload, cli_session_id, create_time, timeout };
 }
 
-function submitBatch(deps: Deps, input: TaskInput, submission: Submission, more: readonly Write[]): Batch {
+function submitBatch(deps: Deps, input: TaskInput, payloadBytes: number, submission: Submission): Batch {
   const createdMs = Math.round(input.create_time * 1_000);
   const deadlineMs = createdMs + Math.ceil(Math.min(input.timeout * 1_000, deps.limits.timeoutMaxMs));
   const queueEndMs =
     submission.queue_timeout === undefined
       ? null
       : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
-  const payloadBytes = Buffer.byteLength(JSON.stringify(input.payload));
   const state = { ...createTaskState(input, { createdMs, deadlineMs, queueEndMs }), payloadBytes };
   const id = input.request_id;
   return {
     writes: [
       { kind: 'input', id, expect: 'absent', value: input },
       { kind: 'task', id, expect: 'absent', value: state },
-      ...more,
     ],
     due: [{ ref: taskRef(id), atMs: createdMs }],
     atMost: { openTasks: deps.limits.openTasksMax },

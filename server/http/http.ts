@@ -58,6 +58,7 @@ export const HTTP_LIMITS: HttpLimits = {
   depthMax: 100,
   keysMax: 100_000,
   partsMax: 250_000,
+  differentKeysMax: 20_000,
   streamsMax: 20_000,
   sessionStreamsMax: 100,
   connectionsMax: 30_000,
@@ -195,7 +196,7 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
   const unread = createUnreadBytes(limits.unreadBytesMax, addresses.ofRequest, (address, unreadBytes) =>
     log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
-  return { scheduler: createFairScheduler(), unread };
+  return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
 /** Compiles the validators one after the other, and lets requests through in between. */

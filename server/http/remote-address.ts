@@ -14,7 +14,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { buildNetworkList, containsAddress, formatNetwork64, unmapAddress } from '../net/networks.ts';
-import type { Caller } from '../ports/gateway.ts';
+import type { Caller } from '../ports/caller.ts';
 
 export type RemoteAddresses = {
   /** The address of the request's caller; null when nothing is known of it. */

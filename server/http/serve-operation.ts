@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
 import { isLargeValue } from '../domain/value-size.ts';
-import type { Caller } from '../ports/gateway.ts';
+import type { Caller } from '../ports/caller.ts';
 import type { RenderedBody } from './operations/handlers.ts';
 import { Problem, validationFailed } from './problems.ts';
 import type { BodyRead, ReadBody } from './request/body.ts';
@@ -16,7 +16,7 @@ import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
 import type { Secrets } from './request/secrets.ts';
 import type { WriterDeps } from './response/response-writer.ts';
-import { renderJson } from './response/send-body.ts';
+import { renderReply } from './response/send-body.ts';
 import { respondInParts } from './response/send-parts.ts';
 import type { EventSource, Streams } from './stream/sse.ts';
 
@@ -49,7 +49,7 @@ export type AnyHandler = (call: {
 }) => AnyReply | Promise<AnyReply>;
 
 type AnyReply =
-  | { readonly status: 200; readonly body: unknown }
+  | { readonly status: 200; readonly body: object }
   | ({ readonly status: 200 } & RenderedBody)
   | { readonly status: 200; readonly events: EventSource }
   | { readonly status: 204 };
@@ -230,8 +230,8 @@ async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply:
   ctx.set('Content-Type', 'application/json');
   if ('parts' in reply) return await respondInParts(deps, ctx, caller, reply.parts);
   if ('rendered' in reply) ctx.body = reply.rendered;
-  else if (!isLargeValue(reply.body)) ctx.body = renderJson(reply.body);
-  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderJson(reply.body));
+  else if (!isLargeValue(reply.body)) ctx.body = renderReply(reply.body);
+  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderReply(reply.body));
 }
 
 async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import type { AgentState } from '../domain/agent.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
+import type { Caller } from './caller.ts';
 import type { Cursor, Health } from './store.ts';
 
 /** What a client submits, with defaults filled in and without `auth`. */
@@ -128,23 +129,12 @@ export type StreamItem =
 /** Turns an item into the form its readers want. Returns the same for the same item. */
 export type RenderItem<T> = (item: StreamItem) => T;
 
-/** For whom a call is made. */
-export type Caller = {
-  /** Its remote address or, where that says nothing, its connection. Callers of one key share turns. */
-  readonly key: string | object;
-  /** Whether it has left, so that nothing more is done for it. */
-  isGone(): boolean;
-};
-
-/** The caller of a call that names none. */
-export const UNNAMED_CALLER: Caller = { key: '', isGone: () => false };
-
 /** Renders a task as JSON. */
 export type RenderTask = (task: TaskInfo) => Buffer;
 
 /** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = {
-  submitTask(submission: Submission, idempotencyKey?: string): Promise<TaskInfo>;
+  submitTask(submission: Submission, idempotencyKey?: string, caller?: Caller): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<TaskInfo>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
@@ -161,7 +151,7 @@ export type Gateway = {
   registerAgent(registration: Registration): Promise<RegisterResponse>;
   heartbeatAgent(beat: Heartbeat): Promise<HeartbeatResponse>;
   claimTask(claim: Claim, signal: AbortSignal): Promise<TaskInfo | null>;
-  reportResult(report: Report): Promise<ReportResponse>;
+  reportResult(report: Report, caller?: Caller): Promise<ReportResponse>;
   /** With the token of another registration than the present one it changes nothing. */
   unregisterAgent(
     agent_id: string,

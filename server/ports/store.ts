@@ -23,6 +23,7 @@
  */
 import type { AgentRecord, Contact } from '../domain/agent.ts';
 import type { TaskInput, TaskState } from '../domain/task.ts';
+import type { Caller } from './caller.ts';
 
 /** The id of the commit that wrote a value. Compared for equality, never ordered. */
 export type Revision = string;
@@ -114,14 +115,12 @@ export type DueChange =
 /** The writes of one commit: applied together or not at all. */
 export type Batch = {
   /**
-   * An agent's record that is written with another registration than before is a contact of the agent, in
-   * this commit; it clears the outcome of the last push, because it names the endpoint of the next one.
+   * An agent's record with another registration than before is a contact of the agent, in this commit; it
+   * clears the outcome of the last push: that went to the endpoint before.
    */
   readonly writes: readonly Write[];
   readonly slots?: readonly SlotChange[];
-  /**
-   * Conflict `free_agent` while an agent with one of these tags has a free slot. Used to abandon and to wait.
-   */
+  /** Conflict `free_agent` while an agent with one of these tags has a free slot: to abandon, to wait. */
   readonly noneFree?: readonly string[];
   /**
    * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting
@@ -143,6 +142,8 @@ export type Batch = {
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /** Store time after which the commit must not be applied: its caller has a 503 by then. */
   readonly notAfterMs?: number;
+  /** For whom it is made; see `get`. */
+  readonly caller?: Caller;
 };
 
 /** What became of a commit. A conflict is a result, not an error: read again, decide again. */
@@ -253,7 +254,8 @@ export type Health =
 export type Store = {
   /** Milliseconds since the Unix epoch by the store's clock. Never falls while the process runs. */
   nowMs(): number;
-  get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined>;
+  /** Where reads and commits of large values wait for their turn, callers have turns. */
+  get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller): Promise<Stored<Kinds[K]> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
   /**
@@ -312,9 +314,7 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/**
- * A feed's reader fell so far behind that its next events were trimmed. It may read again from its cursor.
- */
+/** The next events of a feed's reader were trimmed: it fell behind. It may read again from its cursor. */
 export class FeedTrimmed extends Error {
   override readonly name = 'FeedTrimmed';
 }

@@ -7,6 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Agent } from 'undici';
+import { renderJson } from '../domain/json-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Push, Pusher, PushOutcome } from '../ports/pusher.ts';
 import { createAddressValidation } from './address.ts';
@@ -162,7 +163,7 @@ function buildRequest(push: Push, sign: Signer) {
 /** Payloads come from JSON and are limited in size, so this should succeed; but a push must never throw. */
 function encodeBody(task: Push['task']): Buffer | undefined {
   try {
-    return Buffer.from(JSON.stringify(task));
+    return renderJson(task);
   } catch {
     return undefined;
   }

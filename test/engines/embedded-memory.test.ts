@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { keepInMemory, openFileHere, openThreadedFile } from '../../server/engines/embedded/open.ts';
+import { openKeyv, type StorageAdapter } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createNotifications } from '../../server/engines/notifications.ts';
 import type { Clock } from '../../server/ports/clock.ts';
@@ -24,7 +25,9 @@ import {
   readState,
   register,
   submit,
+  taskRef,
   until,
+  writeTask,
 } from './store-under-test.ts';
 
 let opened: Store[];
@@ -71,6 +74,41 @@ describe('values', () => {
     testFolder.remove();
   });
 
+  test('a long reply of an open task has a row of its own, written once and read with the task', async () => {
+    const memory = keepInMemory();
+    const written: string[] = [];
+    const openStorage = async () => {
+      const keyv = await memory.open();
+      const adapter = keyv.store as unknown as StorageAdapter;
+      const apply: StorageAdapter['apply'] = async (sets, deletes) => {
+        written.push(...[...sets].map(([key, text]) => `${key} ${text.length > 100_000}`), ...deletes);
+        await adapter.apply(sets, deletes);
+      };
+      return openKeyv({ ...adapter, apply });
+    };
+    const first = await open(openStorage);
+    const expect1 = await submit(first, 't1');
+    const state = { ...(await readState(first, 't1')).value, reply: 'x'.repeat(200_000) };
+    const expect2 = must(await first.commit(writeTask('t1', expect1, state)));
+    expect(written).toContain('reply/t1 true');
+    expect(written).toContain('open/t1 false');
+    written.length = 0;
+    const later = { ...state, progress: 50 };
+    const revision = must(await first.commit(writeTask('t1', expect2, later)));
+    expect(written).toEqual(['open/t1 false']);
+    expect(await first.get('task', 't1')).toEqual({ value: later, revision });
+    await first.close();
+    const second = await open(openStorage);
+    expect(await second.get('task', 't1')).toEqual({ value: later, revision });
+    const earlier = { ref: taskRef('t1'), atMs: 1 };
+    must(await second.commit({ writes: [], due: [earlier] }));
+    expect(await second.get('task', 't1')).toEqual({ value: later, revision });
+    const settled = { ...later, status: 'failed', reply: null, settledMs: 1 } as const;
+    must(await second.commit(writeTask('t1', revision, settled)));
+    expect(written).toContain('reply/t1');
+    expect((await readState(second, 't1')).value).toEqual(settled);
+  });
+
   test('that are not durable yet are never dropped from memory, however large they are', async () => {
     const disk = createDisk();
     const memory = keepInMemory();
@@ -89,7 +127,7 @@ describe('values', () => {
     expect(read.now()).toBe('waiting');
     disk.release();
     for (const result of await Promise.all(commits)) must(result);
-    expect((await reading)?.value.payload).toEqual(payload);
+    expect(JSON.stringify((await reading)?.value.payload)).toBe(JSON.stringify(payload));
     for (const id of ['t1', 't5']) expect((await store.get('input', id))?.value.request_id).toBe(id);
   });
 

@@ -64,6 +64,25 @@ describe('a turn', () => {
     expect(looked.rescheduled).toEqual([[{ ref: 'task:t1', atMs: 31_000, lease: 'lease of task:t1' }]]);
   });
 
+  test('looks less and less often at an entry that goes on failing, and logs it once', async () => {
+    let isDamaged = true;
+    const fail = (id: string): void => {
+      if (id === 't1' && isDamaged) throw new SyntaxError('damaged');
+    };
+    const { turn, looked, errors } = createTurn(['task:t1'], fail, async () => undefined);
+    for (let n = 0; n < 10; n += 1) await turn();
+    const pausesMs = (looked.rescheduled as { atMs: number }[][]).map(([due]) => (due?.atMs ?? 0) - 1_000);
+    expect(pausesMs.slice(0, 4)).toEqual([30_000, 60_000, 120_000, 240_000]);
+    expect(pausesMs.slice(7)).toEqual([3_600_000, 3_600_000, 3_600_000]);
+    expect(errors).toHaveLength(1);
+    isDamaged = false;
+    await turn();
+    isDamaged = true;
+    await turn();
+    expect(errors).toHaveLength(2);
+    expect(looked.rescheduled.at(-1)).toMatchObject([{ atMs: 31_000 }]);
+  });
+
   test('tries every entry in an outage, then throws it', async () => {
     const fail = (id: string): void => {
       if (id !== 't2') throw new StoreUnavailable('out');

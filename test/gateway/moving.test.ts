@@ -1,6 +1,7 @@
 /** When a task that its agent did not take moves: who is offered it, at which moment, and who is not. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
@@ -35,6 +36,57 @@ async function passOnline(world: World, ms: number, ...agents: readonly string[]
     await world.pass(Math.min(10_000, leftMs));
   }
 }
+
+describe.each(STORES)('on %s, an agent whose origin has all the pushes it may have', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('is passed over for one of another origin, and gets the task when there is none', async () => {
+    const world = await start({ pushesMax: 4 });
+    world.pusher.script(urlOf('A'), 'hang');
+    await register(world, 'A', undefined, { max_concurrent: 1_000 });
+    const held = [await submit(world), await submit(world)];
+    expect(world.pusher.open()).toHaveLength(held.length);
+    await register(world, 'B', TAKEN, { max_concurrent: 2, current_load: 1 });
+    const moved = await submit(world);
+    expect([await ownerOf(world, moved), pushesTo(world, 'B')]).toEqual(['B', 1]);
+    const late = await submit(world);
+    expect([await ownerOf(world, late), pushesTo(world, 'A')]).toEqual([null, 2]);
+    world.pusher.script(urlOf('A'), TAKEN);
+    world.pusher.respond(urlOf('A'), TAKEN);
+    await world.pass(AT_ONCE_MS);
+    expect([await ownerOf(world, late), pushesTo(world, 'A')]).toEqual(['A', 3]);
+  });
+});
+
+describe.each(STORES)('on %s, a task whose payload is damaged', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('is tried after the usual pauses until its deadline, and says nothing of its agent', async () => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    onTestFinished(() => logged.mockRestore());
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        get: async (kind, id, caller) => {
+          if (kind === 'input') throw new StoreUnavailable('its CRC-32 does not match');
+          return await store.get(kind, id, caller);
+        },
+      }),
+    });
+    await register(world, 'A', TAKEN);
+    const id = await submit(world, { timeout: 100 });
+    await passOnline(world, 90_000, 'A');
+    const { value } = (await world.store.get('task', id)) ?? {};
+    expect(value?.delivery?.attempts).toBeGreaterThan(3);
+    expect(value?.delivery?.attempts).toBeLessThan(10);
+    expect(logged).toHaveBeenCalledTimes(1);
+    const status = await world.store.getAgentStatus('A');
+    expect(status?.contact.push ?? null).toBeNull();
+    await passOnline(world, 20_000, 'A');
+    expect((await world.store.get('task', id))?.value).toMatchObject({ status: 'failed' });
+    expect(world.pusher.sent).toEqual([]);
+  });
+});
 
 describe.each(STORES)('on %s, a task that its agent did not take', (_name, open) => {
   const start = useWorlds(open);

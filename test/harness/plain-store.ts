@@ -155,7 +155,7 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
   }
   for (const { kind, id, value } of batch.writes) {
     if (value === null) state.values.delete(`${kind} ${id}`);
-    else state.values.set(`${kind} ${id}`, { value: structuredClone(value), revision });
+    else state.values.set(`${kind} ${id}`, { value: JSON.parse(JSON.stringify(value)), revision });
   }
   for (const change of batch.due ?? []) retime(state, change);
   const changed = new Set(batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : [])));

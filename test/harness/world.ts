@@ -28,6 +28,8 @@ export type WorldOptions = {
   readonly clock: FakeClock;
   readonly openTasksMax?: number;
   readonly agentsMax?: number;
+  /** Pushes under way at once; one origin may have half of them. */
+  readonly pushesMax?: number;
   readonly pusher?: FakePusher;
   /**
    * The source of ids. A world that continues after a crash uses that of the world before, so that no id
@@ -64,7 +66,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
       openTasksMax: options.openTasksMax ?? 1_000,
       keepKeysMs: 24 * 3_600_000,
       agentsMax: options.agentsMax ?? 1_000,
-      pushesMax: 1_000,
+      pushesMax: options.pushesMax ?? 1_000,
     },
     retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
     largeWork: createLargeWork(clock),

@@ -67,6 +67,27 @@ describe('limits on the whole body', () => {
     await few.stop();
   });
 
+  test('a large body has so many different keys, however they are spread; the same ones cost nothing', async () => {
+    const few = await startTestServer(gateway, { limits: { differentKeysMax: 200 } });
+    const ask = async (list: readonly object[]): Promise<unknown> => {
+      const payload = { text: 'x'.repeat(70_000), list };
+      const body = JSON.stringify({ ...JSON.parse(String(submit.body)), payload });
+      const response = await sendChecked(few.url, { ...submit, body });
+      return response.status === 200 ? 200 : response.json.errors;
+    };
+    const rows = (count: number, key: (n: number) => string): readonly object[] =>
+      Array.from({ length: count }, (_, n) => ({ [key(n)]: n }));
+    expect(await ask(rows(5_000, () => 'same'))).toBe(200);
+    expect(await ask(rows(150, (n) => `k${n}`))).toBe(200);
+    const excess =
+      'has too many different keys; the body may have 200. Send them as values, such as a list of pairs';
+    for (const key of [(n: number) => `k${n}`, (n: number) => `${'x'.repeat(100)}${n}${'y'.repeat(100)}`]) {
+      expect(await ask(rows(220, key))).toEqual([{ pointer: '', detail: excess }]);
+      expect(await ask([Object.assign({}, ...rows(220, key))])).toEqual([{ pointer: '', detail: excess }]);
+    }
+    await few.stop();
+  });
+
   test('the error of a number that overflows names its pointer, at any depth', async () => {
     expect(await send('{"a/b":[1,{"c~d":-1e400}]}')).toEqual([
       { pointer: '/payload/deep/a~1b/1/c~0d', detail: 'must be a finite number' },

@@ -8,7 +8,7 @@ import { buildItem, endStreams, startStreamServer, subscribe } from './stream-ha
 afterEach(endStreams);
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const freshQuota = (): Quota => ({ turn: 0, events: 0 });
+const freshQuota = (caller = 'one'): Quota => ({ caller, turn: 0, events: 0 });
 
 describe('the fair scheduler', () => {
   test('a quota is four events, and it is fresh after a wait', async () => {
@@ -44,6 +44,21 @@ describe('the fair scheduler', () => {
     }
     expect(continued).toEqual(Array.from({ length: 20 }, (_, n) => n));
     expect(Math.max(...perTurn)).toBe(1);
+  });
+
+  test('callers come in rotation, however many streams of one queue up again and again', async () => {
+    const scheduler = createFairScheduler();
+    const continued: string[] = [];
+    const write = async (caller: string, times: number): Promise<void> => {
+      for (let n = 0; n < times; n += 1) {
+        await scheduler.waitForTurn(freshQuota(caller));
+        continued.push(caller);
+      }
+    };
+    const others = Array.from({ length: 20 }, () => write('a', 3));
+    await write('b', 3);
+    expect(continued.slice(0, 6)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+    await Promise.all(others);
   });
 });
 

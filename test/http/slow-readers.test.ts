@@ -6,6 +6,7 @@ import { createFairScheduler } from '../../server/http/response/fair-scheduling.
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { renderItem } from '../../server/http/stream/frames.ts';
 import { createStreams, type EventSource } from '../../server/http/stream/sse.ts';
+import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import type { TestServer } from '../harness/http-server.ts';
 import { type Feed, idleFeed, subscribeTo } from './fake-gateway.ts';
@@ -119,6 +120,7 @@ describe('many readers', () => {
           () => null,
           () => {},
         ),
+        callerOf: () => UNNAMED_CALLER,
       },
     });
     const written: string[] = [];

@@ -19,6 +19,7 @@ const config: KnipConfig = {
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
         'test/bench/workload-process.ts',
+        'test/cli/many-commands.ts',
         'test/harness/fast-clock.ts',
         'test/properties/moved-clock.ts',
         'test/resilience/bounds/beside-caller.ts',

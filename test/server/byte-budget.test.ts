@@ -9,17 +9,15 @@ describe('work under a budget of 10 bytes', () => {
     const budget = createByteBudget(10);
     const begun: string[] = [];
     const ends = new Map<string, PromiseWithResolvers<string>>();
-    const run = (name: string, bytes: number, own = signal): Promise<string> =>
-      budget.run(
-        bytes,
-        () => {
-          begun.push(name);
-          const end = Promise.withResolvers<string>();
-          ends.set(name, end);
-          return end.promise;
-        },
-        own,
-      );
+    const run = (name: string, bytes: number, own = signal, caller = 'one'): Promise<string> => {
+      const start = (): Promise<string> => {
+        begun.push(name);
+        const end = Promise.withResolvers<string>();
+        ends.set(name, end);
+        return end.promise;
+      };
+      return budget.run({ bytes, caller: { key: caller, isGone: () => false }, start }, own);
+    };
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     const end = async (name: string): Promise<void> => {
       ends.get(name)?.resolve(name);
@@ -39,6 +37,15 @@ describe('work under a budget of 10 bytes', () => {
     await end('c');
     await end('d');
     expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('of a caller that has much waiting does not hold up that of another', async () => {
+    const { begun, run, end } = createWork();
+    for (const name of ['a1', 'a2', 'a3', 'a4']) void run(name, 10, NEVER, 'a');
+    void run('b1', 10, NEVER, 'b');
+    await end('a1');
+    await end('a2');
+    expect(begun).toEqual(['a1', 'a2', 'b1']);
   });
 
   test('runs alone when it is larger than all of it', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLargeWork } from '../../server/async/large-work.ts';
 import { createTurns } from '../../server/async/turns.ts';
-import type { Caller } from '../../server/ports/gateway.ts';
+import type { Caller } from '../../server/ports/caller.ts';
 import { realClock } from '../harness/http-server.ts';
 
 const callerOf = (key: string, isGone = (): boolean => false): Caller => ({ key, isGone });
@@ -31,6 +31,12 @@ describe('the next caller', () => {
     expect([turns.take(), turns.take()]).toContain('late');
   });
 
+  test('is not one that took much lately and asks again, although it came last', () => {
+    const turns = createTurns<string>((key) => key === 'greedy');
+    for (const key of ['a', 'late', 'greedy']) turns.add(callerOf(key), key);
+    expect([turns.take(), turns.take(), turns.take()]).toEqual(['a', 'late', 'greedy']);
+  });
+
   test('is absent when nothing waits', () => {
     expect(createTurns().take()).toBe(undefined);
   });
@@ -54,6 +60,29 @@ describe('large work', () => {
       run('five', 'large'),
     ]);
     expect(done).toEqual(['one', 'four', 'five', 'three', 'two'].flatMap((name) => [`${name} begins`, name]));
+  });
+
+  test('ends a call that has read its value before any other begins, and before it pauses', async () => {
+    const sleeps: string[] = [];
+    const done: string[] = [];
+    let nowMs = 0;
+    const clock = {
+      ...realClock,
+      monotonicMs: () => nowMs,
+      sleep: async () => void sleeps.push(done.join()),
+    };
+    const work = createLargeWork(clock);
+    const call = async (name: string): Promise<void> => {
+      for (const order of ['large', 'end'] as const) {
+        await work.run({ caller: callerOf(name), order }, () => {
+          nowMs += 10;
+          done.push(`${name} ${order}`);
+        });
+      }
+    };
+    await Promise.all([call('a'), call('b')]);
+    expect(done).toEqual(['a large', 'a end', 'b large', 'b end']);
+    expect(sleeps[0]).toBe('a large,a end');
   });
 
   test('settles as the work does, and goes on after an error', async () => {

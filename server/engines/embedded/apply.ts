@@ -5,13 +5,14 @@
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
+import { isLargeText } from '../../domain/value-size.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, Write } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
-import type { CommitGroup } from './group-commit.ts';
+import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { findFeedEnd, findSettledState, type Prefetched, rowKeyOf } from './lookup.ts';
 import type { Contacts } from './memory/contacts.ts';
-import type { OpenTask } from './memory/state.ts';
+import { putOpenTask, removeReply, setReplyApart } from './open-task-rows.ts';
 import {
   agentKey,
   agentListing,
@@ -22,8 +23,10 @@ import {
   LISTING_ALL,
   openKey,
   positionOf,
+  readEnvelope,
   sessionListing,
   unreportedListing,
+  writeEnvelope,
   writeEvent,
 } from './sqlite/row-keys.ts';
 
@@ -65,18 +68,6 @@ export function applyBatch(
   return { seq, revision };
 }
 
-/** Adds the write of a row to the group. */
-export function putRow(group: CommitGroup, key: string, text: string): void {
-  group.sets.set(key, text);
-  if (group.deletes.size > 0) group.deletes.delete(key);
-}
-
-/** Adds the removal of a row to the group. */
-export function removeRow(group: CommitGroup, key: string): void {
-  group.sets.delete(key);
-  group.deletes.add(key);
-}
-
 function retime({ generation, group, nowMs }: Commit, { ref, atMs, lease, unlessHeld }: DueChange): void {
   if (unlessHeld && generation.due.isHidden(ref, nowMs)) return;
   if (atMs === 'held') generation.due.set(ref, nowMs + STORE_LIMITS.leaseMs, lease);
@@ -95,9 +86,7 @@ function storeEarlierDue(commit: Commit, ref: Ref): void {
   const task = generation.tasks.get(id);
   const atMs = generation.due.atMs(ref);
   if (!task || atMs === undefined) return;
-  if (task.storedDueMs === null || atMs < task.storedDueMs) {
-    putOpenTask(commit, id, task.state, task.revision);
-  }
+  if (task.storedDueMs === null || atMs < task.storedDueMs) putOpenTask(commit, id, task);
 }
 
 function applyWrite(commit: Commit, write: Write): void {
@@ -133,11 +122,12 @@ function putValue(
     generation.recentRows.note(key, null, seq, 0);
     return;
   }
-  const envelope: Envelope =
-    expiresMs === null ? { r: revision, v: value } : { r: revision, e: expiresMs, v: value };
-  const text = JSON.stringify(envelope);
+  const expiry = expiresMs === null ? {} : { e: expiresMs };
+  const text = writeEnvelope({ r: revision, ...expiry, v: value });
   putRow(group, key, text);
   if (kind !== 'key' && key > generation.newestTaskKey) generation.newestTaskKey = key;
+  // Of a large value only the text is kept.
+  const envelope: Envelope = isLargeText(text) ? readEnvelope(text) : { r: revision, ...expiry, v: value };
   generation.recentRows.note(key, envelope, seq, text.length);
   if (expiresMs !== null) putRow(group, expiryKey(expiresMs, key), '');
 }
@@ -150,7 +140,8 @@ function applyTask(commit: Commit, id: string, value: TaskState | null): void {
   group.topics.add(`task:${id}`);
   if (value !== null && !isSettled(value)) {
     if (!open && before) putValue(commit, 'task', id, null, null);
-    putOpenTask(commit, id, value, commit.revision);
+    const state = setReplyApart(commit, id, value);
+    putOpenTask(commit, id, { state, isReplyApart: state !== value, revision: commit.revision });
     generation.claimable.update(id, value);
     if (claimableFromMs(value) === 0) group.topics.add(`agent:${value.agent_id}`);
     return;
@@ -160,18 +151,10 @@ function applyTask(commit: Commit, id: string, value: TaskState | null): void {
     generation.waiting.leave(id);
     generation.claimable.update(id, null);
     removeRow(group, openKey(id));
+    if (open.isReplyApart) removeReply(commit, id);
   }
   if (value !== null || before) putValue(commit, 'task', id, value, null);
   if (value !== null) putRow(group, endedKey(timestampOf(commit), id), '');
-}
-
-function putOpenTask(commit: Commit, id: string, state: TaskState, revision: Revision): void {
-  const { generation, group, seq } = commit;
-  const storedDueMs = generation.due.atMs(`task:${id}`) ?? null;
-  const task: OpenTask = { state, revision, seq, storedDueMs };
-  generation.tasks.set(id, task);
-  const envelope: Envelope = { r: revision, d: storedDueMs, v: state };
-  putRow(group, openKey(id), JSON.stringify(envelope));
 }
 
 /**

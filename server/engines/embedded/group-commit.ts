@@ -39,6 +39,18 @@ export type CommitGroup = {
   highWaterMark: HighWaterMark | null;
 };
 
+/** Adds the write of a row to the group. */
+export function putRow(group: CommitGroup, key: string, text: string): void {
+  group.sets.set(key, text);
+  if (group.deletes.size > 0) group.deletes.delete(key);
+}
+
+/** Adds the removal of a row to the group. */
+export function removeRow(group: CommitGroup, key: string): void {
+  group.sets.delete(key);
+  group.deletes.add(key);
+}
+
 type PendingGroup = CommitGroup &
   TimedWrite & {
     readonly durable: PromiseWithResolvers<void>;

@@ -49,10 +49,11 @@ export async function loadState(storage: OrderedStorage, nowMs: number): Promise
 /** Puts a row's task into the state; returns it when an agent runs it. */
 function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): RunningTask | undefined {
   const request_id = lastPart(key);
-  const { r, v, d } = readEnvelope(text);
+  const { r, v, d, p = false } = readEnvelope(text);
   const task = v as TaskState;
   if (isSettled(task)) throw new StoreUnavailable(`The row "${key}" must hold an open task; it is settled.`);
-  state.tasks.set(request_id, { state: task, revision: r, seq: 0, storedDueMs: d ?? null });
+  const storedDueMs = d ?? null;
+  state.tasks.set(request_id, { state: task, isReplyApart: p, revision: r, seq: 0, storedDueMs });
   // A task created in the future was stored before the clock was set back, so none of its times can be relied
   // on.
   state.due.set(`task:${request_id}`, task.createdMs > nowMs ? nowMs : (d ?? nowMs), null);

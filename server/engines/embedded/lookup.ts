@@ -16,6 +16,7 @@ import {
   rangeOf,
   readEnvelope,
   readEvent,
+  replyKey,
   settledKey,
   taskRange,
 } from './sqlite/row-keys.ts';
@@ -23,7 +24,12 @@ import {
 /**
  * A value found in memory (undefined: it is absent), and the commit that must be durable before it is shown.
  */
-type LookupResult<T> = { readonly stored: Stored<T> | undefined; readonly seq: number };
+type LookupResult<T> = {
+  readonly stored: Stored<T> | undefined;
+  readonly seq: number;
+  /** The row with the reply that is missing in the value, if any. */
+  readonly replyKey?: string;
+};
 
 /** What was read from the file for one decision; a row that was read and is not there is null or missing. */
 export type Prefetched = {
@@ -75,7 +81,10 @@ function lookUpAnyKind(
     return { stored: { value: entry.record, revision: entry.revision }, seq: entry.seq };
   }
   const open = kind === 'task' ? generation.tasks.get(id) : undefined;
-  if (open) return { stored: { value: open.state, revision: open.revision }, seq: open.seq };
+  if (open) {
+    const stored = { value: open.state, revision: open.revision };
+    return { stored, seq: open.seq, ...(open.isReplyApart && { replyKey: replyKey(id) }) };
+  }
   const key = rowKeyOf(kind, id);
   const envelope = generation.recentRows.get(key);
   return envelope === undefined

@@ -8,9 +8,9 @@
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
-import { listingsOf, putRow, removeRow } from './apply.ts';
+import { listingsOf } from './apply.ts';
 import type { Generation } from './generation.ts';
-import type { CommitGroup } from './group-commit.ts';
+import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
 import type { Row } from './sqlite/ordered-storage.ts';
 import {

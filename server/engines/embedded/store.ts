@@ -43,7 +43,7 @@ import { type Contacts, createContacts } from './memory/contacts.ts';
 import { findConflict } from './preconditions.ts';
 import { createGenerations, type Generations, type OpenStorage } from './recovery.ts';
 import { runTrimTurn } from './retention.ts';
-import { readEnvelope } from './sqlite/row-keys.ts';
+import { type Envelope, readEnvelope } from './sqlite/row-keys.ts';
 
 type EngineDeps = {
   readonly openStorage: OpenStorage;
@@ -125,18 +125,7 @@ function createReads(
 ): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'> {
   const { generations, contacts, nowMs } = engine;
   return {
-    async get<K extends keyof Kinds>(kind: K, id: string): Promise<Stored<Kinds[K]> | undefined> {
-      const generation = generations.current();
-      const found = lookUp(generation, kind, id, nowMs());
-      if (found) {
-        await generation.commits.whenDurable(found.seq);
-        return found.stored;
-      }
-      if (kind === 'agent') return undefined;
-      const text = await generation.storage.get(rowKeyOf(kind, id));
-      const stored = text === undefined ? undefined : openEnvelope(readEnvelope(text), nowMs());
-      return stored as Stored<Kinds[K]> | undefined;
-    },
+    get: (kind, id) => readValue(engine, kind, id),
 
     getAgentStatus: async (agent_id) => await readAgentStatus(engine, generations.current(), agent_id),
 
@@ -167,6 +156,37 @@ function createReads(
       return found;
     },
   };
+}
+
+async function readValue<K extends keyof Kinds>(
+  engine: Engine,
+  kind: K,
+  id: string,
+): Promise<Stored<Kinds[K]> | undefined> {
+  const generation = engine.generations.current();
+  const found = lookUp(generation, kind, id, engine.nowMs());
+  if (!found) {
+    if (kind === 'agent') return undefined;
+    const envelope = await readRow(generation, rowKeyOf(kind, id));
+    return openEnvelope(envelope, engine.nowMs()) as Stored<Kinds[K]> | undefined;
+  }
+  await generation.commits.whenDurable(found.seq);
+  if (found.replyKey === undefined || !found.stored) return found.stored;
+  const reply = await readRow(generation, found.replyKey);
+  if (reply) return { ...found.stored, value: { ...found.stored.value, reply: reply.v } };
+  if (lookUp(generation, kind, id, engine.nowMs())?.replyKey === undefined) {
+    // The task has settled meanwhile.
+    return await readValue(engine, kind, id);
+  }
+  throw new StoreUnavailable(`The store is damaged: it has task ${id} but not its row "${found.replyKey}".`);
+}
+
+/** A row as of the last decided commit; null when it is absent. */
+async function readRow(generation: Generation, key: string): Promise<Envelope | null> {
+  const recent = generation.recentRows.get(key);
+  if (recent !== undefined) return recent;
+  const text = await generation.storage.get(key);
+  return text === undefined ? null : readEnvelope(text);
 }
 
 /** Resolves when the last commit that touched the agent is durable. */

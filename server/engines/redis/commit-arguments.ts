@@ -4,6 +4,7 @@
  * which would change them.
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
+import { writeJson } from '../../domain/json-text.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import type { Batch, DueChange, Revision, SlotChange, Write } from '../../ports/store.ts';
 
@@ -42,7 +43,7 @@ export function buildCommitArguments(batch: Batch, options: CommitOptions): read
 function encodeWrite(write: Write, values: string[]): object {
   const { kind, id, expect } = write;
   if (write.value === null) return { kind, id, expect };
-  const valueIndex = values.push(JSON.stringify(write.value));
+  const valueIndex = values.push(writeJson(write.value));
   switch (write.kind) {
     case 'input':
       return { kind, id, expect, valueIndex };

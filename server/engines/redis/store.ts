@@ -16,6 +16,8 @@
  * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents
  *   are refused before that (`inspection.ts`).
  */
+import { parseStored } from '../../domain/json-text.ts';
+import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { countLatestDue, TIME_BUDGETS } from '../../ports/limits.ts';
 import {
@@ -104,15 +106,15 @@ function createReads(
 ): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   const { connection, values, statuses } = engine;
   return {
-    async get<K extends keyof Kinds>(kind: K, id: string) {
+    async get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
       const fields = FIELDS[kind];
-      const found = fields ? await values.read(`task:${id}`, fields) : [];
+      const found = fields ? await values.read(`task:${id}`, fields, caller) : [];
       const [value, revision] =
         typeof found[0] === 'string'
           ? found
           : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
       if (typeof value !== 'string') return undefined;
-      return { value: JSON.parse(value) as Kinds[K], revision: String(revision) };
+      return { value: parseStored(value) as Kinds[K], revision: String(revision) };
     },
     async getAgentStatus(agent_id) {
       const reply = await connection.call(scripts.agentStatus, [agent_id]);
@@ -146,7 +148,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
       const revision = createName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
       const args = buildCommitArguments(batch, { processName, channel, revision, notAfterMs });
-      const reply = await values.write(isAdding ? scripts.admit : scripts.commit, args);
+      const reply = await values.write(isAdding ? scripts.admit : scripts.commit, args, batch.caller);
       return parseCommitResult(reply as readonly Reply[], revision);
     },
 

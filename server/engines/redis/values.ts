@@ -7,13 +7,15 @@
  *             and it is read in its turn on the bulk connection.
  *    commit   on the connection of the calls; with large values in its turn on the bulk connection.
  *
- * A turn that has not come in time rejects with `StoreUnavailable`, for its caller alone. In an outage every
- * turn comes at once and rejects. Reads of one value that wait for their turn share it, so a value that many
- * want is read for all of them together. Memory grows with the large commits that wait, up to
- * `WAITING_BYTES_MAX`.
+ * Callers have turns: one that wants many large values holds up no other. A turn that has not come in time
+ * rejects with `StoreUnavailable`, for its caller alone. In an outage every turn comes at once and rejects.
+ * Reads of one value that wait for their turn share it, so a value that many want is read for all of them
+ * together. Memory grows with the large commits that wait, up to `WAITING_BYTES_MAX`, of which one caller may
+ * take half.
  */
-import { createByteBudget } from '../../async/byte-budget.ts';
+import { createByteBudget, type SizedWork } from '../../async/byte-budget.ts';
 import { createDeadlineSet, type DeadlineSet } from '../../async/deadline-set.ts';
+import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
@@ -21,11 +23,19 @@ import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
 import type { Script } from './scripts.ts';
 
+/** The fields of a value and of its revision. */
+type Fields = readonly [value: string, revision: string];
+
+type Found = readonly (string | null)[];
+
+/** A read that is not sent yet, and how many wait for it. */
+type SharedRead = { readonly start: () => Promise<Found>; callers: number };
+
 export type Values = {
   /** A value and its revision; nothing where it is missing, which must be read again by a script. */
-  read(key: string, fields: readonly [value: string, revision: string]): Promise<readonly (string | null)[]>;
+  read(key: string, fields: Fields, caller?: Caller): Promise<Found>;
   /** Runs a script that writes values; it is sent again when its reply is lost. */
-  write(script: Script, args: readonly string[]): Promise<Reply>;
+  write(script: Script, args: readonly string[], caller?: Caller): Promise<Reply>;
 };
 
 /** A larger value is read and written on the bulk connection. */
@@ -39,8 +49,6 @@ const BULK_BYTES_MAX = 8 * 2 ** 20;
 /** Large commits that wait for their turn have at most this; beyond it they are refused at once. */
 const WAITING_BYTES_MAX = 128 * 2 ** 20;
 
-type Found = readonly (string | null)[];
-
 /** Creates the reads and writes over both connections. */
 export function createValues(deps: {
   readonly calls: Connection;
@@ -53,50 +61,84 @@ export function createValues(deps: {
     reject(new StoreUnavailable('Too many large values are on their way.'));
   const reads = createDeadlineSet({ clock, withinMs: READ_TURN_WITHIN_MS, onLate });
   const writes = createDeadlineSet({ clock, withinMs: TIME_BUDGETS.storeWithinMs, onLate });
-  const waitingReads = new Map<string, Promise<Found>>();
-  let waitingBytes = 0;
+  const waitingReads = new Map<string, SharedRead>();
+  const waitingWrites = createWaitingWrites();
 
   /** Waits for the turn and for the work. */
-  async function takeTurn<T>(limit: DeadlineSet, bytes: number, work: () => Promise<T>): Promise<T> {
+  async function takeTurn<T>(limit: DeadlineSet, work: SizedWork<T>): Promise<T> {
     const late = new AbortController();
     try {
-      return await limit.run(budget.run(bytes, work, late.signal));
+      return await limit.run(budget.run(work, late.signal));
     } finally {
       late.abort('late');
     }
   }
 
   /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
-  function readInTurn(bytes: number, key: string, fields: readonly [string, string]): Promise<Found> {
+  async function readInTurn(bytes: number, key: string, fields: Fields, caller: Caller): Promise<Found> {
     const name = `${key} ${fields[0]}`;
-    const joined = waitingReads.get(name);
-    if (joined) return joined;
-    const reading = takeTurn(reads, bytes, async () => {
-      waitingReads.delete(name);
-      return (await bulk.read(key, fields, LARGEST)) as Found;
-    }).finally(() => {
-      if (waitingReads.get(name) === reading) waitingReads.delete(name);
-    });
-    waitingReads.set(name, reading);
-    return reading;
+    const shared = waitingReads.get(name) ?? createSharedRead(name, () => bulk.read(key, fields, LARGEST));
+    shared.callers += 1;
+    try {
+      return await takeTurn(reads, { bytes, caller, start: shared.start });
+    } finally {
+      shared.callers -= 1;
+      if (shared.callers === 0 && waitingReads.get(name) === shared) waitingReads.delete(name);
+    }
+  }
+
+  /** A read that is sent in the turn of whichever of its callers comes first. */
+  function createSharedRead(name: string, read: () => Promise<Reply>): SharedRead {
+    let reading: Promise<Found> | null = null;
+    const start = (): Promise<Found> => {
+      if (!reading) waitingReads.delete(name);
+      reading ??= read() as Promise<Found>;
+      return reading;
+    };
+    const shared = { start, callers: 0 };
+    waitingReads.set(name, shared);
+    return shared;
   }
 
   return {
-    async read(key, fields) {
+    async read(key, fields, caller = UNNAMED_CALLER) {
       const found = await calls.read(key, fields, SMALL_BYTES_MAX);
-      return typeof found === 'number' ? await readInTurn(found, key, fields) : found;
+      return typeof found === 'number' ? await readInTurn(found, key, fields, caller) : found;
     },
-    async write(script, args) {
+    async write(script, args, caller = UNNAMED_CALLER) {
       const bytes = args.reduce((sum, arg) => sum + arg.length, 0);
       if (bytes <= SMALL_BYTES_MAX) return await calls.callRepeatable(script, args);
-      if (waitingBytes + bytes > WAITING_BYTES_MAX)
+      if (!waitingWrites.hold(caller.key, bytes))
         throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
-      waitingBytes += bytes;
       try {
-        return await takeTurn(writes, bytes, () => bulk.callRepeatable(script, args));
+        return await takeTurn(writes, { bytes, caller, start: () => bulk.callRepeatable(script, args) });
       } finally {
-        waitingBytes -= bytes;
+        waitingWrites.release(caller.key, bytes);
       }
     },
+  };
+}
+
+/** Counts the bytes of the commits that wait, in all and for each caller. */
+function createWaitingWrites() {
+  const ofCallers = new Map<Caller['key'], number>();
+  let total = 0;
+
+  function add(key: Caller['key'], bytes: number): void {
+    total += bytes;
+    const held = (ofCallers.get(key) ?? 0) + bytes;
+    if (held > 0) ofCallers.set(key, held);
+    else ofCallers.delete(key);
+  }
+
+  return {
+    /** Counts the bytes; returns false when there is no room for them. */
+    hold(key: Caller['key'], bytes: number): boolean {
+      const heldMax = key === UNNAMED_CALLER.key ? WAITING_BYTES_MAX : WAITING_BYTES_MAX / 2;
+      if (total + bytes > WAITING_BYTES_MAX || (ofCallers.get(key) ?? 0) + bytes > heldMax) return false;
+      add(key, bytes);
+      return true;
+    },
+    release: (key: Caller['key'], bytes: number): void => add(key, -bytes),
   };
 }

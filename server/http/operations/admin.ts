@@ -1,4 +1,5 @@
 /** The administrator's operations: list agents and tasks. */
+import { renderJson } from '../../domain/json-text.ts';
 import type { TaskInfo } from '../../domain/task.ts';
 import { type AgentListing, type Gateway, GatewayError } from '../../ports/gateway.ts';
 import { validationFailed } from '../problems.ts';
@@ -47,7 +48,7 @@ async function* renderAgents(agents: AsyncIterable<AgentListing>): AsyncGenerato
 }
 
 function renderTask(task: TaskInfo): Buffer {
-  return Buffer.from(JSON.stringify(task));
+  return renderJson(task);
 }
 
 /** `{"tasks":[…],"next_cursor":…}` */

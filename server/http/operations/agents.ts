@@ -43,16 +43,16 @@ export function createAgentHandlers(
       return task ? { status: 200, body: task } : { status: 204 };
     },
 
-    async reportResult({ body }) {
-      const reply = await gateway.reportResult({
+    async reportResult({ body, caller }) {
+      const report = {
         request_id: body.request_id,
         agent_id: body.agent_id,
         status: body.status,
         ...(body.progress !== undefined && { progress: body.progress }),
         ...(body.result !== undefined && { result: body.result }),
         ...(body.error_info !== undefined && { error_info: body.error_info }),
-      });
-      return { status: 200, body: reply };
+      };
+      return { status: 200, body: await gateway.reportResult(report, caller) };
     },
 
     async unregisterAgent({ body }) {

@@ -11,7 +11,7 @@ export function createTaskHandlers(
   gateway: Gateway,
 ): Pick<Handlers, 'submitTask' | 'getTask' | 'cancelTask'> {
   return {
-    async submitTask({ body, header }) {
+    async submitTask({ body, header, caller }) {
       const submission = {
         task_type: body.task_type,
         task_tags: body.task_tags,
@@ -20,7 +20,8 @@ export function createTaskHandlers(
         timeout: body.timeout ?? 600,
         ...(body.queue_timeout !== undefined && { queue_timeout: body.queue_timeout }),
       };
-      return { status: 200, body: await gateway.submitTask(submission, header('Idempotency-Key')) };
+      const task = await gateway.submitTask(submission, header('Idempotency-Key'), caller);
+      return { status: 200, body: task };
     },
 
     async getTask({ path, query, signal, caller }) {

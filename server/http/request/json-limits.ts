@@ -14,12 +14,19 @@ export type JsonLimits = {
    * a few bytes each: the size of a body bounds them.
    */
   readonly partsMax: number;
+  /**
+   * Different keys in a large body. Each costs the parser several times what a repeated one does, so that
+   * 100,000 of them would hold the event loop for a tenth of a second and more.
+   */
+  readonly differentKeysMax: number;
 };
 
 /** What each limit says to a caller that exceeds it. */
 export const describeExcess = {
   depth: (depthMax: number): string => `is nested too deep; the body may have ${depthMax} levels`,
   keys: (keysMax: number): string => `has too many keys; the body may have ${keysMax} in all`,
+  differentKeys: (max: number): string =>
+    `has too many different keys; the body may have ${max}. Send them as values, such as a list of pairs`,
   parts: (partsMax: number): string =>
     `has too many texts, arrays and objects; the body may have ${partsMax} in all`,
 };

@@ -1,9 +1,11 @@
 /**
- * Fair shares of the event loop for streams that have much to write. A long replay to a fast reader never
- * waits for anything by itself: its rows are in memory and its socket takes all of them. So a stream that has
- * used up its quota queues up; one stream of the queue continues in each turn of the event loop, and
- * everything else runs in between.
+ * Fair shares of the event loop for streams and large responses that have much to write. A long replay to a
+ * fast reader never waits for anything by itself: its rows are in memory and its socket takes all of them. So
+ * a stream that has used up its quota queues up; one stream of the queue continues in each turn of the event
+ * loop, and everything else runs in between. Callers come in rotation, the streams of each in their order: so
+ * a caller with hundreds of readers holds up the one reader of another by a slice.
  */
+import type { Caller } from '../../ports/caller.ts';
 
 /**
  * Events a stream writes before it queues up: about as much work as one call, so that a call waits only
@@ -13,6 +15,7 @@ const EVENTS_PER_TURN = 4;
 
 /** What a stream has written lately. */
 export type Quota = {
+  readonly caller: Caller['key'];
   /** The turn of the event loop in which it wrote last. */
   turn: number;
   /** Events it wrote in that turn. */
@@ -25,19 +28,25 @@ export type FairScheduler = {
    * quota.
    */
   countEvent(quota: Quota): boolean;
-  /** Resolves when the stream may continue, with a fresh quota; first come, first served. */
+  /** Resolves when the stream may continue, with a fresh quota. */
   waitForTurn(quota: Quota): Promise<void>;
 };
 
 /** Creates the scheduler with an empty queue. */
 export function createFairScheduler(): FairScheduler {
-  const queue: (() => void)[] = [];
+  /** What continues the streams that wait, by caller; the next caller comes first. */
+  const queue = new Map<Caller['key'], (() => void)[]>();
   let turn = 0;
   let isCounting = false;
 
   function continueNext(): void {
-    queue.shift()?.();
-    if (queue.length > 0) setImmediate(continueNext);
+    const [next] = queue;
+    if (!next) return;
+    const [caller, streams] = next;
+    queue.delete(caller);
+    streams.shift()?.();
+    if (streams.length > 0) queue.set(caller, streams);
+    if (queue.size > 0) setImmediate(continueNext);
   }
 
   /** Turns are counted only while a stream writes. */
@@ -59,8 +68,10 @@ export function createFairScheduler(): FairScheduler {
     },
     async waitForTurn(quota) {
       await new Promise<void>((resolve) => {
-        queue.push(resolve);
-        if (queue.length === 1) setImmediate(continueNext);
+        if (queue.size === 0) setImmediate(continueNext);
+        const streams = queue.get(quota.caller) ?? [];
+        streams.push(resolve);
+        queue.set(quota.caller, streams);
       });
       quota.events = 0;
     },

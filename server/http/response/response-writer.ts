@@ -3,7 +3,8 @@
  * write resolves only when the reader's socket has taken it: so a feed is read no faster than its reader
  * reads, and what a reader leaves unread is counted.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../../ports/caller.ts';
 import type { FairScheduler, Quota } from './fair-scheduling.ts';
 import type { UnreadBytes } from './unread-bytes.ts';
 
@@ -20,15 +21,19 @@ export type ResponseWriter = {
 };
 
 /** What the writers of all responses share. */
-export type WriterDeps = { readonly scheduler: FairScheduler; readonly unread: UnreadBytes };
+export type WriterDeps = {
+  readonly scheduler: FairScheduler;
+  readonly unread: UnreadBytes;
+  readonly callerOf: (req: IncomingMessage) => Caller;
+};
 
 /** Creates the writer of one response; it stops when the response closes. */
 export function createResponseWriter(
   response: ServerResponse,
-  { scheduler, unread }: WriterDeps,
+  { scheduler, unread, callerOf }: WriterDeps,
 ): ResponseWriter {
   const stopped = new AbortController();
-  const quota: Quota = { turn: 0, events: 0 };
+  const quota: Quota = { caller: callerOf(response.req).key, turn: 0, events: 0 };
   let stopWaiting: (() => void) | null = null;
 
   /** Resolves when the reader has taken what was written, or the writer has stopped. */

@@ -1,12 +1,15 @@
 /** Sending the body of a response: a small one at once, a large one only as fast as its reader takes it. */
 import type { ServerResponse } from 'node:http';
+import { renderJson } from '../../domain/json-text.ts';
+import { isLargeValue } from '../../domain/value-size.ts';
 import { createResponseWriter, SLICE_BYTES, type WriterDeps } from './response-writer.ts';
 
 /**
  * Renders a reply as JSON. What is too long for one slice becomes bytes, which are counted while they wait
  * for the reader; a short text is left to Koa.
  */
-export function renderJson(reply: unknown): string | Buffer {
+export function renderReply(reply: object): string | Buffer {
+  if (isLargeValue(reply)) return renderJson(reply);
   const text = JSON.stringify(reply);
   return text.length > SLICE_BYTES ? Buffer.from(text) : text;
 }

@@ -5,7 +5,7 @@
  */
 import type { Context } from 'koa';
 import type { LargeWork } from '../../async/large-work.ts';
-import type { Caller } from '../../ports/gateway.ts';
+import type { Caller } from '../../ports/caller.ts';
 import { createResponseWriter, type WriterDeps } from './response-writer.ts';
 
 /** Characters that are rendered before everything else gets a turn: about a millisecond. */

@@ -1,4 +1,5 @@
 /** What a reader of an event stream is sent: frames of `text/event-stream`, as the contract has them. */
+import { writeJson } from '../../domain/json-text.ts';
 import type { StreamItem } from '../../ports/gateway.ts';
 
 /** Milliseconds a reader waits before it reconnects by itself. */
@@ -19,6 +20,6 @@ export function renderRetry(retryMs: number): string {
 export function renderItem(item: StreamItem): Buffer {
   if (item.gap) return Buffer.from(': gap\n\n');
   const { event, request_id, status, result, error_info } = item.event;
-  const data = JSON.stringify({ event, request_id, status, result, error_info });
+  const data = writeJson({ event, request_id, status, result, error_info });
   return Buffer.from(`id: ${item.cursor}\ndata: ${data}\n\n`);
 }

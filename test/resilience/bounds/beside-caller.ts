@@ -32,6 +32,11 @@ async function callAtRate({ calls, everyMs, seconds }: CallerOptions): Promise<S
   const tookMs: number[] = [];
   const failures: string[] = [];
   const underWay: Promise<void>[] = [];
+  // This thread's own first calls compile what it calls with, and open a connection: not the gateway's time.
+  for (const call of [...calls, ...calls]) {
+    const failure = await callOnce(call);
+    if (failure !== null) failures.push(failure);
+  }
   const startMs = performance.now();
   for (let n = 0; n * everyMs < seconds * 1_000; n += 1) {
     const dueMs = startMs + n * everyMs;

@@ -34,13 +34,20 @@ async function openAll(count: number, text: string): Promise<readonly RawConnect
   );
 }
 
-/** Holds so many bodies open, all with the same beginning, until B was measured. */
-async function expectUnaffectedBesideOpenBodies(name: string, count: number, start: string): Promise<void> {
+/** So many bodies that do not end, all with the same beginning. */
+type OpenBodies = readonly [count: number, start: string];
+
+/** Holds the bodies open until B was measured. */
+async function expectUnaffectedBesideOpenBodies(
+  name: string,
+  ...kinds: readonly OpenBodies[]
+): Promise<void> {
   const measured = await measureBeside({
     name,
     baseUrl: gateway.baseUrl,
     async takeAll() {
-      const wires = await openAll(count, start);
+      const wires: RawConnection[] = [];
+      for (const [count, start] of kinds) wires.push(...(await openAll(count, start)));
       return async () => {
         for (const wire of wires) wire.close();
       };
@@ -51,16 +58,26 @@ async function expectUnaffectedBesideOpenBodies(name: string, count: number, sta
 
 describe('beside bodies that do not end, calls are as fast as alone', TIMEOUT, () => {
   test('while they announce 4 MiB and send little more than 64 KiB', () =>
-    expectUnaffectedBesideOpenBodies('announced-bodies', 130 * SCALE, head(BODY_BYTES) + ' '.repeat(65_600)));
+    expectUnaffectedBesideOpenBodies('announced-bodies', [
+      130 * SCALE,
+      head(BODY_BYTES) + ' '.repeat(65_600),
+    ]));
 
   test('while only their headers have come', () =>
-    expectUnaffectedBesideOpenBodies('announced-headers', 1_000 * SCALE, head(65_536)));
+    expectUnaffectedBesideOpenBodies('announced-headers', [1_000 * SCALE, head(65_536)]));
 
   test('while they fill the memory of small ones', () =>
-    expectUnaffectedBesideOpenBodies('small-bodies', 400, head(65_536) + ' '.repeat(65_000)));
+    // The smaller ones take what the last refused one has left.
+    expectUnaffectedBesideOpenBodies(
+      'small-bodies',
+      [400, head(65_536) + ' '.repeat(65_000)],
+      [200, head(65_536) + ' '.repeat(1_000)],
+      [200, head(65_536) + ' '.repeat(100)],
+      [50, `${head(65_536)} `],
+    ));
 
   test('while they fill the memory of large ones', () =>
-    expectUnaffectedBesideOpenBodies('large-bodies', 40, head(BODY_BYTES) + ' '.repeat(BODY_BYTES - 1)));
+    expectUnaffectedBesideOpenBodies('large-bodies', [40, head(BODY_BYTES) + ' '.repeat(BODY_BYTES - 1)]));
 
   test('and a large body is accepted in the place of the slowest', async () => {
     const wires = await openAll(40, head(BODY_BYTES) + ' '.repeat(BODY_BYTES - 1));
@@ -100,6 +117,11 @@ const HOSTILE: readonly (readonly [string, string])[] = [
   ['90 levels again and again', `[${fill(`${'['.repeat(90)}${']'.repeat(90)},`)}1]`],
   ['short texts', `[${Array.from({ length: 590_000 }, (_, n) => `"${n.toString(36).padStart(4, '0')}"`)}]`],
   ['different keys', `{${Array.from({ length: 420_000 }, (_, n) => `"${n.toString(36)}":1`)}}`],
+  ['99,000 different keys', `{${Array.from({ length: 99_000 }, (_, n) => `"${n.toString(36)}":1`)}}`],
+  [
+    '99,000 different keys in objects of a hundred',
+    `[${Array.from({ length: 990 }, (_, n) => `{${Array.from({ length: 100 }, (_, m) => `"${n}-${m}":1`)}}`)}]`,
+  ],
   ['two million numbers', `[${fill('1,')}1]`],
   ['one long number', `{"payload":${fill('1')}}`],
   ['numbers with exponents', `[${fill('1e20,')}1]`],

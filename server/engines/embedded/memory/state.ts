@@ -18,9 +18,11 @@ import { type ClaimableTasks, createClaimableTasks } from './claimable-tasks.ts'
 import { createDueQueue, type DueQueue } from './due-queue.ts';
 import { createWaitingTasks, type WaitingTasks } from './waiting-tasks.ts';
 
-/** An open task in memory, without what was submitted for it. */
+/** An open task in memory, without what was submitted for it and without a long reply. */
 export type OpenTask = {
   readonly state: TaskState;
+  /** Whether its reply is in a row of its own; that of `state` is null then. */
+  readonly isReplyApart: boolean;
   readonly revision: Revision;
   readonly seq: number;
   /** The due time in its row; null when its row has none. */

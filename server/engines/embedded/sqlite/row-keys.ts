@@ -3,6 +3,7 @@
  *
  *   meta/mark                        the high-water mark: how far runs and cursors have come
  *   open/ID                          the state of an open task; a start reads these and the agents only
+ *   reply/ID                         a long reply that was reported for an open task, apart from its state
  *   task/ID/done, task/ID/input      a settled task's state; what was submitted, written once
  *   agent/ID, key/ID                 agents; idempotency keys
  *   all/CREATED/ID                   the listings; read in reverse they are newest first
@@ -15,12 +16,13 @@
  * event
  *   fade/MS/KEY                      expiry index: rows by the time they expire
  *
- * Keys, prefixes and the short field names in values (`r` `v` `d` `e`, `run` `ms` `n`) are the stored format:
- * they must not change, even where the code uses other names.
+ * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p`, `run` `ms` `n`) are the stored
+ * format: they must not change, even where the code uses other names.
  *
  * Promise: a part of a key may be any string. It can neither collide with another key nor leave its range,
  * because every character that is not plain is escaped, the separator included.
  */
+import { parseStored, writeJson } from '../../../domain/json-text.ts';
 import type { Cursor, Revision } from '../../../ports/store.ts';
 
 /** Keys from `from` (included) to `to` (excluded). */
@@ -40,6 +42,8 @@ export type Envelope = {
   readonly d?: number | null;
   /** Idempotency keys: when the key expires; null when it does not. */
   readonly e?: number | null;
+  /** Open tasks: whether the reply is in a row of its own. */
+  readonly p?: true;
 };
 
 export const HIGH_WATER_MARK_KEY = 'meta/mark';
@@ -90,6 +94,7 @@ export function lastPart(key: string): string {
 }
 
 export const openKey = (id: string): string => `open/${escapePart(id)}`;
+export const replyKey = (id: string): string => `reply/${escapePart(id)}`;
 export const taskRange = (id: string): Range => rangeOf(`task/${escapePart(id)}`);
 export const settledKey = (id: string): string => `task/${escapePart(id)}/done`;
 export const inputKey = (id: string): string => `task/${escapePart(id)}/input`;
@@ -152,7 +157,12 @@ export function readEvent(text: string): EventRow {
 }
 
 export function readEnvelope(text: string): Envelope {
-  return JSON.parse(text) as Envelope;
+  return parseStored(text) as Envelope;
+}
+
+/** Writes an envelope; the value comes last. */
+export function writeEnvelope({ v, ...rest }: Envelope & { readonly v: object }): string {
+  return `${JSON.stringify(rest).slice(0, -1)},"v":${writeJson(v)}}`;
 }
 
 /** The high-water mark of a storage that has none yet begins at zero. */

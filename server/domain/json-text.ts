@@ -1,0 +1,77 @@
+/**
+ * What tasks carry is parsed when it arrives. Once it is large it is kept as its text from then on: stored,
+ * read, pushed and returned by copying the text, never parsed or rendered again. So a large value costs the
+ * event loop what its bytes cost, whatever is in it.
+ */
+import { isLargeText } from './value-size.ts';
+
+/** A JSON object as its text. It renders as this text also where `JSON.stringify` does not know it. */
+export class JsonText {
+  /** Its keys are in the text alone. */
+  readonly [key: string]: unknown;
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
+}
+
+/** As `JSON.stringify`, but a field that is a `JsonText` is copied. */
+export function writeJson(value: object): string {
+  return writeParts(value).join('');
+}
+
+/** The same in UTF-8. No large text is joined with another before its bytes are copied. */
+export function renderJson(value: object): Buffer {
+  const [first = '', ...others] = writeParts(value);
+  if (others.length === 0) return Buffer.from(first);
+  return Buffer.concat([first, ...others].map((part) => Buffer.from(part)));
+}
+
+/** The texts that make up the JSON of a value: one, unless a field is a `JsonText`. */
+function writeParts(value: object): readonly string[] {
+  if (!Object.values(value).some((field) => field instanceof JsonText)) return [JSON.stringify(value)];
+  const parts: string[] = [];
+  for (const [key, field] of Object.entries(value)) {
+    const text: string | undefined = field instanceof JsonText ? field.text : JSON.stringify(field);
+    if (text !== undefined) parts.push(`${parts.length > 0 ? ',' : '{'}${JSON.stringify(key)}:`, text);
+  }
+  return [...parts, '}'];
+}
+
+/** The fields of stored values that may be large, each with the field behind it. */
+const LARGE_FIELDS = [
+  ['payload', 'cli_session_id'],
+  ['result', 'error_info'],
+] as const;
+
+/** Parses what the gateway has stored; in a large text the one field that makes it so stays a `JsonText`. */
+export function parseStored(text: string): unknown {
+  if (!isLargeText(text)) return JSON.parse(text);
+  for (const [key, next] of LARGE_FIELDS) {
+    const parsed = parseAround(text, key, next);
+    if (parsed !== undefined) return parsed;
+  }
+  return JSON.parse(text);
+}
+
+/**
+ * Parses the text without the value of this key; undefined when the text has no such field there. A quote
+ * within a JSON string is escaped, so what looks like a key is one. What was found inside another field is
+ * no mistake that stays: its brackets do not match those of the rest, which then is not JSON.
+ */
+function parseAround(text: string, key: string, next: string): unknown {
+  const start = `,"${key}":`;
+  const from = text.indexOf(start) + start.length;
+  const to = text.lastIndexOf(`,"${next}":`);
+  if (from < start.length || text[from] !== '{' || to <= from) return undefined;
+  try {
+    return JSON.parse(`${text.slice(0, from)}null${text.slice(to)}`, (name, value) =>
+      name === key ? new JsonText(text.slice(from, to)) : value,
+    );
+  } catch {
+    return undefined;
+  }
+}
