@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readBlocks } from '../harness/readme-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WAIT = { timeout: 30_000, interval: 20 };
+const WAIT = { timeout: 50_000, interval: 20 };
 const blocks = readBlocks(readFileSync(join(ROOT, 'README.md'), 'utf8'));
 const run = promisify(execFile);
 
