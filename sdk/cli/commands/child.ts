@@ -112,8 +112,8 @@ type StartedChild = ChildProcess & {
 };
 
 /**
- * What a watched program is started by: it becomes the program once the watch has its id. If this process ends
- * before, the program never starts.
+ * What a watched program is started by: it becomes the program once the watch has its id. If this process
+ * ends before, the program never starts.
  */
 const GATE = ['/bin/sh', '-c', 'read -r _ <&3 || exit 126; exec 3<&-; exec "$@"', 'task-gateway-program'];
 /** The file of the gate, after the three streams of the program. */
