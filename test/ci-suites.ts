@@ -88,19 +88,19 @@ const CRASHES: readonly CiSuite[] = [
   },
   {
     file: 'test/cli/signals.test.ts',
-    seconds: 12,
+    seconds: 25,
     reason: '26 agents as processes, in terminals and without, each ended in its own way',
     partIn: ['test/cli/child.test.ts', 'test/cli/agent-exec.test.ts'],
   },
   {
     file: 'test/cli/open-files.test.ts',
-    seconds: 15,
+    seconds: 20,
     reason: 'agents that run out of files, and the gateway’s further attempts',
     partIn: ['test/cli/child.test.ts'],
   },
   {
     file: 'test/cli/foreign-servers.test.ts',
-    seconds: 12,
+    seconds: 15,
     reason: 'a hundred commands against wrong answers, and agents watched for seconds',
     partIn: ['test/cli/exit-codes.test.ts'],
   },
@@ -194,7 +194,7 @@ const PACKAGES: readonly CiSuite[] = [
   },
   {
     file: 'test/cli/terminal.test.ts',
-    seconds: 15,
+    seconds: 20,
     reason: 'a real terminal, by tmux',
     partIn: ['test/cli/commands.test.ts', 'test/cli/width.test.ts'],
   },
