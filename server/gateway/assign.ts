@@ -60,8 +60,8 @@ export async function commitAndPush(
 }
 
 /**
- * The best free agent for a task. One that may not be pushed to now, because too many pushes to its origin are
- * under way, comes behind every other.
+ * The best free agent for a task. One that may not be pushed to now, because too many pushes to its origin
+ * are under way, comes behind every other.
  */
 export function pickAgent(
   deps: AssignDeps,

@@ -2,8 +2,8 @@
  * One turn of the dispatch loop: takes due entries and does what each needs. No part stops the others:
  *
  *   the agents cannot be read      tasks are assigned by the older copy; what ends or expires needs none
- *   one entry fails                it is logged once by its ref, and looked at again after pauses that grow to
- *                                  an hour: what is damaged stays so; the others go on
+ *   one entry fails                it is logged once by its ref, and looked at again after pauses that grow
+ *                                  to an hour: what is damaged stays so; the others go on
  *   the store is out               every entry is tried, then the turn throws; all of them come due again
  */
 import { GatewayError } from '../ports/gateway.ts';

@@ -1,7 +1,8 @@
 /**
  * Looks through the bytes of a large body before it is parsed: how deep it nests, how many keys it has, how
- * many of them are different, and how many texts, arrays and objects. Parsing costs time and memory in those, up to 28 times the bytes; the
- * scan costs the same for any bytes, about 7 ms for each MB, and lets others run in between.
+ * many of them are different, and how many texts, arrays and objects. Parsing costs time and memory in those,
+ * up to 28 times the bytes; the scan costs the same for any bytes, about 7 ms for each MB, and lets others
+ * run in between.
  *
  * It accepts any bytes: that a body is not JSON at all is found by the parser.
  */
