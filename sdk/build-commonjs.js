@@ -8,6 +8,12 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const [unknown] = process.argv.slice(2);
+if (unknown !== undefined) {
+  console.error(`npm run build: Unknown option '${unknown}'. It takes no options.`);
+  process.exit(1);
+}
+
 const DIST = fileURLToPath(new URL('dist/', import.meta.url));
 const COMMONJS = join(DIST, 'commonjs');
 const ENTRIES = ['index.js', 'agent/index.js', 'testing/index.js'];

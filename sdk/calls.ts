@@ -243,49 +243,35 @@ function mayHaveTakenEffect(error: unknown, code: string): boolean {
   return isRejected && error.code === code && error.attempts > 1;
 }
 
+/** The calls of agents; the body of each carries the secret. */
+type AgentPath = Extract<keyof paths, `/api/agent/${string}`>;
+
 function createAgentCalls(
   api: Api,
   send: Send,
 ): Pick<Calls, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
-  return {
-    registerAgent: (registration, options) =>
-      send(options, 'body', checkRegistrationReceipt, (init, auth) =>
-        api.POST('/api/agent/register', {
-          ...init,
-          body: { ...registration, auth } as Schemas['AgentRegistration'],
-        }),
-      ),
-
-    heartbeatAgent: (heartbeat, options) =>
-      send(options, 'body', checkHeartbeatReceipt, (init, auth) =>
-        api.POST('/api/agent/heartbeat', {
-          ...init,
-          body: { ...heartbeat, auth } as Schemas['AgentHeartbeat'],
-        }),
-      ),
-
-    async claimTask(claim, options) {
-      const task = await send(
+  const post =
+    <Data>(path: AgentPath, check: Guard<Data>) =>
+    (body: { readonly agent_id: string; readonly wait?: number }, options?: CallOptions): Promise<Data> =>
+      send(
         options,
         'body',
-        checkClaim,
-        (init, auth) =>
-          api.POST('/api/agent/claim', { ...init, body: { ...claim, auth } as Schemas['TaskClaim'] }),
-        claim.wait,
+        check,
+        // The type of a call says what its body holds.
+        (init, auth) => api.POST(path, { ...init, body: { ...body, auth } as never }),
+        body.wait,
       );
-      return task ?? null;
-    },
-
-    reportResult: (report, options) =>
-      send(options, 'body', checkReportReceipt, (init, auth) =>
-        api.POST('/api/agent/result', { ...init, body: { ...report, auth } as Schemas['TaskReport'] }),
-      ),
+  const claim = post('/api/agent/claim', checkClaim);
+  const unregister = post('/api/agent/unregister', checkDepartureReceipt);
+  return {
+    registerAgent: post('/api/agent/register', checkRegistrationReceipt),
+    heartbeatAgent: post('/api/agent/heartbeat', checkHeartbeatReceipt),
+    reportResult: post('/api/agent/result', checkReportReceipt),
+    claimTask: async (body, options) => (await claim(body, options)) ?? null,
 
     async unregisterAgent(departure, options) {
       try {
-        return await send(options, 'body', checkDepartureReceipt, (init, auth) =>
-          api.POST('/api/agent/unregister', { ...init, body: { ...departure, auth } }),
-        );
+        return await unregister(departure, options);
       } catch (error) {
         if (!mayHaveTakenEffect(error, 'agent_not_found')) throw error;
         return { ok: true, agent_id: departure.agent_id };

@@ -20,8 +20,9 @@ const LAST_LINES_MS = 50;
  * are those behind the command, which takes none.
  */
 export async function startProcess(env: NodeJS.ProcessEnv, words: readonly string[]): Promise<void> {
-  if (words.length > 0) {
-    console.error(`The gateway was not started. ${explainOptions(words)}`);
+  const options = [...words, ...findSwallowed(env)];
+  if (options.length > 0) {
+    console.error(`The gateway was not started. ${explainOptions(options)}`);
     process.exit(1);
   }
   const result = readConfig(env);
@@ -43,10 +44,21 @@ export async function startProcess(env: NodeJS.ProcessEnv, words: readonly strin
   }
 }
 
+/** npm keeps an option that stands before `--`, and passes it on as a variable alone. */
+function findSwallowed(env: NodeJS.ProcessEnv): readonly string[] {
+  const swallowed = settingNames().filter((name) => env[`npm_config_${name.toLowerCase()}`] !== undefined);
+  return swallowed.map(optionOf);
+}
+
+/** How a person who expects options would write a setting. */
+function optionOf(name: string): string {
+  return `--${name.toLowerCase().replaceAll('_', '-')}`;
+}
+
 /** Of an option only its name is repeated: its value may be a secret. */
 function explainOptions(words: readonly string[]): string {
   const [name = ''] = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/s, ''));
-  const setting = settingNames().find((one) => `--${one.toLowerCase().replaceAll('_', '-')}` === name);
+  const setting = settingNames().find((one) => optionOf(one) === name);
   const example = setting === undefined ? 'PORT=9000' : `${setting}=…`;
   return (
     `It takes no options${name === '' ? '' : `, such as ${name}`}: its settings are variables of the environment ` +

@@ -34,59 +34,43 @@ export type FrameReader = (chunk: Uint8Array) => readonly Frame[];
  * Creates a reader for one connection. It throws a `ConnectionError` when an event exceeds `frameCharsMax`.
  */
 export function createFrameReader(frameCharsMax = RESPONSE_BYTES_MAX): FrameReader {
-  const decode = createDecoder();
   const split = createLineSplitter();
-  const readLine = createLineReader();
+  const { readLine, countChars } = createLineReader();
   return (chunk) => {
-    const { lines, restChars } = split(decode(chunk));
+    const { lines, restChars } = split(chunk);
     const frames: Frame[] = [];
-    let eventChars = 0;
+    const requireSize = (chars: number): void => {
+      if (chars <= frameCharsMax) return;
+      throw createForeignError(
+        'event_too_large',
+        `sends an event of more than ${frameCharsMax} characters (maxResponseBytes)`,
+      );
+    };
     for (const line of lines) {
-      const { frame, chars } = readLine(line);
+      const frame = readLine(line);
       if (frame) frames.push(frame);
-      eventChars = chars;
-      requireFrameSize(eventChars, frameCharsMax);
+      requireSize(countChars());
     }
-    requireFrameSize(eventChars + restChars, frameCharsMax);
+    requireSize(countChars() + restChars);
     return frames;
   };
 }
 
-/** Limits the memory that one event may take. */
-function requireFrameSize(chars: number, charsMax: number): void {
-  if (chars <= charsMax) return;
-  throw createForeignError(
-    'event_too_large',
-    `sends an event of more than ${charsMax} characters (maxResponseBytes)`,
-  );
-}
-
 /**
- * Decodes UTF-8 and removes one leading byte-order mark. The platform's decoder is set to keep it, because
- * Node's removes two when the first one is split between chunks.
+ * Decodes UTF-8, removes one leading byte-order mark, and splits the text into complete lines. The platform's
+ * decoder is set to keep the mark, because Node's removes two when the first one is split between chunks. CR,
+ * LF and CRLF each end a line. A CR ends it at once, even at the end of a chunk: an LF that opens the next
+ * chunk belongs to it.
  */
-function createDecoder(): (chunk: Uint8Array) => string {
+function createLineSplitter(): (chunk: Uint8Array) => { lines: readonly string[]; restChars: number } {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let isStart = true;
+  let rest = '';
+  let skipped = '\uFEFF';
   return (chunk) => {
     const text = decoder.decode(chunk, { stream: true });
-    if (!isStart || text === '') return text;
-    isStart = false;
-    return text.startsWith('\uFEFF') ? text.slice(1) : text;
-  };
-}
-
-/**
- * Splits text into complete lines. CR, LF and CRLF each end a line. A CR ends it at once, even at the end of
- * a chunk: an LF that opens the next chunk belongs to it.
- */
-function createLineSplitter(): (text: string) => { lines: readonly string[]; restChars: number } {
-  let rest = '';
-  let afterCr = false;
-  return (text) => {
     if (text === '') return { lines: [], restChars: rest.length };
-    const own = afterCr && text.startsWith('\n') ? text.slice(1) : text;
-    afterCr = own.endsWith('\r');
+    const own = skipped && text.startsWith(skipped) ? text.slice(1) : text;
+    skipped = own.endsWith('\r') ? '\n' : '';
     const [first = '', ...lines] = own.split(/\r\n?|\n/);
     lines.unshift(rest + first);
     rest = lines.pop() ?? '';
@@ -94,8 +78,8 @@ function createLineSplitter(): (text: string) => { lines: readonly string[]; res
   };
 }
 
-/** Assembles lines into frames. `chars` is the size of the incomplete event. */
-function createLineReader(): (line: string) => { frame: Frame | undefined; chars: number } {
+/** Assembles lines into frames, and counts the characters of the incomplete event. */
+function createLineReader(): { readLine(line: string): Frame | undefined; countChars(): number } {
   let data: string[] = [];
   let chars = 0;
   let id: string | undefined;
@@ -103,40 +87,34 @@ function createLineReader(): (line: string) => { frame: Frame | undefined; chars
 
   /** Returns the event that an empty line completes. Without data there is no event, but its id counts. */
   function dispatch(): Frame | undefined {
-    const complete = { id, type: type || undefined, data };
+    const text = data.length > 0 ? data.join('\n') : undefined;
+    const complete = { id, type: type || undefined };
     data = [];
     chars = 0;
     id = undefined;
     type = undefined;
-    if (complete.data.length > 0) return { ...complete, kind: 'event', data: complete.data.join('\n') };
+    if (text !== undefined) return { ...complete, kind: 'event', data: text };
     return complete.id === undefined ? undefined : { kind: 'id', id: complete.id };
   }
 
-  function readField(name: string, value: string): Frame | undefined {
-    if (name === 'data') {
-      data.push(value);
-      chars += value.length + 1;
-    } else if (name === 'event') {
-      type = value;
-    } else if (name === 'id') {
-      // The standard ignores an id with NUL, which fits in no header.
-      if (!value.includes('\0')) id = value;
-    } else if (name === 'retry' && /^\d+$/.test(value)) {
-      return { kind: 'retry', retryMs: Number(value) };
-    }
-    return undefined;
-  }
-
-  function read(line: string): Frame | undefined {
-    if (line === '') return dispatch();
-    const colon = line.indexOf(':');
-    if (colon < 0) return readField(line, '');
-    const value = line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
-    return colon === 0 ? { kind: 'comment', text: value } : readField(line.slice(0, colon), value);
-  }
-
-  return (line) => {
-    const frame = read(line);
-    return { frame, chars };
+  return {
+    countChars: () => chars,
+    readLine(line) {
+      if (line === '') return dispatch();
+      const [, name, value = ''] = /^([^:]*):? ?([\s\S]*)$/.exec(line) ?? [];
+      if (name === '') return { kind: 'comment', text: value };
+      if (name === 'data') {
+        data.push(value);
+        chars += value.length + 1;
+      } else if (name === 'event') {
+        type = value;
+      } else if (name === 'id') {
+        // The standard ignores an id with NUL, which fits in no header.
+        if (!value.includes('\0')) id = value;
+      } else if (name === 'retry' && /^\d+$/.test(value)) {
+        return { kind: 'retry', retryMs: Number(value) };
+      }
+      return undefined;
+    },
   };
 }

@@ -56,18 +56,19 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
   let isDown = false;
 
   const fetch: Fetch = async (request, init) => {
-    // Not that of a new `Request`: Node forgets to fire it once the request is collected as garbage.
     const signal = init?.signal ?? request.signal;
     signal.throwIfAborted();
-    const text = await request.text();
-    signal.throwIfAborted();
-    if (isDown) throw new TypeError('The fake gateway is down.');
-    const body = text === '' ? {} : JSON.parse(text);
+    // Begins before the body is read: the signal may fire meanwhile.
     const aborted = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));
     });
-    const handled = handle({ body, url: new URL(request.url), request, signal });
-    return createResponse(await Promise.race([handled, aborted]), signal);
+    const respond = async (): Promise<Response> => {
+      const text = await request.text();
+      if (isDown) throw new TypeError('The fake gateway is down.');
+      const body = text === '' ? {} : JSON.parse(text);
+      return createResponse(await handle({ body, url: new URL(request.url), request, signal }), signal);
+    };
+    return await Promise.race([respond(), aborted]);
   };
 
   return {
@@ -99,11 +100,13 @@ function createWaitFor(watchers: Set<() => void>): RoutesDeps['waitFor'] {
         resolve(found);
       };
       watchers.add(watch);
-      signal.addEventListener('abort', () => {
+      const end = (): void => {
         watchers.delete(watch);
         reject(signal.reason);
-      });
-      watch();
+      };
+      signal.addEventListener('abort', end);
+      if (signal.aborted) end();
+      else watch();
     });
 }
 

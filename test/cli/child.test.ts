@@ -82,6 +82,23 @@ describe('a program', () => {
     expect(await exit).toMatchObject({ exitCode: 0, output: 'ended\n' });
   });
 
+  test('does not start before the watch has its id, and has its streams to itself', async () => {
+    const steps: string[] = [];
+    let pid = 0;
+    const watch = {
+      async add(id: number) {
+        pid = id;
+        await new Promise((resolve) => setImmediate(resolve));
+        steps.push('added');
+      },
+      remove: (id: number) => void steps.push(id === pid ? 'removed' : 'wrong'),
+    };
+    const script = 'echo "$$" >&2; cat; ls /dev/fd/3 2>/dev/null';
+    const exit = await run(script, { input: 'in', watch, onErrorText: (text) => steps.push(text.trim()) });
+    expect(exit).toMatchObject({ output: 'in' });
+    expect(steps).toEqual(['added', String(pid), 'removed']);
+  });
+
   test('whose signal is aborted before it starts ends at once', async () => {
     expect(await run('sleep 1000', { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' });
   });

@@ -13,7 +13,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { type CommandExit, type CommandOptions, envFor, runCommand, writeLauncher } from './cli-process.ts';
+import {
+  type CommandExit,
+  type CommandOptions,
+  envFor,
+  runCommand,
+  startCommand,
+  writeLauncher,
+} from './cli-process.ts';
 
 let gateway: GatewayProcess;
 let agent: Agent;
@@ -167,6 +174,22 @@ test('a command without a reachable gateway says what to do, with exit code 1', 
   expect(code).toBe(1);
   expect(stderr).toMatch(
     /^task-gateway: No response .*Start the gateway, or give its address with --url or TASK_GATEWAY_URL\.\n$/,
+  );
+});
+
+test('Ctrl-C during an outage says that the task may continue, with exit code 130', async () => {
+  const killed = await startGateway();
+  const running = startCommand(['run', 'x', '-t', 'no-agent', '--queue-timeout', '60'], {
+    env: envFor(killed),
+  });
+  const own = createClient({ baseUrl: killed.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  await expect.poll(async () => (await own.listTasks()).tasks.length, { timeout: 15_000 }).toBe(1);
+  await killed.kill();
+  running.child.kill('SIGINT');
+  const { code, stderr } = await running.waitForExit();
+  expect(code).toBe(130);
+  expect(stderr).toMatch(
+    /did not confirm the cancellation: task \S+ may continue\. Cancel it with "task-gateway task cancel \S+"/,
   );
 });
 

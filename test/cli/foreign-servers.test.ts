@@ -4,21 +4,28 @@
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runProgram } from '../../sdk/cli/program.ts';
 import { HOSTILE_ANSWERS, type HostileGateway, startHostileGateway } from '../harness/hostile-gateway.ts';
 import { runCommand, startCommand } from './cli-process.ts';
+import { createTestContext } from './command-context.ts';
+import { startEvilGateway } from './evil-gateway.ts';
 
 const SECRETS = { TASK_GATEWAY_AUTH: 'a-secret', TASK_GATEWAY_ADMIN_AUTH: 'b-secret' };
 const closing: (() => void)[] = [];
 let hostile: HostileGateway;
+/** Follows the contract, with values that no gateway would send. */
+let evil: Awaited<ReturnType<typeof startEvilGateway>>;
 
 beforeAll(async () => {
   hostile = await startHostileGateway();
+  evil = await startEvilGateway();
 });
 
 afterAll(async () => {
   for (const close of closing) close();
   await hostile?.close();
+  await evil?.close();
 });
 
 async function listen(server: Server | ReturnType<typeof createTcpServer>): Promise<string> {
@@ -44,34 +51,44 @@ const respond = (write: (response: ServerResponse) => void): Server =>
 const page = (status: number) =>
   respond((response) => response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Hello</h1>'));
 
-describe('run against a server that is no gateway says so', () => {
-  test.each([
-    ['a page for everything', () => page(200), 'http'],
-    ['a page that is not found', () => page(404), 'http'],
-    ['a file server that knows no POST', () => page(501), 'http'],
-    ['a server that asks for a password', () => page(401), 'http'],
-    ['a server that allows no POST', () => page(405), 'http'],
-    ['a redirect', () => respond((one) => one.writeHead(302, { location: '/login' }).end()), 'http'],
-    ['a server that speaks SSH', () => createTcpServer((one) => one.end('SSH-2.0-OpenSSH_9.9\r\n')), 'http'],
-    ['a server without TLS', () => page(200), 'https'],
-  ] as const)('%s', async (_what, create, scheme) => {
-    const url = `${scheme}://${await listen(create())}`;
-    const { code, stdout, stderr } = await runCommand(['run', 'x', '-t', 'y', '--url', url], {
-      env: SECRETS,
-    });
-    expect(stderr).toMatch(/^task-gateway: .*(not a Task Gateway|redirects|does not speak TLS).*--url.*\n$/);
-    expect(stdout).toBe('');
-    expect([1, 4]).toContain(code);
-  });
-});
+/** Servers that are no gateway, and how they are addressed. */
+const SERVERS: readonly (readonly [
+  what: string,
+  create: () => Parameters<typeof listen>[0],
+  scheme: string,
+])[] = [
+  ['a page for everything', () => page(200), 'http'],
+  ['a page that is not found', () => page(404), 'http'],
+  ['a file server that knows no POST', () => page(501), 'http'],
+  ['a server that asks for a password', () => page(401), 'http'],
+  ['a server that allows no POST', () => page(405), 'http'],
+  ['a redirect', () => respond((one) => one.writeHead(302, { location: '/login' }).end()), 'http'],
+  ['a server that speaks SSH', () => createTcpServer((one) => one.end('SSH-2.0-OpenSSH_9.9\r\n')), 'http'],
+  ['a server without TLS', () => page(200), 'https'],
+];
+
+test('run against a server that is no gateway says so', async () => {
+  const exits = await Promise.all(
+    SERVERS.map(async ([what, create, scheme]) => {
+      const url = `${scheme}://${await listen(create())}`;
+      return { what, ...(await runCommand(['run', 'x', '-t', 'y', '--url', url], { env: SECRETS })) };
+    }),
+  );
+  for (const { what, code, stdout, stderr } of exits) {
+    expect(stderr, what).toMatch(
+      /^task-gateway: .*(not a Task Gateway|redirects|does not speak TLS).*--url.*\n$/,
+    );
+    expect([stdout, code === 1 || code === 4], what).toEqual(['', true]);
+  }
+}, 30_000);
 
 /** What only JavaScript or the platform would say. */
 const RAW =
   /TypeError|RangeError|SyntaxError|Cannot read|undefined|is not a function|Unexpected token|\n\s+at /;
 const COMMANDS: readonly (readonly string[])[] = [
-  ['run', 'x', '-t', 'y', '--wait', '1'],
+  ['task', 'submit', 'x', '-t', 'y'],
   ['task', 'get', 'x'],
-  ['task', 'wait', 'x', '--for', '1'],
+  ['task', 'cancel', 'x'],
   ['task', 'list'],
   ['agent', 'list'],
   ['doctor'],
@@ -84,55 +101,47 @@ const SLOW: ReadonlySet<string> = new Set([
 test('no wrong answer makes a command end in words that are not its own', async () => {
   const answers = Object.keys(HOSTILE_ANSWERS).filter((name) => !SLOW.has(name));
   expect(answers.length).toBeGreaterThan(15);
-  // Each answer with one of the commands in turn, so that all commands meet many answers.
-  const exits = await Promise.all(
-    answers.map(async (answer, index) => {
-      const words = COMMANDS[index % COMMANDS.length] ?? [];
-      const env = { ...SECRETS, TASK_GATEWAY_URL: hostile.baseUrl(answer), TASK_GATEWAY_TIMEOUT_MS: '2000' };
-      return { answer, words, ...(await runCommand(words, { env })) };
+  const urls = [...answers.map((answer) => hostile.baseUrl(answer)), evil.baseUrl];
+  const pairs = urls.flatMap((url) => COMMANDS.map((words) => ({ url, words })));
+  await Promise.all(
+    pairs.map(async ({ url, words }) => {
+      const { context, written } = createTestContext();
+      const env = { ...SECRETS, TASK_GATEWAY_URL: url };
+      const code = await runProgram({ ...context, env }, words);
+      const what = `${words.join(' ')} with ${url}: ${written.stdout}${written.stderr}`;
+      expect(written.stdout + written.stderr, what).not.toMatch(RAW);
+      expect([0, 1, 2, 3, 4, 5, 7], what).toContain(code);
     }),
   );
-  for (const { answer, words, code, stdout, stderr } of exits) {
-    const what = `${words.join(' ')} with ${answer}: ${stdout}${stderr}`;
-    expect(stdout + stderr, what).not.toMatch(RAW);
-    expect([0, 1, 2, 3, 4, 5, 7], what).toContain(code);
-  }
 }, 60_000);
 
-describe('an agent that never reaches its gateway', () => {
-  test.each([
+test('an agent that never reaches its gateway says so within 2 s and once, and exits with 1', async () => {
+  const cases = [
+    [`http://${await findClosedPort()}`, /register: No response .*ECONNREFUSED.* keeps trying/],
     [
-      'nothing listens',
-      async () => `http://${await findClosedPort()}`,
-      /register: No response .*ECONNREFUSED.* keeps trying/,
+      `http://${await listen(createTcpServer(() => undefined))}`,
+      /There is no response from .* yet\. The agent keeps/,
     ],
-    [
-      'nothing responds',
-      async () => `http://${await listen(createTcpServer(() => undefined))}`,
-      /There is no response from .* yet\. The agent keeps trying/,
-    ],
-    [
-      'no gateway is there',
-      async () => `http://${await listen(page(200))}`,
-      /not a Task Gateway.*keeps trying/,
-    ],
-  ])('%s: says so within 2 s and once, and exits with 1', async (_what, address, text) => {
-    const url = await address();
-    const agent = startCommand(['agent', 'exec', '-t', 'x', '--url', url, '--', 'true'], { env: SECRETS });
-    await agent.waitForLog('Registering');
-    const startMs = performance.now();
-    await agent.waitForLog(text);
-    expect(performance.now() - startMs).toBeLessThan(2_500);
-    // Long enough for two more attempts.
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-    const lines = agent.stderr().trimEnd().split('\n');
-    expect(new Set(lines).size, agent.stderr()).toBe(lines.length);
-    expect(lines.length).toBeLessThanOrEqual(3);
-    const stopMs = performance.now();
-    agent.child.kill('SIGINT');
-    const { code, stderr } = await agent.waitForExit();
-    expect(performance.now() - stopMs).toBeLessThan(3_500);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/task-gateway: Stopped before the agent was registered\. .+\n$/);
-  });
-});
+    [`http://${await listen(page(200))}`, /not a Task Gateway.*keeps trying/],
+  ] as const;
+  await Promise.all(
+    cases.map(async ([url, text]) => {
+      const agent = startCommand(['agent', 'exec', '-t', 'x', '--url', url, '--', 'true'], { env: SECRETS });
+      await agent.waitForLog('Registering');
+      const startMs = performance.now();
+      await agent.waitForLog(text);
+      expect(performance.now() - startMs, url).toBeLessThan(2_500);
+      // Long enough for two more attempts.
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      const lines = agent.stderr().trimEnd().split('\n');
+      expect(new Set(lines).size, agent.stderr()).toBe(lines.length);
+      expect(lines.length).toBeLessThanOrEqual(3);
+      const stopMs = performance.now();
+      agent.child.kill('SIGINT');
+      const { code, stderr } = await agent.waitForExit();
+      expect(performance.now() - stopMs, url).toBeLessThan(3_500);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/task-gateway: Stopped before the agent was registered\. .+\n$/);
+    }),
+  );
+}, 30_000);

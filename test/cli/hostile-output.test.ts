@@ -2,11 +2,9 @@
  * What a hostile gateway or agent can write to the operator's terminal: nothing that it obeys, by any
  * command, on any way out. JSON stays the JSON that it was.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommand, writeLauncher } from './cli-process.ts';
+import { runCommand } from './cli-process.ts';
 import { AGENT, EVIL, FAILED, findObeyed, SUCCESS, startEvilGateway } from './evil-gateway.ts';
 import { hasTmux, recordTerminal } from './tmux-terminal.ts';
 
@@ -14,12 +12,9 @@ const isInstalled = hasTmux();
 if (!isInstalled) console.warn('tmux is not installed: nothing was tested in a real terminal');
 
 let gateway: Awaited<ReturnType<typeof startEvilGateway>>;
-let folder: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'task-gateway-hostile-'));
-  writeLauncher(folder);
   gateway = await startEvilGateway();
   env = {
     ...{
@@ -30,10 +25,7 @@ beforeAll(async () => {
   };
 });
 
-afterAll(async () => {
-  await gateway?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => gateway?.close());
 
 const ESCAPE = '\u001b';
 /** Every command that shows what a gateway sent. */
@@ -59,8 +51,9 @@ const LINES: readonly string[] = [
 test.runIf(isInstalled)(
   'a terminal gets nothing that it obeys but the colours and the status line',
   async () => {
-    const commands = LINES.map((line) => `task-gateway ${line} &`).join('\n');
-    const raw = await recordTerminal({ PATH: `${folder}:${process.env.PATH}`, ...env }, `${commands}\nwait`);
+    const words = LINES.map((line) => `'${line}'`).join(' ');
+    const script = `'${process.execPath}' '${join(import.meta.dirname, 'many-commands.ts')}' ${words}`;
+    const raw = await recordTerminal({ PATH: process.env.PATH ?? '', ...env }, script);
     const own = new RegExp(`${ESCAPE}\\[(?:1|2|22|31|32|33|36|39)m|\\r${ESCAPE}\\[K|\\r\\n`, 'g');
     expect(findObeyed(raw.replaceAll(own, '\n'))).toBeUndefined();
     // The texts themselves arrived, without what was removed.

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 
 /** One option; `value` names what follows it, and `NUMBER` is checked. */
-export type ScriptOption =
+type ScriptOption =
   | { readonly type: 'boolean'; readonly default?: boolean }
   | {
       readonly type: 'string';
@@ -15,7 +15,7 @@ export type ScriptOption =
       readonly multiple?: boolean;
     };
 
-export type ScriptOptions = Readonly<Record<string, ScriptOption>>;
+type ScriptOptions = Readonly<Record<string, ScriptOption>>;
 
 /**
  * Reads the options of a script, such as `npm run mock`. Where they are not all its own, it prints why and

@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { bundle } from './bundle.ts';
 
-/** What a page may be asked to load, gzipped. */
-const CLIENT_BYTES_MAX = 11_000;
+/** What a page may be asked to load, gzipped; 2,190 of it are openapi-fetch. */
+const CLIENT_BYTES_MAX = 11_800;
 
 const bytesOf = (code: string): number => gzipSync(code, { level: 9 }).length;
 

@@ -129,7 +129,7 @@ describe('a fresh checkout', () => {
         if (env === null) return context.skip();
         const { code, stdout, stderr } = await runShell(command, checkout.folder, { env });
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-        expect(stdout).toMatch(/✓ A task went to an agent/);
+        expect(stdout).toMatch(/✓ An agent can register, send heartbeats, claim, report and unregister/);
       },
     );
   });

@@ -19,6 +19,7 @@ const config: KnipConfig = {
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
         'test/bench/workload-process.ts',
+        'test/cli/many-commands.ts',
         'test/harness/fast-clock.ts',
         'test/properties/moved-clock.ts',
         'test/resilience/bounds/beside-caller.ts',
@@ -32,7 +33,7 @@ const config: KnipConfig = {
       ignoreDependencies: [
         // Run as commands, by the paths of their files.
         ...['@arethetypeswrong/cli', '@hey-api/openapi-ts', '@redocly/cli', 'openapi-typescript', 'publint'],
-        ...['@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],
+        ...['@stoplight/prism-cli', '@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],
         // Named in spec/.spectral.yaml and spec/tspconfig.yaml; the last one is loaded by the emitter where
         // it is there.
         ...['@stoplight/spectral-owasp-ruleset', '@typespec/openapi3', '@typespec/sse'],

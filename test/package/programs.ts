@@ -87,3 +87,27 @@ export const COMMONJS = `import { createClient, TaskFailedError, type Task } fro
     const client = createClient();
     export const read = async (): Promise<components['schemas']['TaskInfo'] & Task> => client.getTask('t');
     export const check = (error: unknown) => error instanceof TaskFailedError && error.task.error_info;`;
+
+/** How users compile these programs: what for, the compiler's options, and which of the files. */
+export const COMPILERS = [
+  [
+    'Node, without the DOM',
+    { module: 'nodenext', lib: ['es2022'], types: ['node'] },
+    ['program.ts', 'agent.ts'],
+  ],
+  [
+    'CommonJS as node16 has it',
+    { module: 'node16', lib: ['es2022'], types: ['node'] },
+    ['program.cts', 'agent.ts'],
+  ],
+  [
+    'a bundler for browsers, without Node',
+    {
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+      types: [],
+    },
+    ['program.ts'],
+  ],
+] as const;

@@ -102,11 +102,11 @@ test.runIf(isPossible)('The heartbeat thread sends heartbeats while a handler bl
     TASK_GATEWAY_AUTH: gateway.options.auth,
   });
   await until(() => printed().includes('registered'), 'the agent registers');
+  setBack();
   const submission = { auth: gateway.options.auth, task_type: 'x', task_tags: ['own'] };
   const body = JSON.stringify({ ...submission, payload: { block_ms: 5_000 } });
   await fetch(`${gateway.url}/api/cli/tasks`, { method: 'POST', body });
   await until(() => printed().includes('taken'), 'the agent takes the task');
-  setBack();
   const countHeartbeats = () => gateway.calls.filter(({ operation }) => operation === 'heartbeat').length;
   const before = countHeartbeats();
   await until(() => gateway.tasks()[0]?.status === 'success', 'the task is done');

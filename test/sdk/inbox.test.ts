@@ -161,6 +161,15 @@ describe('an agent that listens', () => {
     expect(await push('x'.repeat(10_485_761))).toBe(413);
   });
 
+  test('takes larger ones with a larger limit, and smaller ones alone with a smaller one', async () => {
+    const larger = await listen({ maxPushBytes: 50_000_000 });
+    const payload = { text: 'x'.repeat(40_000_000) };
+    expect(await larger.push(assigned('t1', { payload }))).toBe(202);
+    await elapse(clock, larger.created.stop({ drainMs: 0, graceMs: 0 }));
+    const smaller = await listen({ maxPushBytes: 1_000 });
+    expect(await smaller.push('x'.repeat(1_001))).toBe(413);
+  });
+
   test('takes only pushes with a current signature of the gateway', async () => {
     const { push } = await listen({ pushSecret: ['another-secret', SECRET] });
     const body = JSON.stringify(assigned('t1'));

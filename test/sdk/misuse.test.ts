@@ -108,6 +108,22 @@ test('In a page of another origin, a request without a response names CORS and t
   await expect(failing()).rejects.not.toThrow(/CORS/);
 });
 
+test('A response, and an event, beyond maxResponseBytes is an error that names the option.', async () => {
+  const large = someTask({ status: 'success', result: { output: 'x'.repeat(2_000) } });
+  const options = { maxRetries: 0, maxResponseBytes: 1_000 };
+  await expect(connect([json(large)], options).client.getTask('t')).rejects.toMatchObject({
+    ...{ code: 'response_too_large', message: expect.stringContaining('1000 bytes (maxResponseBytes)') },
+  });
+  await expect(connect([json(large)]).client.getTask('t')).resolves.toMatchObject({ status: 'success' });
+  const frame = new Response(`data: ${JSON.stringify(large)}\n\n`, {
+    headers: { 'content-type': 'text/event-stream' },
+  });
+  const events = connect([frame], options).client.subscribeEvents('s')[Symbol.asyncIterator]();
+  await expect(events.next()).rejects.toMatchObject({
+    ...{ code: 'event_too_large', message: expect.stringContaining('1000 characters (maxResponseBytes)') },
+  });
+});
+
 test('A function for the secret that never resolves is waited for as long as for a response.', async () => {
   const aborting = new AbortController();
   const { client, clock, sent } = connect([json(someTask())], {

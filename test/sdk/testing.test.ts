@@ -1,6 +1,4 @@
 /** The entry for tests: the fake gateway, which conforms to the OpenAPI document, and `runHandler`. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Agent, type AgentOptions, createAgent, WorkStoppedError } from '../../sdk/agent/index.ts';
 import { createClient, type Fetch } from '../../sdk/index.ts';
@@ -151,21 +149,19 @@ describe('the fake gateway', () => {
     await expect(claim).rejects.toThrow('aborted');
   });
 
-  test('ends a call that is aborted, also when its request is garbage by then', async () => {
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc') as () => void;
+  test('ends a call that is aborted at any moment', async () => {
     const gateway = createFakeGateway();
     await startAgent(gateway, { endpoint: 'http://agent.test/' });
-    const aborting = new AbortController();
-    const claim = createClient(gateway.options)
-      .claimTask({ agent_id: 'tested', wait: 60 }, { signal: aborting.signal })
-      .catch((error: unknown) => error);
-    for (let turn = 0; turn < 5; turn += 1) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      collectGarbage();
+    const client = createClient(gateway.options);
+    for (let turns = 0; turns < 40; turns += 1) {
+      const aborting = new AbortController();
+      const claim = client
+        .claimTask({ agent_id: 'tested', wait: 60 }, { signal: aborting.signal })
+        .catch((error: unknown) => error);
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      aborting.abort('enough');
+      expect(await claim).toMatchObject({ code: 'aborted', cause: 'enough' });
     }
-    aborting.abort('enough');
-    expect(await claim).toMatchObject({ code: 'aborted', cause: 'enough' });
   });
 
   test('finds the task of a repeated submission', async () => {

@@ -3,8 +3,8 @@
  * with it. Its output is kept up to a limit. While the system has no files or processes left for it, its
  * start is tried again.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type Readable, Writable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
 import type { GroupWatch } from './group-watch.ts';
@@ -66,7 +66,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
   const child = await startChild(command, options);
   const { pid } = child;
   runningPids.add(pid);
-  options.watch?.add(pid);
+  if (options.watch) void openGate(child, options.watch);
   const timers: (() => void)[] = [];
   const schedule = (ms: number, act: () => void): void => void timers.push(startTimer(ms, act));
   const terminate = (): void => {
@@ -104,7 +104,29 @@ export async function runChild(command: readonly string[], options: ChildOptions
   }
 }
 
-type StartedChild = ChildProcessWithoutNullStreams & { readonly pid: number };
+type StartedChild = ChildProcess & {
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+};
+
+/**
+ * What a watched program is started by: it becomes the program once the watch has its id. If this process ends
+ * before, the program never starts.
+ */
+const GATE = ['/bin/sh', '-c', 'read -r _ <&3 || exit 126; exec 3<&-; exec "$@"', 'task-gateway-program'];
+/** The file of the gate, after the three streams of the program. */
+const GATE_FILE = 3;
+
+async function openGate(child: StartedChild, watch: GroupWatch): Promise<void> {
+  const gate = child.stdio[GATE_FILE];
+  if (!(gate instanceof Writable)) return;
+  // A program that was ended meanwhile does not read it.
+  gate.on('error', () => undefined);
+  await watch.add(child.pid);
+  gate.end('\n');
+}
 
 /** Starts the program, with as many attempts as it takes until the system has what that needs. */
 async function startChild(command: readonly string[], options: ChildOptions): Promise<StartedChild> {
@@ -124,16 +146,18 @@ async function startChild(command: readonly string[], options: ChildOptions): Pr
 }
 
 /** A child that could not be started has no id, and possibly no streams; its error follows. */
-function tryStart([file = '', ...args]: readonly string[], { env }: ChildOptions): Promise<StartedChild> {
+function tryStart(command: readonly string[], { env, watch }: ChildOptions): Promise<StartedChild> {
+  const [file = '', ...args] = watch ? [...GATE, ...command] : command;
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { detached: true, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const stdio = Array<'pipe'>(watch ? GATE_FILE + 1 : GATE_FILE).fill('pipe');
+    const child = spawn(file, args, { detached: true, env, stdio });
     child.on('error', reject);
     if (isStarted(child)) resolve(child);
   });
 }
 
-function isStarted(child: ChildProcessWithoutNullStreams): child is StartedChild {
-  return child.pid !== undefined;
+function isStarted(child: ChildProcess): child is StartedChild {
+  return child.pid !== undefined && child.stdin !== null && child.stdout !== null && child.stderr !== null;
 }
 
 /** Sends a signal to the program and all processes it started. Does nothing if all of them have exited. */
@@ -145,7 +169,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function readOutput(child: ChildProcessWithoutNullStreams, options: ChildOptions) {
+function readOutput(child: StartedChild, options: ChildOptions) {
   const { onProgress } = options;
   const output = createOutputBuffer(options.outputBytesMax);
   const errors = createTail();

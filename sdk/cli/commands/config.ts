@@ -167,12 +167,11 @@ function changeContext(
   const adminSecret = readSource('admin_auth', {
     ...{ stored: adminAuth, env: options.adminAuthEnv, command: options.adminAuthCommand },
   });
+  const file = authFile === undefined ? undefined : { auth_file: resolve(authFile) };
+  if (file && secret) throw createUsageError('Give --auth-file or another source of the gateway secret.');
   return {
-    ...(secret || authFile !== undefined ? secret : pickSource(before, 'auth')),
-    ...(adminSecret ?? pickSource(before, 'admin_auth')),
-    ...(authFile === undefined
-      ? before?.auth_file !== undefined && !secret && { auth_file: before.auth_file }
-      : { auth_file: resolve(authFile) }),
+    ...(file ?? secret ?? pickFields(before, ['auth', 'auth_env', 'auth_command', 'auth_file'])),
+    ...(adminSecret ?? pickFields(before, ['admin_auth', 'admin_auth_env', 'admin_auth_command'])),
     url,
   };
 }
@@ -195,8 +194,11 @@ function readSource(kind: SecretKind, { stored, env, command }: Source): Partial
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
-/** Returns the fields of a context that say where a secret comes from. */
-function pickSource(context: GatewayContext | undefined, kind: SecretKind): Partial<GatewayContext> {
-  const names = [kind, `${kind}_env`, `${kind}_command`];
-  return Object.fromEntries(Object.entries(context ?? {}).filter(([name]) => names.includes(name)));
+/** Returns those fields of a context that it has. */
+function pickFields(
+  context: GatewayContext | undefined,
+  names: readonly (keyof GatewayContext)[],
+): Partial<GatewayContext> {
+  const given = names.filter((name) => context?.[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, context?.[name]]));
 }

@@ -9,8 +9,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 
 export type GroupWatch = {
-  /** The process group of this id must end with this process. */
-  add(pid: number): void;
+  /** The process group of this id must end with this process. Resolves once the watch has the id. */
+  add(pid: number): Promise<void>;
   /** The process group has ended. */
   remove(pid: number): void;
 };
@@ -66,19 +66,25 @@ export function startGroupWatch(killAfterMs: number, onFailure: (reason: string)
     return started.pid === undefined ? undefined : started;
   }
 
+  /** Resolves also if the watch is gone: the next program then starts another one. */
+  function send(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (shell?.stdin) shell.stdin.write(text, () => resolve());
+      else resolve();
+    });
+  }
+
   return {
-    add(pid) {
+    async add(pid) {
+      const isNew = shell === undefined;
+      shell ??= start();
       pids.add(pid);
-      if (shell) {
-        shell.stdin?.write(`add ${pid}\n`);
-        return;
-      }
-      shell = start();
-      for (const one of pids) shell?.stdin?.write(`add ${one}\n`);
+      const missing = isNew ? [...pids] : [pid];
+      await send(missing.map((one) => `add ${one}\n`).join(''));
     },
     remove(pid) {
       pids.delete(pid);
-      shell?.stdin?.write(`remove ${pid}\n`);
+      void send(`remove ${pid}\n`);
     },
   };
 }
