@@ -3,10 +3,14 @@
  * groups. So a match looks at the groups that share a tag, not at the agents: its cost grows with the number
  * of distinct tag sets.
  */
+import { createHash } from 'node:crypto';
 import BTreeModule from 'sorted-btree';
 import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
 
 const BTree = BTreeModule.default;
+
+/** A longer key of a group is replaced by its hash. */
+const SHORT_KEY_CHARS = 256;
 
 /** The free agents of one group, best first. */
 export type FreeAgents = InstanceType<typeof BTree<Candidate, true>>;
@@ -16,6 +20,8 @@ export type AgentGroups = {
   put(candidate: Candidate): void;
   remove(agent_id: string): void;
   clear(): void;
+  /** Characters of the tags of all agents. */
+  tagChars(): number;
   /** The free agents of each group that shares a tag, with the number of tags it shares. */
   share(tags: readonly string[]): Iterable<readonly [FreeAgents, number]>;
 };
@@ -33,10 +39,11 @@ export function createAgentGroups(): AgentGroups {
   const entries = new Map<string, Entry>();
   const groups = new Map<string, Group>();
   const groupsByTag = new Map<string, Set<Group>>();
+  let tagChars = 0;
 
   function findGroup(agentTags: readonly string[]): Group {
     const tags = [...new Set(agentTags)].sort();
-    const key = JSON.stringify(tags);
+    const key = buildKey(tags);
     const existing = groups.get(key);
     if (existing) return existing;
     const free = new BTree<Candidate, true>(undefined, compareCandidates);
@@ -62,6 +69,7 @@ export function createAgentGroups(): AgentGroups {
     const entry = entries.get(agent_id);
     if (!entry) return;
     entries.delete(agent_id);
+    tagChars -= countTagChars(entry.candidate.record.agent_tags);
     if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
     entry.group.size -= 1;
     if (entry.group.size === 0) removeGroup(entry.group);
@@ -75,6 +83,7 @@ export function createAgentGroups(): AgentGroups {
       remove(agent_id);
       const group = findGroup(agent_tags);
       group.size += 1;
+      tagChars += countTagChars(agent_tags);
       entries.set(agent_id, { candidate, group });
       if (isFree(candidate)) group.free.set(candidate, true);
     },
@@ -82,7 +91,9 @@ export function createAgentGroups(): AgentGroups {
       entries.clear();
       groups.clear();
       groupsByTag.clear();
+      tagChars = 0;
     },
+    tagChars: () => tagChars,
     share(tags) {
       const shared = new Map<FreeAgents, number>();
       for (const tag of new Set(tags)) {
@@ -91,6 +102,17 @@ export function createAgentGroups(): AgentGroups {
       return shared;
     },
   };
+}
+
+/** Characters of these tags together. */
+export function countTagChars(tags: readonly string[]): number {
+  return tags.reduce((sum, tag) => sum + tag.length, 0);
+}
+
+/** The same for equal tag sets alone; of a long one its hash, so that the tags are in memory once. */
+function buildKey(tags: readonly string[]): string {
+  const text = JSON.stringify(tags);
+  return text.length <= SHORT_KEY_CHARS ? text : createHash('sha256').update(text).digest('base64');
 }
 
 /** The best free agent of a group that is wanted, among so many of the best. */

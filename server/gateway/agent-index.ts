@@ -26,6 +26,8 @@ export type AgentIndex = {
     excluded?: ReadonlySet<string>,
     canTake?: (record: AgentRecord) => boolean,
   ): Candidate | undefined;
+  /** Characters of the tags of all agents that this copy knows. */
+  tagChars(): number;
   /** An agent's record as this copy has it. */
   find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -90,6 +92,7 @@ export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAge
     },
     whenRefreshed: () => refreshing,
 
+    tagChars: groups.tagChars,
     find: (agent_id) => groups.get(agent_id)?.record,
 
     async reload(agent_id) {

@@ -12,6 +12,8 @@ import { mayBeTaken } from '../domain/task.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Registration } from '../ports/gateway.ts';
 import { type AgentStatus, agentRef, type Store, taskRef } from '../ports/store.ts';
+import { countTagChars } from './agent-groups.ts';
+import type { AgentIndex } from './agent-index.ts';
 import { acknowledgeNamed, listAssigned, listCancelled, lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 import type { RecentReports } from './recent-reports.ts';
@@ -20,6 +22,9 @@ import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 /** Seconds between heartbeats that the register response asks for. */
 const HEARTBEAT_INTERVAL_SECONDS = 15;
 
+/** Each replica holds the tags in memory, once. */
+const TAG_CHARS_MAX = 160 * 2 ** 20;
+
 type Deps = {
   readonly store: Store;
   readonly ids: Ids;
@@ -27,6 +32,9 @@ type Deps = {
   readonly agents: RegisteredAgents;
   readonly recentReports: RecentReports;
   readonly agentsMax: number;
+  /** Characters of the tags of all agents; about 10,000 agents may have the longest lists of tags. */
+  readonly tagCharsMax?: number;
+  readonly agentIndex: Pick<AgentIndex, 'tagChars'>;
 };
 
 /** Creates the agents' operations except claim and report. */
@@ -100,6 +108,20 @@ function countOwnTasks(
   return { ownTasks: slots, justReported: recentReports.count(agent_id, store.nowMs()) };
 }
 
+/** A registration that has no more characters than the one it replaces is never refused. */
+function requireSpaceForTags(
+  { agentIndex, tagCharsMax = TAG_CHARS_MAX }: Deps,
+  tags: readonly string[],
+  tagsBefore: readonly string[],
+): void {
+  const moreChars = countTagChars(tags) - countTagChars(tagsBefore);
+  if (moreChars <= 0 || agentIndex.tagChars() + moreChars <= tagCharsMax) return;
+  throw new GatewayError(
+    'busy',
+    `The tags of all agents together have almost ${tagCharsMax} characters already. Register with fewer or shorter tags, or unregister agents that are not needed.`,
+  );
+}
+
 /** Replaces the agent's record. The last registration wins; tasks in flight keep running. */
 async function writeRegistration(
   deps: Deps,
@@ -109,6 +131,7 @@ async function writeRegistration(
   const { agent_id } = registration;
   return await deps.commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
+    requireSpaceForTags(deps, registration.agent_tags, before?.record.agent_tags ?? []);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
     const ownTasks = countOwnTasks(deps, agent_id, registration.request_ids, slots);

@@ -34,7 +34,11 @@ export type GatewayDeps = {
   readonly random: Random;
   readonly pusher: Pusher;
   readonly log: Log;
-  readonly limits: TaskLimits & { readonly agentsMax: number; readonly pushesMax: number };
+  readonly limits: TaskLimits & {
+    readonly agentsMax: number;
+    readonly pushesMax: number;
+    readonly tagCharsMax?: number;
+  };
   readonly retention: Retention;
   readonly largeWork: LargeWork;
 };
@@ -67,7 +71,17 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const sweeper = createSweeper({ store, commits, retention: deps.retention, sweepTimes });
   const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports();
-  const shared = { ...deps, commits, agents, agentsMax: limits.agentsMax, largeTasks, recentReports };
+  const tagLimit = limits.tagCharsMax === undefined ? {} : { tagCharsMax: limits.tagCharsMax };
+  const shared = {
+    ...deps,
+    commits,
+    agents,
+    agentIndex,
+    agentsMax: limits.agentsMax,
+    ...tagLimit,
+    largeTasks,
+    recentReports,
+  };
   const { getTask, ...tasks } = createTasks(shared);
   const { listAgents, listTasks } = createListings(shared);
   let lookAtPushesMs = 0;

@@ -48,6 +48,25 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'ready' });
     });
 
+    test('the tags of all agents have so many characters; beyond, a registration that adds some is refused', async () => {
+      const world = await start({ tagCharsMax: 100 });
+      const registerTags = async (agent_id: string, chars: number): Promise<void> => {
+        const agent_tags = [agent_id.padEnd(chars, 'x')];
+        await world.gateway.registerAgent(buildRegistration(agent_id, { agent_tags }));
+        await world.runUntilIdle();
+      };
+      await registerTags('A', 60);
+      await registerTags('B', 40);
+      await expect(registerTags('C', 1)).rejects.toMatchObject({
+        code: 'busy',
+        message: expect.stringContaining('fewer or shorter tags'),
+      });
+      await expect(registerTags('A', 61)).rejects.toMatchObject({ code: 'busy' });
+      await registerTags('A', 60);
+      await registerTags('A', 50);
+      await registerTags('C', 10);
+    });
+
     test('an agent that sends no heartbeats stays eligible while its pushes are taken', async () => {
       const world = await start();
       await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
