@@ -58,7 +58,6 @@ export const HTTP_LIMITS: HttpLimits = {
   depthMax: 100,
   keysMax: 100_000,
   partsMax: 250_000,
-  differentKeysMax: 20_000,
   streamsMax: 20_000,
   sessionStreamsMax: 100,
   connectionsMax: 30_000,
