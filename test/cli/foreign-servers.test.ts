@@ -7,12 +7,13 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runProgram } from '../../sdk/cli/program.ts';
 import { HOSTILE_ANSWERS, type HostileGateway, startHostileGateway } from '../harness/hostile-gateway.ts';
-import { runCommand, startCommand } from './cli-process.ts';
+import { type RunningCommand, runCommand, startCommand } from './cli-process.ts';
 import { createTestContext } from './command-context.ts';
 import { startEvilGateway } from './evil-gateway.ts';
 
 const SECRETS = { TASK_GATEWAY_AUTH: 'a-secret', TASK_GATEWAY_ADMIN_AUTH: 'b-secret' };
 const closing: (() => void)[] = [];
+const started: RunningCommand[] = [];
 let hostile: HostileGateway;
 /** Follows the contract, with values that no gateway would send. */
 let evil: Awaited<ReturnType<typeof startEvilGateway>>;
@@ -23,6 +24,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  for (const agent of started) await agent.kill();
   for (const close of closing) close();
   await hostile?.close();
   await evil?.close();
@@ -127,6 +129,7 @@ test('an agent that never reaches its gateway says so within 2 s and once, and e
   await Promise.all(
     cases.map(async ([url, text]) => {
       const agent = startCommand(['agent', 'exec', '-t', 'x', '--url', url, '--', 'true'], { env: SECRETS });
+      started.push(agent);
       await agent.waitForLog('Registering');
       const startMs = performance.now();
       await agent.waitForLog(text);
