@@ -76,7 +76,7 @@ describe('opening', () => {
     const first = await open();
     const second = openEmbeddedStore({ storage: `sqlite:${testFolder.path}`, clock, log: SILENT });
     const refused = expect(second).rejects.toThrow(
-      `The database ${testFolder.path} is in use by another process, which holds ${testFolder.path}.lock.`,
+      `The database ${testFolder.path} is in use by another process, most likely a gateway that runs already; it holds ${testFolder.path}.lock.`,
     );
     await until('the second store waits', () => clock.sleeping() > 0);
     await clock.advance(10_100);
