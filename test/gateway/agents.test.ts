@@ -3,18 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { REFUSED } from '../harness/fake-pusher.ts';
 import { listAgents, listTasks, type TasksPage } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
+import { agentOf, read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
-
-const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
-const agentOf = async (world: World, agent_id: string) =>
-  (await listAgents(world.gateway)).agents.find((one) => one.agent_id === agent_id);
-
-async function submit(world: World, more = {}): Promise<string> {
-  const { request_id } = await world.gateway.submitTask(buildSubmission(more));
-  await world.runUntilIdle();
-  return request_id;
-}
 
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);

@@ -2,21 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
-import { listAgents } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { buildRegistration, NEVER } from '../harness/world.ts';
+import { agentOf, read, submitLong as submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 const A = 'http://A.test/tasks';
-const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
-const agentOf = async (world: World, agent_id: string) =>
-  (await listAgents(world.gateway)).agents.find((one) => one.agent_id === agent_id);
-
-async function submit(world: World, more = {}): Promise<string> {
-  const { request_id } = await world.gateway.submitTask(buildSubmission({ timeout: 3_600, ...more }));
-  await world.runUntilIdle();
-  return request_id;
-}
 
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);

@@ -3,16 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
+import { read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
-
-async function submit(world: World, more = {}): Promise<string> {
-  const { request_id } = await world.gateway.submitTask(buildSubmission(more));
-  await world.runUntilIdle();
-  return request_id;
-}
-
-const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 
 describe.each(STORES)('on %s', (_name, open) => {
   const start = useWorlds(open);

@@ -4,18 +4,13 @@ import type { PushOutcome } from '../../server/ports/pusher.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { buildRegistration, NEVER, type World } from '../harness/world.ts';
+import { submitLong as submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 const urlOf = (agent_id: string): string => `http://${agent_id}.test/tasks`;
 /** At once: the next look of the duties. */
 const AT_ONCE_MS = 400;
-
-async function submit(world: World, more = {}): Promise<string> {
-  const { request_id } = await world.gateway.submitTask(buildSubmission({ timeout: 3_600, ...more }));
-  await world.runUntilIdle();
-  return request_id;
-}
 
 const ownerOf = async (world: World, request_id: string): Promise<string | null> =>
   (await world.gateway.getTask(request_id, 0, NEVER)).agent_id;

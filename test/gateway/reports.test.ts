@@ -2,16 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { BUSY, REFUSED } from '../harness/fake-pusher.ts';
 import { STORES } from '../harness/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { buildRegistration, type World } from '../harness/world.ts';
+import { read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
-
-const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
-
-async function submit(world: World, more = {}): Promise<string> {
-  const { request_id } = await world.gateway.submitTask(buildSubmission(more));
-  await world.runUntilIdle();
-  return request_id;
-}
 
 describe.each(STORES)('reports on %s', (_name, open) => {
   const start = useWorlds(open);

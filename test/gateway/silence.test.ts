@@ -8,19 +8,13 @@ import { BROKEN, BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { read, submitLong as submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 const A = 'http://A.test/tasks';
-const read = (world: World, request_id: string) => world.gateway.getTask(request_id, 0, NEVER);
 const agentOf = async (world: World) =>
   (await listAgents(world.gateway)).agents.find(({ agent_id }) => agent_id === 'A');
 const beat = (world: World) => world.gateway.heartbeatAgent({ agent_id: 'A' });
-
-async function submit(world: World, more = {}): Promise<string> {
-  const { request_id } = await world.gateway.submitTask(buildSubmission({ timeout: 3_600, ...more }));
-  await world.runUntilIdle();
-  return request_id;
-}
 
 /** How long the agent has been silent when it becomes offline; at most `mostMs`. */
 async function silenceUntilOffline(world: World, mostMs: number): Promise<number> {

@@ -1,0 +1,51 @@
+/**
+ * A timer that visits each of many things, again and again. Everything else gets a turn after some hundreds,
+ * so that any number of things holds up nothing. Cost: one visit of each in each interval.
+ */
+import type { Clock } from '../ports/clock.ts';
+import { yieldToEventLoop } from './waiting.ts';
+
+/** Things that are visited before everything else gets a turn. */
+const VISITS_PER_TURN = 500;
+
+export type Visits = {
+  /** Idempotent. */
+  start(): void;
+  /** Idempotent. */
+  stop(): void;
+};
+
+/** Creates the timer; it does not run yet. A visit must not throw. */
+export function createVisits<T>(
+  clock: Clock,
+  everyMs: number,
+  things: Iterable<T>,
+  visit: (thing: T) => void,
+): Visits {
+  let running: AbortController | null = null;
+
+  async function run(stopped: AbortSignal): Promise<void> {
+    for (;;) {
+      await clock.sleep(everyMs, stopped);
+      if (stopped.aborted) return;
+      let visited = 0;
+      for (const thing of things) {
+        visited += 1;
+        if (visited % VISITS_PER_TURN === 0) await yieldToEventLoop();
+        visit(thing);
+      }
+    }
+  }
+
+  return {
+    start() {
+      if (running) return;
+      running = new AbortController();
+      void run(running.signal);
+    },
+    stop() {
+      running?.abort();
+      running = null;
+    },
+  };
+}
