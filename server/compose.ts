@@ -32,6 +32,9 @@ export type RunningGateway = {
 /** The share of a shutdown's time that requests and pushes in progress get to finish. */
 const GRACE_SHARE = 0.4;
 
+/** From the start until what it has left out is done, unless it is needed before. */
+const PREPARE_AFTER_MS = 1_000;
+
 /** Opens the store and starts everything on it. Rejects with an error whose message is for people. */
 export async function composeGateway(config: Config, log: Log): Promise<RunningGateway> {
   const clock = createClock();
@@ -60,6 +63,12 @@ async function openStore(
       return await openRedisStore({ address: store.address, durability, isClockTrusted, clock, log });
     }
   }
+}
+
+/** Loads and compiles what the first calls have not needed, once they are served: it takes a while. */
+async function prepareLater(clock: Clock, parts: readonly { prepare(): Promise<void> }[]): Promise<void> {
+  await clock.sleep(PREPARE_AFTER_MS);
+  for (const part of parts) await part.prepare();
 }
 
 async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
@@ -106,8 +115,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
-  // Only now, so that the gateway listens sooner.
-  void Promise.all([http.prepare(), pusher.prepare()]);
+  void prepareLater(clock, [pusher, http]);
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;

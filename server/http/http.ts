@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
-import { yieldToEventLoop } from '../async/waiting.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -99,7 +98,7 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Compiles in pieces what the first requests would wait for otherwise. */
+  /** Compiles in pieces what has not been needed yet. */
   prepare(): Promise<void>;
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
@@ -179,7 +178,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
-    prepare: () => prepareOperations(contract),
+    prepare: () => prepareOperations(contract, deps.clock),
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();
@@ -198,11 +197,12 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
   return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
-/** Compiles the validators one after the other, and lets requests through in between. */
-async function prepareOperations({ operations }: Contract): Promise<void> {
+/** Compiles the validators, and after each lets requests have as much time as it took. */
+async function prepareOperations({ operations }: Contract, clock: Clock): Promise<void> {
   for (const operation of operations) {
-    await yieldToEventLoop();
+    const startedMs = clock.monotonicMs();
     operation.prepare();
+    await clock.sleep(clock.monotonicMs() - startedMs);
   }
 }
 
