@@ -154,7 +154,7 @@ const RANDOM: readonly CiSuite[] = [
     seconds: 180,
     reason: '2,000 orders of each race',
     partIn: [RACES],
-    fewer: { RACE_RUNS: '60' },
+    fewer: { RACE_RUNS: '80' },
   },
   {
     file: 'test/properties/model.test.ts',

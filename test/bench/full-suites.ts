@@ -23,7 +23,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'races',
     files: ['test/properties/races.test.ts'],
-    env: { RACE_RUNS: '3000', RACE_REDIS_RUNS: '40' },
+    env: { RACE_RUNS: '6000', RACE_REDIS_RUNS: '40' },
   },
   {
     name: 'wrong designs',

@@ -8,14 +8,14 @@ import { printTally } from '../harness/figures.ts';
 import { QUICK_STORES, REDIS_STORES } from '../harness/stores.ts';
 import { describeRace, RACES } from './races.ts';
 
-/** How many interleavings of each race are run; `RACE_RUNS` changes it. */
+/** How many interleavings of each race are run, half on each store in memory; `RACE_RUNS` changes it. */
 const RUNS = Number(process.env.RACE_RUNS ?? 2_000);
 
 /** Fewer on a real Redis, where each takes longer. */
 const REDIS_RUNS = Number(process.env.RACE_REDIS_RUNS ?? Math.ceil(RUNS / 80));
 
 describe.each([
-  ...QUICK_STORES.map(([name, open]) => [name, open, RUNS] as const),
+  ...QUICK_STORES.map(([name, open]) => [name, open, Math.ceil(RUNS / QUICK_STORES.length)] as const),
   ...REDIS_STORES.map(([name, open]) => [name, open, REDIS_RUNS] as const),
 ])('on %s', (_name, open, runs) => {
   for (const [name, race] of Object.entries(RACES)) {
