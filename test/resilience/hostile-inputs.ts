@@ -107,6 +107,8 @@ const HEADERS: readonly string[] = [
     'Accept: */*',
   ],
   ...['Content-Type: application/json; charset=utf-16', 'Content-Encoding: gzip', 'Content-Encoding:'],
+  ...['Content-Encoding: br', 'Content-Encoding: zstd', 'Content-Encoding: deflate', 'Content-Encoding: x'],
+  ...['Content-Encoding: gzip, gzip', 'Content-Encoding: *'],
   ...['Idempotency-Key:', 'Idempotency-Key: \xff', `Idempotency-Key: ${'k'.repeat(256)}`, 'Last-Event-ID: x'],
   ...['Authorization: Bearer', 'Authorization: Bearer x', 'Authorization: Basic Og==', 'X-Admin-Auth:'],
   ...['X-Admin-Auth: x', 'Expect: 100-continue', 'Expect: x', 'Connection: keep-alive, x', 'TE: trailers'],

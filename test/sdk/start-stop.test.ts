@@ -36,7 +36,7 @@ function createWholeAgent(isDown: boolean) {
   return { agent, gateway, outbox };
 }
 
-/** Returns how many ports this process listens on. One that is being closed counts until a turn has passed. */
+/** Returns how many ports this process listens on. What is being closed counts until a turn has passed. */
 async function countPorts(): Promise<number> {
   await takeTurns(2);
   return process.getActiveResourcesInfo().filter((resource) => resource === 'TCPServerWrap').length;
