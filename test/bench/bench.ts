@@ -54,6 +54,7 @@ const allLoads: readonly Load[] = [
 const loads = smoke ? allLoads.slice(0, 2) : allLoads;
 const RESULTS = join(import.meta.dirname, 'results');
 const REPLICAS = 3;
+const kinds: readonly ('sqlite' | 'Redis')[] = smoke ? ['sqlite'] : ['sqlite', 'Redis'];
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-bench-'));
 const stops: (() => unknown)[] = [];
@@ -156,7 +157,7 @@ async function startServers(): Promise<readonly Server[]> {
     stops.push(server.stop);
   };
   add(await startGateway(NAMES.sqlite, `sqlite:${folder}/gateway.db`));
-  add(await startGateway(NAMES.memory, 'memory:'));
+  if (!smoke) add(await startGateway(NAMES.memory, 'memory:'));
   const [ours, shared, theirs] = [
     await startRedis('always'),
     await startRedis('always'),
@@ -164,8 +165,8 @@ async function startServers(): Promise<readonly Server[]> {
   ];
   if (ours && shared && theirs) {
     stops.push(ours.stop, shared.stop, theirs.stop);
-    add(await startGateway(NAMES.redis, ours));
-    add(await startReplicas(NAMES.replicas, shared, REPLICAS));
+    if (!smoke) add(await startGateway(NAMES.redis, ours));
+    add(await startReplicas(NAMES.replicas, shared, smoke ? 1 : REPLICAS));
     add(await startPeer(NAMES.peer, theirs));
   } else {
     print(
@@ -182,7 +183,7 @@ async function compareGrowth(): Promise<void> {
   print(
     '## What grows with what is stored\n\nA store with few ended tasks, one with many; both with open ones.',
   );
-  for (const kind of ['sqlite', 'Redis'] as const) {
+  for (const kind of kinds) {
     const rows: Growth[] = [];
     for (const stored of sizes) {
       await withLocation(kind, `growth-${stored}`, async (location) => {
@@ -195,7 +196,7 @@ async function compareGrowth(): Promise<void> {
 
 async function compareAgents(): Promise<void> {
   const rows: AgentGrowth[] = [];
-  for (const kind of ['sqlite', 'Redis'] as const) {
+  for (const kind of kinds) {
     for (const agents of smoke ? [10, 100] : [100, 10_000]) {
       await withLocation(kind, `agents-${agents}`, async (location) => {
         rows.push(await measureAgents(location, agents, smoke ? 80 : 2_000));

@@ -12,7 +12,7 @@ import { describeRace, RACES } from './races.ts';
 const RUNS = Number(process.env.RACE_RUNS ?? 2_000);
 
 /** Fewer on a real Redis, where each takes longer. */
-const REDIS_RUNS = Number(process.env.RACE_REDIS_RUNS ?? Math.ceil(RUNS / 80));
+const REDIS_RUNS = Number(process.env.RACE_REDIS_RUNS ?? Math.ceil(RUNS / 200));
 
 describe.each([
   ...QUICK_STORES.map(([name, open]) => [name, open, Math.ceil(RUNS / QUICK_STORES.length)] as const),

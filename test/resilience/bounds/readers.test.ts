@@ -11,7 +11,7 @@ import { printFigure } from '../../harness/figures.ts';
 import { makeFolder } from '../../harness/folder.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
 import { countDescriptors, readRssKiB } from '../process-cost.ts';
-import { expectUnaffected, measureBeside } from './beside.ts';
+import { expectUnaffected, measureBeside, SCALE } from './beside.ts';
 
 const READERS = 200;
 const LARGE_CHARS = 4_000_000;
@@ -105,6 +105,9 @@ const kinds = [
   ['pages of large tasks', () => `GET /api/admin/tasks?limit=1000 ${HEAD_OF_A}`],
 ] as const;
 
+/** One timer disconnects readers of every kind. A long run waits for it with each, another with the first. */
+const isCutAwaited = (what: string): boolean => SCALE > 1 || what === kinds[0][0];
+
 test.each(kinds)(
   `beside ${READERS} readers of %s who take nothing`,
   { timeout: 240_000 },
@@ -131,12 +134,13 @@ test.each(kinds)(
       },
     });
     try {
+      if (!isCutAwaited(what)) for (const socket of sockets) socket.destroy();
       await vi.waitFor(() => expect(countDescriptors(gateway.pid)).toBeLessThanOrEqual(descriptors + 4), {
         timeout: CUT_WITHIN_MS,
         interval: 250,
       });
     } finally {
-      printFigure(`readers: ${what}, cut`, (performance.now() - startMs) / 1_000, 's');
+      printFigure(`readers: ${what}, over`, (performance.now() - startMs) / 1_000, 's');
       printFigure(`readers: ${what}, a large read beside (alone ${aloneMs.toFixed(0)} ms)`, largeMs, 'ms');
       printFigure(`readers: ${what}, memory`, (readMostKiB() - beforeKiB) / 1_024, 'MB');
       for (const socket of sockets) socket.destroy();
