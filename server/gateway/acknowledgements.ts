@@ -22,7 +22,7 @@ export type Acknowledgements = {
 };
 
 /** The longest time for which an acknowledgement waits. */
-export const ACKNOWLEDGE_WITHIN_MS = 250;
+const ACKNOWLEDGE_WITHIN_MS = 250;
 
 type Waiting = { readonly untilMs: number; readonly end: (isNeeded: boolean) => void };
 

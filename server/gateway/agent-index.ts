@@ -7,7 +7,7 @@
 import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
-import { createAgentGroups, firstFree } from './agent-groups.ts';
+import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
 
 export type AgentIndex = {
   /**
@@ -61,6 +61,59 @@ export function createAgentIndex(
   store: Pick<Store, 'nowMs' | 'readAgentChanges' | 'getAgentStatus'>,
 ): AgentIndex {
   const groups = createAgentGroups();
+
+  function pickBest(
+    tags: readonly string[],
+    isWanted: (candidate: Candidate) => boolean,
+    lookedAtMax: number,
+  ): Candidate | undefined {
+    let best: Candidate | undefined;
+    let bestShared = 0;
+    for (const [free, shared] of groups.share(tags)) {
+      const candidate = firstFree(free, isWanted, lookedAtMax);
+      if (!candidate) continue;
+      if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
+        best = candidate;
+        bestShared = shared;
+      }
+    }
+    return best;
+  }
+
+  return {
+    ...createRefreshing(store, groups),
+    tagChars: groups.tagChars,
+    find: (agent_id) => groups.get(agent_id)?.record,
+
+    async reload(agent_id) {
+      const agentStatus = await store.getAgentStatus(agent_id);
+      if (agentStatus) groups.put(toCandidate(agentStatus));
+      else groups.remove(agent_id);
+    },
+
+    pick(tags, excluded = NONE, canTake) {
+      const isOffered = ({ record }: Candidate): boolean => !excluded.has(record.agent_id);
+      const best = pickBest(tags, isOffered, Number.POSITIVE_INFINITY);
+      if (!best || !canTake || canTake(best.record)) return best;
+      const isTaking = (candidate: Candidate): boolean => isOffered(candidate) && canTake(candidate.record);
+      return pickBest(tags, isTaking, TAKING_LOOKED_AT_MAX) ?? best;
+    },
+
+    noteGrant(agent_id, nowMs) {
+      const candidate = groups.get(agent_id);
+      if (candidate) groups.put({ ...candidate, slots: candidate.slots + 1, lastGrantMs: nowMs });
+    },
+    noteRelease(agent_id) {
+      const candidate = groups.get(agent_id);
+      if (candidate && candidate.slots > 0) groups.put({ ...candidate, slots: candidate.slots - 1 });
+    },
+  };
+}
+
+function createRefreshing(
+  store: Pick<Store, 'nowMs' | 'readAgentChanges'>,
+  groups: AgentGroups,
+): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
   let cursor: string | null = null;
   // One refresh after the other: an older read must not overwrite a newer one.
   let refreshing: Promise<void> = Promise.resolve();
@@ -88,56 +141,12 @@ export function createAgentIndex(
     return next;
   }
 
-  function pickBest(
-    tags: readonly string[],
-    isWanted: (candidate: Candidate) => boolean,
-    lookedAtMax: number,
-  ): Candidate | undefined {
-    let best: Candidate | undefined;
-    let bestShared = 0;
-    for (const [free, shared] of groups.share(tags)) {
-      const candidate = firstFree(free, isWanted, lookedAtMax);
-      if (!candidate) continue;
-      if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
-        best = candidate;
-        bestShared = shared;
-      }
-    }
-    return best;
-  }
-
   return {
     refresh,
     keepFresh() {
       if (store.nowMs() - refreshedMs >= FRESH_MS) refresh().catch(() => undefined);
     },
     whenRefreshed: () => refreshing,
-
-    tagChars: groups.tagChars,
-    find: (agent_id) => groups.get(agent_id)?.record,
-
-    async reload(agent_id) {
-      const agentStatus = await store.getAgentStatus(agent_id);
-      if (agentStatus) groups.put(toCandidate(agentStatus));
-      else groups.remove(agent_id);
-    },
-
-    pick(tags, excluded = NONE, canTake) {
-      const isOffered = ({ record }: Candidate): boolean => !excluded.has(record.agent_id);
-      const best = pickBest(tags, isOffered, Number.POSITIVE_INFINITY);
-      if (!best || !canTake || canTake(best.record)) return best;
-      const isTaking = (candidate: Candidate): boolean => isOffered(candidate) && canTake(candidate.record);
-      return pickBest(tags, isTaking, TAKING_LOOKED_AT_MAX) ?? best;
-    },
-
-    noteGrant(agent_id, nowMs) {
-      const candidate = groups.get(agent_id);
-      if (candidate) groups.put({ ...candidate, slots: candidate.slots + 1, lastGrantMs: nowMs });
-    },
-    noteRelease(agent_id) {
-      const candidate = groups.get(agent_id);
-      if (candidate && candidate.slots > 0) groups.put({ ...candidate, slots: candidate.slots - 1 });
-    },
   };
 }
 

@@ -42,7 +42,9 @@ export async function assignTask(
 /** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */
 type AssignedTo = { readonly agent_id: string; readonly attempted: boolean; readonly nextMs: number };
 
-/** Counts the slot that is about to be granted; undefined when no further push to this agent may start now. */
+/**
+ * Counts the slot that is about to be granted; undefined when no further push to this agent may start now.
+ */
 export function prepareAssignment(
   deps: AssignDeps,
   { agent_id, endpoint }: AgentRecord,

@@ -152,17 +152,7 @@ export function createPushes(deps: Deps): Pushes {
 
     nextRetryMs: () => nextRetryMs(store.nowMs()),
 
-    async renewLeases() {
-      let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
-      for (const { attempt, lease } of running) {
-        if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
-        if (held.length < RENEW_AT_ONCE) continue;
-        await store.renewLeases(held);
-        await yieldToEventLoop();
-        held = [];
-      }
-      if (held.length > 0) await store.renewLeases(held);
-    },
+    renewLeases: () => renewLeases(store, running),
 
     async drain(graceMs) {
       isDraining = true;
@@ -175,6 +165,18 @@ export function createPushes(deps: Deps): Pushes {
       if (running.size > 0) await idle.promise;
     },
   };
+}
+
+async function renewLeases(store: Store, running: ReadonlySet<RunningPush>): Promise<void> {
+  let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
+  for (const { attempt, lease } of running) {
+    if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
+    if (held.length < RENEW_AT_ONCE) continue;
+    await store.renewLeases(held);
+    await yieldToEventLoop();
+    held = [];
+  }
+  if (held.length > 0) await store.renewLeases(held);
 }
 
 /** Counts by name; one that is at zero takes no memory. */

@@ -108,7 +108,9 @@ async function submitUnderKey(
   });
 }
 
-/** Commits the submission: assigned where an agent is free, else pending. Starts the push of what it assigned. */
+/**
+ * Commits the submission: assigned where an agent is free, else pending. Starts the push of what it assigned.
+ */
 async function commitSubmission(
   deps: Deps,
   accepted: AcceptedTask,
