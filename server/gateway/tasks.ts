@@ -13,7 +13,7 @@ import { isLargeText } from '../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import type { Clock, Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
-import { type Batch, type Store, StoreUnavailable, taskRef, type Write } from '../ports/store.ts';
+import { type Batch, type Store, StoreDamaged, taskRef, type Write } from '../ports/store.ts';
 import { commitDeadlineMs, type TaskCommits } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
 
@@ -91,7 +91,7 @@ export async function readTask(
   if (input && state) return describeTask(input.value, state.value);
   if (!input && !state) return undefined;
   const [present, missing] = input ? ['input', 'state'] : ['state', 'input'];
-  throw new StoreUnavailable(
+  throw new StoreDamaged(
     `The store is damaged: it has the ${present} of task ${request_id} but not its ${missing}.`,
   );
 }
