@@ -70,16 +70,81 @@ const STORED_VALUES: Partial<Record<OperationId, string>> = { submitTask: 'paylo
 
 type Call = Parameters<AnyHandler>[0];
 
-/** Creates the middleware of an operation. It throws when the request is refused; see `toProblem`. */
-export function serveOperation(deps: OperationDeps, operation: Operation, handler: AnyHandler): Middleware {
-  return async (ctx) => {
+/** A request that was handled. `release` returns the memory of its body. */
+type Handled = { readonly reply: AnyReply; readonly caller: Caller; readonly release: () => void };
+
+export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
+  readonly name: OperationId;
+  /**
+   * The operation as a route. It throws when the request is refused; see `toProblem`. What was called first is
+   * not called again.
+   */
+  readonly middleware: Middleware;
+  /**
+   * Calls the operation before Koa's middleware, and has a short success sent: `send` gets its JSON, undefined
+   * for a response without a body, and returns whether it was sent. Resolves with false when the middleware is
+   * to continue. Never rejects.
+   */
+  callFirst(ctx: Context, send: (text: string | undefined) => boolean): Promise<boolean>;
+};
+
+/** Joins an operation of the document with its handler. */
+export function serveOperation(
+  deps: OperationDeps,
+  operation: Operation,
+  handler: AnyHandler,
+): ServedOperation {
+  const { operationId: name, method, path } = operation;
+  const calledFirst = new WeakMap<IncomingMessage, Promise<Handled>>();
+
+  async function handle(ctx: Context): Promise<Handled> {
     const { call, release } = await readCall(deps, operation, ctx);
     try {
-      await respond(deps, ctx, call.caller, await handler(call));
-    } finally {
+      return { reply: await handler(call), caller: call.caller, release };
+    } catch (error) {
       release();
+      throw error;
     }
+  }
+
+  return {
+    ...{ name, method: method.toUpperCase(), path },
+    async middleware(ctx) {
+      const { reply, caller, release } = await (calledFirst.get(ctx.req) ?? handle(ctx));
+      try {
+        await respond(deps, ctx, caller, reply);
+      } finally {
+        release();
+      }
+    },
+    async callFirst(ctx, send) {
+      let handling = handle(ctx);
+      try {
+        const handled = await handling;
+        const body = renderFirst(handled.reply);
+        if (typeof body !== 'object' && send(body)) {
+          handled.release();
+          return true;
+        }
+        if (Buffer.isBuffer(body)) {
+          handling = Promise.resolve({ ...handled, reply: { status: 200, rendered: body } });
+        }
+      } catch {
+        // The middleware throws it again.
+      }
+      calledFirst.set(ctx.req, handling);
+      return false;
+    },
   };
+}
+
+/**
+ * The body of a success: as text when it may be sent at once, as bytes when its reader must be waited for.
+ * Undefined without a body, null when it is rendered in another way.
+ */
+function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
+  if (reply.status === 204) return undefined;
+  return 'body' in reply && !isLargeValue(reply.body) ? renderReply(reply.body) : null;
 }
 
 const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
