@@ -1,14 +1,15 @@
 /**
- * Short successes are sent without Koa's middleware: most requests are calls of an operation that end in one, and
- * of Koa they need the context alone. So an operation is called first, and its reply sent with one `writeHead`
- * when it is ready. Everything else goes Koa's whole way, where the operation continues with what it has done:
+ * Short successes are sent without Koa's middleware: most requests are calls of an operation that end in
+ * one, and of Koa they need the context alone. So an operation is called first, and its reply sent with one
+ * `writeHead` when it is ready. Everything else goes Koa's whole way, where the operation continues with
+ * what it has done:
  *
  *   request ──► an operation? ──► called ──► a short success ─────────────► sent
  *                 ╰── no ──╮        ╰── thrown, large, a stream ──╮
  *                          ╰──► Koa: boundary ──► router ──► operation ──► sent
  *
- * Koa's way go also requests with an `Origin`, HEAD, OPTIONS, and all while the server drains. A caller sees no
- * difference: the headers of both ways are the same, in the same order and spelling.
+ * Koa's way go also requests with an `Origin`, HEAD, OPTIONS, and all while the server drains. A caller
+ * sees no difference: the headers of both ways are the same, in the same order and spelling.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -79,7 +80,10 @@ export function createListener(deps: Deps): RequestListener {
 /** Paths that end in a parameter: `/api/cli/tasks/:request_id`. */
 const ENDS_IN_PARAMETER = /^([^:]*\/):(\w+)$/;
 
-/** Creates what finds the operation of a request; null for what is left to the router, and for what is refused. */
+/**
+ * Creates what finds the operation of a request; null for what is left to the router, and for what is
+ * refused.
+ */
 function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage) => Match | null {
   const fixed = new Map<string, Match>();
   const ending = new Map<string, { readonly operation: ServedOperation; readonly parameter: string }>();

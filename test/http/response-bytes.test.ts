@@ -1,7 +1,8 @@
 /**
- * The bytes of responses, whole: which headers there are, in which order and spelling. Most successes are sent
- * directly and everything else by Koa, and no caller may see the difference: each operation is called once so
- * that it is sent directly and once with an `Origin`, which is Koa's, and both must be the text that stands here.
+ * The bytes of responses, whole: which headers there are, in which order and spelling. Most successes are
+ * sent directly and everything else by Koa, and no caller may see the difference: each operation is called
+ * once so that it is sent directly and once with an `Origin`, which is Koa's, and both must be the text
+ * that stands here.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
