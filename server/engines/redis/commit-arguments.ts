@@ -27,6 +27,7 @@ export function buildCommitArguments(batch: Batch, options: CommitOptions): read
     slots: (batch.slots ?? []).map(encodeSlot),
     due: (batch.due ?? []).map(encodeDue),
     noneFree: batch.noneFree ?? [],
+    noneWaiting: batch.noneWaiting ?? [],
     noContactAfter: batch.noContactAfter,
     openTasksMax: batch.atMost?.openTasks,
     agentsMax: batch.atMost?.agents,
@@ -78,8 +79,9 @@ function encodeSlot(slot: SlotChange): object {
     : { op, agent_id, request_id };
 }
 
-function encodeDue({ ref, atMs, lease, unlessHeld }: DueChange): object {
+function encodeDue({ ref, atMs, lease, unlessHeld, isNew }: DueChange): object {
   if (unlessHeld) return { ref, atMs, unlessHeld };
+  if (isNew) return { ref, held: true, newLease: lease };
   if (atMs === 'held') return { ref, lease, held: true };
   return atMs === null ? { ref, lease, remove: true } : { ref, lease, atMs };
 }

@@ -94,6 +94,9 @@ local function find_conflict(batch)
   if not can_grant(batch.slots) then
     return { 'slot' }
   end
+  if has_waiting_task(batch.noneWaiting) then
+    return { 'waiting' }
+  end
   if batch.noContactAfter and had_contact_after(batch.noContactAfter) then
     return { 'contact' }
   end
