@@ -104,7 +104,7 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Compiles in pieces what has not been needed yet. */
+  /** Loads and compiles in pieces what has not been needed yet. */
   prepare(): Promise<void>;
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
@@ -131,15 +131,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
-  const handlers: Handlers = {
-    ...createTaskHandlers(deps.gateway),
-    ...createEventHandlers(deps.gateway),
-    ...createAgentHandlers(deps.gateway),
-    ...createAdminHandlers(deps.gateway),
-  };
+  const bodies = createBodyReader({ ...deps, addresses });
   const operationDeps = {
     secrets: createSecrets(deps.secrets),
-    readBody: createBodyReader({ ...deps, addresses }),
+    readBody: bodies.read,
     callerOf: addresses.callerOf,
     writers,
     limits: deps.limits,
@@ -148,7 +143,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     largeWork: deps.largeWork,
     draining: draining.signal,
   };
-  const operations = joinOperations(contract, handlers, operationDeps);
+  const operations = joinOperations(contract, deps.gateway, operationDeps);
   for (const { name, path, method, middleware } of operations) {
     router.register(path, [method], middleware, { name });
   }
@@ -185,7 +180,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
-    prepare: () => prepareOperations(contract, deps.clock),
+    async prepare() {
+      await bodies.prepare();
+      await prepareOperations(contract, deps.clock);
+    },
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();
@@ -223,9 +221,15 @@ function registerPages(router: Router, version: string): ReadonlySet<string> {
 /** Joins each operation of the document with its handler; throws when one has none. */
 function joinOperations(
   contract: Contract,
-  handlers: Handlers,
+  gateway: Gateway,
   deps: OperationDeps,
 ): readonly ServedOperation[] {
+  const handlers: Handlers = {
+    ...createTaskHandlers(gateway),
+    ...createEventHandlers(gateway),
+    ...createAgentHandlers(gateway),
+    ...createAdminHandlers(gateway),
+  };
   return contract.operations.map((operation) => {
     const handler = handlers[operation.operationId] as AnyHandler | undefined;
     if (!handler)
