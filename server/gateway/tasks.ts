@@ -1,6 +1,6 @@
 /** The client's operations on tasks: submit, get, cancel. */
 import { createHash } from 'node:crypto';
-import { JsonText } from '../domain/json-text.ts';
+import { isKeptAsText, JsonText } from '../domain/json-text.ts';
 import {
   createTaskState,
   describeFreshTask,
@@ -176,14 +176,14 @@ async function submitUnderKey(
 
 /** A large task is read in turns from the first time on. */
 function noteSize({ largeTasks }: Deps, { request_id, payload }: TaskInput): void {
-  if (payload instanceof JsonText) largeTasks.note(request_id);
+  if (payload instanceof JsonText && isLargeText(payload.text)) largeTasks.note(request_id);
 }
 
-/** Names the submission and renders its payload, a large one for the last time. */
+/** Names the submission and renders its payload, for the last time unless it is short. */
 function acceptInput(deps: Deps, submission: Submission): { input: TaskInput; payloadBytes: number } {
   const names = { request_id: deps.ids.newRequestId(), create_time: deps.store.nowMs() / 1_000 };
   const text = JSON.stringify(submission.payload);
-  const payload = isLargeText(text) ? new JsonText(text) : submission.payload;
+  const payload = isKeptAsText(text) ? new JsonText(text) : submission.payload;
   return { input: nameInput({ ...submission, payload }, names), payloadBytes: Buffer.byteLength(text) };
 }
 
