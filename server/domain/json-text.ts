@@ -67,7 +67,7 @@ const TEXT_FIELDS = [
   ['result', 'error_info'],
 ] as const;
 
-/** Parses what the gateway has stored; unless it is short, the field that makes it long stays a `JsonText`. */
+/** Parses what the gateway has stored; the field that makes a text long stays a `JsonText`. */
 export function parseStored(text: string): unknown {
   if (!isKeptAsText(text)) return JSON.parse(text);
   for (const [key, next] of TEXT_FIELDS) {

@@ -104,8 +104,8 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Loads and compiles in pieces what has not been needed yet. */
-  prepare(): Promise<void>;
+  /** Each loads or compiles a piece of what has not been needed yet. */
+  readonly preparations: readonly (() => void | Promise<void>)[];
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
@@ -180,10 +180,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
-    async prepare() {
-      await bodies.prepare();
-      await prepareOperations(contract, deps.clock);
-    },
+    preparations: [bodies.prepare, ...contract.operations.map(({ prepare }) => prepare)],
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();
@@ -200,15 +197,6 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
     log.debug({ address, unreadBytes }, 'a reader was disconnected: too much is unread'),
   );
   return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
-}
-
-/** Compiles the validators, and after each lets requests have as much time as it took. */
-async function prepareOperations({ operations }: Contract, clock: Clock): Promise<void> {
-  for (const operation of operations) {
-    const startedMs = clock.monotonicMs();
-    operation.prepare();
-    await clock.sleep(clock.monotonicMs() - startedMs);
-  }
 }
 
 /** Registers the pages; returns their paths. */
