@@ -20,4 +20,4 @@ EXPOSE 8080
 # Liveness, not readiness: an outage of the store is no reason to restart the gateway.
 HEALTHCHECK --interval=5s --timeout=2s --start-period=15s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=16", "--import", "./server/node-version.js", "server/main.ts"]
+CMD ["node", "--max-semi-space-size=16", "--import", "./server/node-version.js", "--import", "./server/process-setup.js", "server/main.ts"]

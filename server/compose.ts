@@ -65,10 +65,20 @@ async function openStore(
   }
 }
 
-/** Loads and compiles what the first calls have not needed, once they are served: it takes a while. */
-async function prepareLater(clock: Clock, parts: readonly { prepare(): Promise<void> }[]): Promise<void> {
+/**
+ * Loads and compiles in pieces what the first calls have not needed, once they are served. After each piece
+ * calls have as much time as it took.
+ */
+async function prepareLater(
+  clock: Clock,
+  preparations: readonly (() => void | Promise<void>)[],
+): Promise<void> {
   await clock.sleep(PREPARE_AFTER_MS);
-  for (const part of parts) await part.prepare();
+  for (const prepare of preparations) {
+    const startedMs = clock.monotonicMs();
+    await prepare();
+    await clock.sleep(clock.monotonicMs() - startedMs);
+  }
 }
 
 async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
@@ -115,7 +125,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
-  void prepareLater(clock, [pusher, http]);
+  void prepareLater(clock, [pusher.prepare, ...http.preparations]);
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;

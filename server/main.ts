@@ -1,26 +1,13 @@
 /**
- * The server's entry. Node compiles every source when it first loads it; the compile cache keeps the result
- * for later starts and for the threads of this process, which then start sooner and take less memory. So
- * nothing is imported before the cache is on.
+ * The server's entry: what must be set before anything is loaded, then the rest. `npm start` has preloaded
+ * the first part; without that it is done here.
  */
-import { enableCompileCache } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
+import { getCompileCacheDir } from 'node:module';
+import './process-setup.js';
 
-// Every file and folder that this process creates is its owner's alone: they hold payloads and results.
-process.umask(0o077);
-
-// At a steady load V8 would let its heap grow to four times what is in use before it collects: measured at
-// 100 tasks a second, 220 MB for 45. With half as much again it stays below 100 MB, and collects a few times
-// a minute.
-setFlagsFromString('--heap-growing-percent=50');
-
-// Beside the packages, not in the folder for temporary files: what is in the cache is executed, and other
-// users of the machine may write there. Where this folder is read-only there is no cache.
-const { directory } = enableCompileCache(
-  new URL('../node_modules/.cache/task-gateway', import.meta.url).pathname,
-);
-// The threads take it from here.
-if (directory !== undefined) process.env.NODE_COMPILE_CACHE = directory;
+// The threads of this process use the same cache.
+const cacheFolder = getCompileCacheDir();
+if (cacheFolder !== undefined) process.env.NODE_COMPILE_CACHE = cacheFolder;
 
 const { startProcess } = await import('./start.ts');
 await startProcess(process.env, process.argv.slice(2));

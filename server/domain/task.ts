@@ -5,8 +5,8 @@
  */
 
 /**
- * Any JSON object; its keys pass through the gateway untouched, and nothing here looks at them: once it is
- * large it is a `JsonText`.
+ * Any JSON object; its keys pass through the gateway untouched, and nothing here looks at them: unless it is
+ * short it is a `JsonText`.
  */
 export type JsonObject = { readonly [key: string]: unknown };
 

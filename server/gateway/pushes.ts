@@ -20,6 +20,7 @@
  */
 import { yieldToEventLoop } from '../async/waiting.ts';
 import type { TaskInput, TaskState } from '../domain/task.ts';
+import { parseEndpoint } from '../net/endpoint.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher } from '../ports/pusher.ts';
@@ -219,7 +220,8 @@ async function stopMovable(
  * The scheme, host and port of an endpoint; the endpoint itself where it has none and cannot be pushed to.
  */
 function originOf(endpoint: string): string {
-  return URL.parse(endpoint)?.origin ?? endpoint;
+  const parsed = parseEndpoint(endpoint);
+  return typeof parsed === 'string' ? endpoint : parsed.origin;
 }
 
 function logFailure(log: Log, { request_id }: PushAttempt, error: unknown): void {

@@ -10,7 +10,7 @@
  */
 import { createHash } from 'node:crypto';
 import { dueMs } from '../domain/delivery.ts';
-import { JsonText } from '../domain/json-text.ts';
+import { isKeptAsText, JsonText } from '../domain/json-text.ts';
 import { step } from '../domain/step.ts';
 import {
   createTaskState,
@@ -126,7 +126,7 @@ async function commitSubmission(
     result = await commit(pendingBatch(deps, accepted));
   }
   // A large task is read in turns from the first time on.
-  if (result.ok && accepted.input.payload instanceof JsonText) {
+  if (result.ok && isLargeInput(accepted.input)) {
     deps.largeTasks.note(accepted.input.request_id);
   }
   return result;
@@ -162,7 +162,7 @@ function assignAccepted(
     start(revision) {
       if (!to.attempted) return;
       const written = { value: after, revision };
-      const isSmall = !(input.payload instanceof JsonText);
+      const isSmall = !isLargeInput(input);
       deps.pushes.start(
         { request_id, lease, agent_id: to.agent_id, endpoint, written },
         isSmall ? input : undefined,
@@ -182,12 +182,16 @@ function addInput({ limits }: Deps, input: TaskInput, batch: Batch): Batch {
   return { ...batch, writes: [write, ...batch.writes], atMost: { openTasks: limits.openTasksMax } };
 }
 
-/** Names the submission, renders its payload, a large one for the last time, and creates its state. */
+function isLargeInput({ payload }: TaskInput): boolean {
+  return payload instanceof JsonText && isLargeText(payload.text);
+}
+
+/** Names the submission, renders its payload, for the last time unless it is short, and creates its state. */
 function acceptTask(deps: Deps, submission: Submission): AcceptedTask {
   const createdMs = deps.store.nowMs();
   const names = { request_id: deps.ids.newRequestId(), create_time: createdMs / 1_000 };
   const text = JSON.stringify(submission.payload);
-  const payload = isLargeText(text) ? new JsonText(text) : submission.payload;
+  const payload = isKeptAsText(text) ? new JsonText(text) : submission.payload;
   const input = nameInput({ ...submission, payload }, names);
   const deadlineMs = createdMs + Math.ceil(Math.min(input.timeout * 1_000, deps.limits.timeoutMaxMs));
   const queueEndMs =

@@ -2,6 +2,7 @@
  * The one place where responses are completed: the headers that every response has, problems for errors that
  * were thrown, paths and methods that are not served, and request bodies that were not read.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -24,6 +25,8 @@ type Deps = {
   readonly draining: AbortSignal;
   readonly writers: WriterDeps;
   readonly requireHost: RequireHost;
+  /** When a request began that was called before; see `direct-responses.ts`. */
+  readonly startedMs: WeakMap<IncomingMessage, number>;
 };
 
 /** How long a response waits for a caller that is still sending, so that it isn't lost in a reset. */
@@ -44,13 +47,13 @@ export function createBoundary(deps: Deps): Middleware {
   const { clock, log } = deps;
   const headers = Object.entries(describeHeaders(deps.version));
   return async (ctx, next) => {
-    const startedMs = clock.monotonicMs();
+    const startedMs = deps.startedMs.get(ctx.req) ?? clock.monotonicMs();
     for (const [name, value] of headers) ctx.res.setHeader(name, value);
     const code = await runMiddleware(deps, ctx, next);
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close');
     if (ctx.respond !== false) {
       // What is late already is not waited for.
-      const isReadOn = code !== 'request_timeout' && isBodyBounded(ctx, deps.limits.bodyBytesMax);
+      const isReadOn = code !== 'request_timeout' && isBodyBounded(ctx.req, deps.limits.bodyBytesMax);
       if (!isReadOn) await respondBeforeBody(deps, ctx);
       else if (ctx.method !== 'HEAD' && isLargeBody(ctx.body)) void respondInSlices(deps, ctx, ctx.body);
     }
@@ -120,7 +123,7 @@ export function createFallback(): Middleware {
 }
 
 /** Whether the rest of the body is small enough to be discarded, so that the connection can be kept. */
-function isBodyBounded({ req }: Context, bodyBytesMax: number): boolean {
+export function isBodyBounded(req: IncomingMessage, bodyBytesMax: number): boolean {
   if (req.complete || req.headers['transfer-encoding'] === undefined) {
     return req.complete || Number(req.headers['content-length'] ?? 0) <= bodyBytesMax;
   }

@@ -11,6 +11,7 @@ import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
+import { createListener } from './direct-responses.ts';
 import { createHostRule } from './host-rule.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
@@ -30,7 +31,12 @@ import { createFairScheduler } from './response/fair-scheduling.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { createStallTimer } from './response/stall-timer.ts';
 import { createUnreadBytes } from './response/unread-bytes.ts';
-import { type AnyHandler, type OperationDeps, serveOperation } from './serve-operation.ts';
+import {
+  type AnyHandler,
+  type OperationDeps,
+  type ServedOperation,
+  serveOperation,
+} from './serve-operation.ts';
 import { createServer, type ServerLimits } from './server.ts';
 import type { StreamLimits } from './stream/admission.ts';
 import { createStreams } from './stream/sse.ts';
@@ -98,8 +104,8 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Compiles in pieces what has not been needed yet. */
-  prepare(): Promise<void>;
+  /** Each loads or compiles a piece of what has not been needed yet. */
+  readonly preparations: readonly (() => void | Promise<void>)[];
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
@@ -125,15 +131,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
-  const handlers: Handlers = {
-    ...createTaskHandlers(deps.gateway),
-    ...createEventHandlers(deps.gateway),
-    ...createAgentHandlers(deps.gateway),
-    ...createAdminHandlers(deps.gateway),
-  };
+  const bodies = createBodyReader({ ...deps, addresses });
   const operationDeps = {
     secrets: createSecrets(deps.secrets),
-    readBody: createBodyReader({ ...deps, addresses }),
+    readBody: bodies.read,
     callerOf: addresses.callerOf,
     writers,
     limits: deps.limits,
@@ -142,7 +143,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     largeWork: deps.largeWork,
     draining: draining.signal,
   };
-  registerOperations(router, contract, handlers, operationDeps);
+  const operations = joinOperations(contract, deps.gateway, operationDeps);
+  for (const { name, path, method, middleware } of operations) {
+    router.register(path, [method], middleware, { name });
+  }
   const probes = createProbes(deps.gateway, draining.signal);
   router.get('/livez', probes.live);
   router.get('/readyz', probes.ready);
@@ -150,20 +154,18 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const app = new Koa();
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
   const openPaths = registerPages(router, contract.version);
-  app.use(
-    createBoundary({
-      ...deps,
-      version: contract.version,
-      openPaths,
-      draining: draining.signal,
-      writers,
-      requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
-    }),
-  );
+  const shared = {
+    ...deps,
+    version: contract.version,
+    draining: draining.signal,
+    requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
+    startedMs: new WeakMap(),
+  };
+  app.use(createBoundary({ ...shared, openPaths, writers }));
   router.on('not-found', createFallback());
   app.use(router.routes());
   const server = createServer(
-    app.callback(),
+    createListener({ ...shared, app, operations }),
     {
       ...deps.limits,
       longestRequestMs: longestRequestMs(deps.limits.requestMs, deps.limits.bodyBytesMax),
@@ -178,7 +180,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
-    prepare: () => prepareOperations(contract, deps.clock),
+    preparations: [bodies.prepare, ...contract.operations.map(({ prepare }) => prepare)],
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();
@@ -197,15 +199,6 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
   return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
-/** Compiles the validators, and after each lets requests have as much time as it took. */
-async function prepareOperations({ operations }: Contract, clock: Clock): Promise<void> {
-  for (const operation of operations) {
-    const startedMs = clock.monotonicMs();
-    operation.prepare();
-    await clock.sleep(clock.monotonicMs() - startedMs);
-  }
-}
-
 /** Registers the pages; returns their paths. */
 function registerPages(router: Router, version: string): ReadonlySet<string> {
   const pages = loadPages(version);
@@ -213,17 +206,22 @@ function registerPages(router: Router, version: string): ReadonlySet<string> {
   return new Set(pages.map(({ path }) => path));
 }
 
-/** Registers each operation of the document; throws when one has no handler. */
-function registerOperations(
-  router: Router,
+/** Joins each operation of the document with its handler; throws when one has none. */
+function joinOperations(
   contract: Contract,
-  handlers: Handlers,
-  operationDeps: OperationDeps,
-): void {
-  for (const operation of contract.operations) {
-    const { operationId, path, method } = operation;
-    const handler = handlers[operationId] as AnyHandler | undefined;
-    if (!handler) throw new Error(`The document has an operation without a handler: ${operationId}.`);
-    router.register(path, [method], serveOperation(operationDeps, operation, handler), { name: operationId });
-  }
+  gateway: Gateway,
+  deps: OperationDeps,
+): readonly ServedOperation[] {
+  const handlers: Handlers = {
+    ...createTaskHandlers(gateway),
+    ...createEventHandlers(gateway),
+    ...createAgentHandlers(gateway),
+    ...createAdminHandlers(gateway),
+  };
+  return contract.operations.map((operation) => {
+    const handler = handlers[operation.operationId] as AnyHandler | undefined;
+    if (!handler)
+      throw new Error(`The document has an operation without a handler: ${operation.operationId}.`);
+    return serveOperation(deps, operation, handler);
+  });
 }

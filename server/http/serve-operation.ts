@@ -1,7 +1,7 @@
 /**
- * From a request to the reply of its operation, in one fixed order: the secret in query or header, the body,
- * the secret in the body, `agent_id`, everything else that the document requires, then the gateway. The first
- * failure becomes the response; nothing behind it is looked at.
+ * From a request to the reply of its operation, in one fixed order: the secret in query or header, the
+ * body, the secret in the body, `agent_id`, everything else that the document requires, then the gateway.
+ * The first failure becomes the response; nothing behind it is looked at.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
@@ -14,6 +14,7 @@ import type { BodyRead, ReadBody } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
+import { isObject, readHeader, requireBodySecret, requireSecret } from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { renderReply } from './response/send-body.ts';
@@ -70,16 +71,81 @@ const STORED_VALUES: Partial<Record<OperationId, string>> = { submitTask: 'paylo
 
 type Call = Parameters<AnyHandler>[0];
 
-/** Creates the middleware of an operation. It throws when the request is refused; see `toProblem`. */
-export function serveOperation(deps: OperationDeps, operation: Operation, handler: AnyHandler): Middleware {
-  return async (ctx) => {
+/** A request that was handled. `release` returns the memory of its body. */
+type Handled = { readonly reply: AnyReply; readonly caller: Caller; readonly release: () => void };
+
+export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
+  readonly name: OperationId;
+  /**
+   * The operation as a route. It throws when the request is refused; see `toProblem`. What was called first
+   * is not called again.
+   */
+  readonly middleware: Middleware;
+  /**
+   * Calls the operation before Koa's middleware, and has a short success sent: `send` gets its JSON,
+   * undefined for a response without a body, and returns whether it was sent. Resolves with false when the
+   * middleware is to continue. Never rejects.
+   */
+  callFirst(ctx: Context, send: (text: string | undefined) => boolean): Promise<boolean>;
+};
+
+/** Joins an operation of the document with its handler. */
+export function serveOperation(
+  deps: OperationDeps,
+  operation: Operation,
+  handler: AnyHandler,
+): ServedOperation {
+  const { operationId: name, method, path } = operation;
+  const calledFirst = new WeakMap<IncomingMessage, Promise<Handled>>();
+
+  async function handle(ctx: Context): Promise<Handled> {
     const { call, release } = await readCall(deps, operation, ctx);
     try {
-      await respond(deps, ctx, call.caller, await handler(call));
-    } finally {
+      return { reply: await handler(call), caller: call.caller, release };
+    } catch (error) {
       release();
+      throw error;
     }
+  }
+
+  return {
+    ...{ name, method: method.toUpperCase(), path },
+    async middleware(ctx) {
+      const { reply, caller, release } = await (calledFirst.get(ctx.req) ?? handle(ctx));
+      try {
+        await respond(deps, ctx, caller, reply);
+      } finally {
+        release();
+      }
+    },
+    async callFirst(ctx, send) {
+      let handling = handle(ctx);
+      try {
+        const handled = await handling;
+        const body = renderFirst(handled.reply);
+        if (typeof body !== 'object' && send(body)) {
+          handled.release();
+          return true;
+        }
+        if (Buffer.isBuffer(body)) {
+          handling = Promise.resolve({ ...handled, reply: { status: 200, rendered: body } });
+        }
+      } catch {
+        // The middleware throws it again.
+      }
+      calledFirst.set(ctx.req, handling);
+      return false;
+    },
   };
+}
+
+/**
+ * The body of a success: as text when it may be sent at once, as bytes when its reader must be waited for.
+ * Undefined without a body, null when it is rendered in another way.
+ */
+function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
+  if (reply.status === 204) return undefined;
+  return 'body' in reply && !isLargeValue(reply.body) ? renderReply(reply.body) : null;
 }
 
 const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
@@ -137,60 +203,6 @@ function requireStorable(body: unknown, field: string, bytesMax: number): void {
     'payload_too_large',
     `The field \`${field}\` takes more than ${bytesMax} bytes once its numbers are written without exponents (1e20 becomes 21 digits). Send such numbers as text, or fewer of them.`,
   );
-}
-
-/**
- * A secret in the query counts for every gateway operation; the `Authorization` header only where it is
- * documented. Returns whether a right one was sent.
- */
-function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): boolean {
-  if (secret === 'admin') {
-    if (!secrets.isAdminSecret(readHeader(ctx, 'X-Admin-Auth'))) {
-      throw unauthorized('Send the administrator’s secret in the header X-Admin-Auth.', 'X-Admin-Auth');
-    }
-    return true;
-  }
-  const inQuery = query.get('auth');
-  const bearer = inQuery || secret === 'body' ? undefined : readBearer(ctx);
-  if (inQuery) {
-    // A repeated secret is not a right one.
-    if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
-    throw unauthorized('The query parameter `auth` is not the gateway secret.');
-  }
-  if (bearer === undefined && secret !== 'required') return false;
-  if (bearer === undefined) {
-    throw unauthorized('Send the gateway secret as query parameter `auth` or as Authorization: Bearer.');
-  }
-  if (!secrets.isGatewaySecret(bearer)) {
-    throw unauthorized('The Authorization header does not carry the gateway secret.');
-  }
-  return true;
-}
-
-/**
- * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws a
- * 401 when it carries a wrong one. That a required one is missing is found by the schema.
- */
-function requireBodySecret(
-  { secrets, isAgentAuthRequired }: OperationDeps,
-  rule: 'required' | 'optional',
-  body: unknown,
-  hasSecret: boolean,
-): boolean {
-  const auth = isObject(body) ? body.auth : undefined;
-  if (secrets.isGatewaySecret(auth)) return true;
-  if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
-  if (rule === 'optional' && hasSecret) return true;
-  if (rule === 'optional' && isAgentAuthRequired) {
-    throw unauthorized(
-      'Send the gateway secret in the field `auth` or as Authorization: Bearer: this gateway requires it of agents.',
-    );
-  }
-  return false;
-}
-
-function unauthorized(detail: string, scheme = 'Bearer'): Problem {
-  return new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': scheme } });
 }
 
 function requireValidParts(
@@ -254,17 +266,4 @@ function createSignal(ctx: Context, draining: AbortSignal): AbortSignal {
   const closed = new AbortController();
   ctx.res.once('close', () => closed.abort('closed'));
   return AbortSignal.any([closed.signal, draining]);
-}
-
-function readHeader(ctx: Context, name: string): string | undefined {
-  const value = ctx.req.headers[name.toLowerCase()];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
-function readBearer(ctx: Context): string | undefined {
-  return /^bearer +(.*)$/i.exec(ctx.req.headers.authorization ?? '')?.[1];
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

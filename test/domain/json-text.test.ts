@@ -1,7 +1,9 @@
-/** Large values that are kept as their text: what is stored and read is the same JSON. */
+/** Values that are kept as their text: what is stored and read is the same JSON. */
 import { describe, expect, test, vi } from 'vitest';
 import { JsonText, parseStored, writeJson } from '../../server/domain/json-text.ts';
 
+/** A value that is large, and one that is just long enough to be kept as text. */
+const LENGTHS = [70_000, 2_048];
 const long = 'x'.repeat(70_000);
 const input = (payload: object): object => ({
   request_id: 'r1',
@@ -23,7 +25,7 @@ const state = (result: object | null): object => ({
   reply: null,
 });
 /** Each has text or keys that look like the fields around it. */
-const VALUES: readonly object[] = [
+const buildValues = (long: string): readonly object[] => [
   { text: long },
   { payload: { long, cli_session_id: 'inner' }, cli_session_id: { payload: 1 } },
   {
@@ -38,8 +40,9 @@ const VALUES: readonly object[] = [
   JSON.parse(`{"__proto__": {"payload": 1}, "text": "${long}\\u0000\\ud800 中"}`),
 ];
 
-describe('what is stored of a large value', () => {
-  const rows = VALUES.flatMap((value) => [
+describe('what is stored of a value', () => {
+  const values = LENGTHS.flatMap((length) => buildValues('x'.repeat(length)));
+  const rows = values.flatMap((value) => [
     input(value),
     state(value),
     { r: '1-2', v: input(value) },

@@ -14,7 +14,6 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
-import { koaBody } from 'koa-body';
 import type { LargeWork } from '../../async/large-work.ts';
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -41,6 +40,12 @@ export type BodyRead = {
 
 export type ReadBody = (ctx: Pick<Context, 'req'>) => Promise<BodyRead>;
 
+export type BodyReader = {
+  readonly read: ReadBody;
+  /** Loads what the first body needs: a third of all modules come with koa-body. */
+  prepare(): Promise<void>;
+};
+
 export type BodyLimits = ArrivalLimits & {
   /** Bytes of one body. */
   readonly bodyBytesMax: number;
@@ -58,20 +63,28 @@ export type BodyDeps = {
 };
 
 /**
- * Creates the reader. It rejects with a `Problem` (413, 415, 408 or 503, 422 for a large body beyond the
- * limits of JSON, or 400, checked in this order) or with `CallerGone`.
+ * Creates the reader. `read` rejects with a `Problem` (413, 415, 408 or 503, 422 for a large body beyond
+ * the limits of JSON, or 400, checked in this order) or with `CallerGone`.
  */
-export function createBodyReader({ limits, clock, addresses, largeWork }: BodyDeps): ReadBody {
+export function createBodyReader({ limits, clock, addresses, largeWork }: BodyDeps): BodyReader {
   const { bodyBytesMax } = limits;
   const small = createBodyReserve(limits.smallBodiesBytesMax, clock.monotonicMs);
   const large = createBodyReserve(limits.largeBodiesBytesMax, clock.monotonicMs);
   const arrivals = createArrivalClock(clock, limits);
-  const collect = createCollector(bodyBytesMax);
+  let collect: Collect | null = null;
+  let loading: Promise<Collect> | null = null;
+
+  async function load(): Promise<Collect> {
+    loading ??= createCollector(bodyBytesMax);
+    collect = await loading;
+    return collect;
+  }
 
   /** Collects the bytes; resolves with them and the reserve that counts them. */
   async function arrive(
     req: IncomingMessage,
     declaredBytes: number | null,
+    collect: Collect,
   ): Promise<{ body: ArrivingBody; bytes: Buffer; reserve: BodyReserve }> {
     let reserve = (declaredBytes ?? 0) > SMALL_BYTES ? large : small;
     const counted = new CountedBody(req, (arrivedBytes) => {
@@ -105,12 +118,14 @@ export function createBodyReader({ limits, clock, addresses, largeWork }: BodyDe
     }
   }
 
-  return async ({ req }) => {
+  async function read({ req }: Pick<Context, 'req'>): Promise<BodyRead> {
     const declaredBytes = readDeclaredBytes(req);
     if (declaredBytes !== null && declaredBytes > bodyBytesMax) throw tooLarge(bodyBytesMax);
     requireReadableBody(req, declaredBytes !== 0);
     if (declaredBytes === 0) return { ...parseBody(Buffer.alloc(0), bodyBytesMax), release() {} };
-    const { body, bytes, reserve } = await arrive(req, declaredBytes);
+    const loaded = collect ?? (await load());
+    if (req.destroyed) throw new CallerGone();
+    const { body, bytes, reserve } = await arrive(req, declaredBytes, loaded);
     const release = (): void => reserve.release(body);
     try {
       if (reserve === small) return { ...parseBody(bytes, bodyBytesMax), release };
@@ -127,7 +142,9 @@ export function createBodyReader({ limits, clock, addresses, largeWork }: BodyDe
       release();
       throw error;
     }
-  };
+  }
+
+  return { read, prepare: async () => void (await load()) };
 }
 
 /** The length that the headers declare; null when the body is sent in chunks. */
@@ -135,8 +152,11 @@ function readDeclaredBytes({ headers }: IncomingMessage): number | null {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
 }
 
+type Collect = (body: CountedBody) => Promise<Buffer>;
+
 /** koa-body as a collector of bytes; it holds no more than the limit. */
-function createCollector(bodyBytesMax: number): (body: CountedBody) => Promise<Buffer> {
+async function createCollector(bodyBytesMax: number): Promise<Collect> {
+  const { koaBody } = await import('koa-body');
   // Without an encoding the text parser returns the bytes as they came.
   const read = koaBody({ json: false, urlencoded: false, encoding: '', textLimit: bodyBytesMax });
   return async (body) => {
@@ -161,8 +181,8 @@ function tooLarge(bodyBytesMax: number): Problem {
 }
 
 /**
- * A compressed body is refused; a web page's must be declared as JSON, so that the browser sends a preflight
- * first.
+ * A compressed body is refused; a web page's must be declared as JSON, so that the browser sends a
+ * preflight first.
  */
 function requireReadableBody({ headers }: IncomingMessage, hasBody: boolean): void {
   const encoding = headers['content-encoding'];

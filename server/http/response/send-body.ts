@@ -1,6 +1,6 @@
 /** Sending the body of a response: a small one at once, a large one only as fast as its reader takes it. */
 import type { ServerResponse } from 'node:http';
-import { renderJson } from '../../domain/json-text.ts';
+import { renderJson, writeJson } from '../../domain/json-text.ts';
 import { isLargeValue } from '../../domain/value-size.ts';
 import { createResponseWriter, SLICE_BYTES, type WriterDeps } from './response-writer.ts';
 
@@ -10,7 +10,7 @@ import { createResponseWriter, SLICE_BYTES, type WriterDeps } from './response-w
  */
 export function renderReply(reply: object): string | Buffer {
   if (isLargeValue(reply)) return renderJson(reply);
-  const text = JSON.stringify(reply);
+  const text = writeJson(reply);
   return text.length > SLICE_BYTES ? Buffer.from(text) : text;
 }
 

@@ -1,0 +1,121 @@
+/**
+ * Short successes are sent without Koa's middleware: most requests are calls of an operation that end in
+ * one, and of Koa they need the context alone. So an operation is called first, and its reply sent with one
+ * `writeHead` when it is ready. Everything else goes Koa's whole way, where the operation continues with
+ * what it has done:
+ *
+ *   request ──► an operation? ──► called ──► a short success ─────────────► sent
+ *                 ╰── no ──╮        ╰── thrown, large, a stream ──╮
+ *                          ╰──► Koa: boundary ──► router ──► operation ──► sent
+ *
+ * Koa's way go also requests with an `Origin`, HEAD, OPTIONS, and all while the server drains. A caller
+ * sees no difference: the headers of both ways are the same, in the same order and spelling.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type Koa from 'koa';
+import type { Context } from 'koa';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { describeHeaders, isBodyBounded } from './boundary.ts';
+import type { RequireHost } from './host-rule.ts';
+import type { ServedOperation } from './serve-operation.ts';
+
+type Deps = {
+  readonly app: Koa;
+  readonly operations: readonly ServedOperation[];
+  readonly version: string;
+  readonly limits: { readonly bodyBytesMax: number };
+  readonly requireHost: RequireHost;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Fires when the server drains. */
+  readonly draining: AbortSignal;
+  /** When requests began that Koa's middleware gets later than that. */
+  readonly startedMs: WeakMap<IncomingMessage, number>;
+};
+
+/** The operation of a request, and the parameters in its path. */
+type Match = { readonly operation: ServedOperation; readonly params: Readonly<Record<string, string>> };
+
+/** Creates the listener of all requests. */
+export function createListener(deps: Deps): RequestListener {
+  const { app, draining, clock, log, limits } = deps;
+  const serveByKoa = app.callback();
+  const findOperation = createFinder(deps);
+  const headers = Object.entries(describeHeaders(deps.version)).flat();
+  const jsonHeaders = [...headers, 'Content-Type', 'application/json', 'Content-Length'];
+
+  /** Sends a reply and returns true, unless something has come up that Koa's way responds to otherwise. */
+  function send(req: IncomingMessage, res: ServerResponse, text: string | undefined): boolean {
+    if (draining.aborted || res.destroyed || !isBodyBounded(req, limits.bodyBytesMax)) return false;
+    if (text === undefined) res.writeHead(204, headers).end();
+    else res.writeHead(200, [...jsonHeaders, String(Buffer.byteLength(text))]).end(text);
+    return true;
+  }
+
+  async function serveDirectly(
+    { operation, params }: Match,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    const ctx: Context = Object.assign(app.createContext(req, res), { params });
+    if (await operation.callFirst(ctx, (text) => send(req, res, text))) {
+      const ms = clock.monotonicMs() - startedMs;
+      log.debug({ operation: operation.name, status: res.statusCode, code: undefined, ms }, 'responded');
+      return;
+    }
+    deps.startedMs.set(req, startedMs);
+    await serveByKoa(req, res);
+  }
+
+  return (req, res) => {
+    const isPlain = req.headers.origin === undefined && !draining.aborted;
+    const match = isPlain ? findOperation(req) : null;
+    if (match) void serveDirectly(match, req, res);
+    else void serveByKoa(req, res);
+  };
+}
+
+/** Paths that end in a parameter: `/api/cli/tasks/:request_id`. */
+const ENDS_IN_PARAMETER = /^([^:]*\/):(\w+)$/;
+
+/**
+ * Creates what finds the operation of a request; null for what is left to the router, and for what is
+ * refused.
+ */
+function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage) => Match | null {
+  const fixed = new Map<string, Match>();
+  const ending = new Map<string, { readonly operation: ServedOperation; readonly parameter: string }>();
+  for (const operation of operations) {
+    const [, start, parameter] = ENDS_IN_PARAMETER.exec(operation.path) ?? [];
+    if (start !== undefined && parameter !== undefined) {
+      ending.set(`${operation.method} ${start}`, { operation, parameter });
+    } else if (!operation.path.includes(':')) {
+      fixed.set(`${operation.method} ${operation.path}`, { operation, params: {} });
+    }
+  }
+
+  function findByStart(target: string): Match | undefined {
+    const from = target.lastIndexOf('/') + 1;
+    const found = ending.get(target.slice(0, from));
+    const value = target.slice(from);
+    // What is escaped is decoded by the router.
+    if (!found || value === '' || value.includes('%')) return undefined;
+    return { operation: found.operation, params: { [found.parameter]: value } };
+  }
+
+  return (req) => {
+    const { method = '', url = '' } = req;
+    const end = url.indexOf('?');
+    const target = `${method} ${end < 0 ? url : url.slice(0, end)}`;
+    const match = fixed.get(target) ?? findByStart(target);
+    if (!match) return null;
+    try {
+      requireHost(req);
+      return match;
+    } catch {
+      return null;
+    }
+  };
+}

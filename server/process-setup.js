@@ -1,0 +1,22 @@
+/*
+ * What must be set before anything is loaded. Preloaded by `npm start`, and plain JavaScript: a first .ts
+ * file that is not from the compile cache would load the compiler of TypeScript, a tenth of the start and
+ * 10 MB.
+ */
+import { enableCompileCache } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
+
+// Every file and folder that this process creates is its owner's alone: they hold payloads and results.
+process.umask(0o077);
+
+// At a steady load V8 would let its heap grow to four times what is in use before it collects: measured at
+// 100 tasks a second, 220 MB for 45. With half as much again it stays below 100 MB, and collects a few times
+// a minute.
+setFlagsFromString('--heap-growing-percent=50');
+
+// Node compiles every source when it first loads it; the cache keeps the result for later starts and for the
+// threads of this process, which then start sooner and take less memory. It is beside the packages, not in
+// the folder for temporary files: what is in it is executed, and other users of the machine may write there.
+// Where this folder is read-only there is no cache.
+const folder = new URL('../node_modules/.cache/task-gateway', import.meta.url).pathname;
+enableCompileCache(folder);
