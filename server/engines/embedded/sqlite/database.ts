@@ -28,13 +28,20 @@ const FORMAT_VERSION = 1;
 const BUSY_WAIT_MS = 250;
 /** Large enough for the inner pages of a large file, so that an uncached read costs about one page. */
 const READER_CACHE_KIB = 32_768;
+/**
+ * A commit that leaves so many pages in the log, 32 MB, moves it into the database before it returns. That
+ * takes as long as many commits, so it is rare; and a page that was written often is moved once.
+ */
+const CHECKPOINT_PAGES = 8_000;
 
 export type Database = {
   get(key: string): string | undefined;
   /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
   scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
   /** Writes and removes in one transaction. */
-  apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): void;
+  apply(sets: Iterable<Row>, deletes: Iterable<string>): void;
+  /** Moves the log into the database now. A failure changes nothing: the log keeps what it has. */
+  checkpoint(): void;
   /** Idempotent. */
   close(): void;
 };
@@ -50,7 +57,7 @@ export function openDatabase(path: string): Database {
       sqlite.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
       prepareFormat(sqlite, path);
       // After the check of the format: this changes the file, and a file of another program must not change.
-      sqlite.exec('PRAGMA journal_mode = WAL');
+      sqlite.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       return readWrite(sqlite, path);
     } catch (error) {
       sqlite.close();
@@ -198,6 +205,13 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
       } catch (error) {
         if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
         throw new Error(`${path} can't be written (${messageOf(error)})`, { cause: error });
+      }
+    },
+    checkpoint() {
+      try {
+        sqlite.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      } catch {
+        // As after a commit: the next one tries again, and a disk that fails is noticed by a commit.
       }
     },
     close() {
