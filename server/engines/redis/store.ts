@@ -27,6 +27,7 @@ import {
   type Ref,
   type Revision,
   type Store,
+  StoreDamaged,
   StoreUnavailable,
   type Touch,
 } from '../../ports/store.ts';
@@ -100,6 +101,15 @@ const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
   input: ['i', 'ir'],
 };
 
+/** Throws `StoreDamaged` for what is not JSON. The parser's own error is left out: it quotes the value. */
+function parseValue<K extends keyof Kinds>(kind: K, id: string, value: string): Kinds[K] {
+  try {
+    return parseStored(value) as Kinds[K];
+  } catch {
+    throw new StoreDamaged(`The store is damaged: the ${kind} under ${id} is not JSON.`);
+  }
+}
+
 function createReads(
   engine: Engine,
   commit: Store['commit'],
@@ -113,7 +123,7 @@ function createReads(
         ? found
         : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
     if (typeof value !== 'string') return undefined;
-    return { value: parseStored(value) as Kinds[K], revision: String(revision) };
+    return { value: parseValue(kind, id, value), revision: String(revision) };
   }
 
   return {
