@@ -22,7 +22,7 @@ export type Generation = MemoryState & {
 };
 
 /** Roughly how many characters of recent rows are kept in memory; older ones are read from the file. */
-const RECENT_ROWS_CHARS_MAX = 8_000_000;
+const RECENT_ROWS_CHARS_MAX = 4_000_000;
 const FEED_ENDS_CHARS_MAX = 4_000_000;
 
 /**

@@ -33,6 +33,8 @@ const READER_CACHE_KIB = 32_768;
  * takes as long as many commits, so it is rare; and a page that was written often is moved once.
  */
 const CHECKPOINT_PAGES = 8_000;
+/** How many rows one statement writes. */
+const ROWS_PER_STATEMENT = 16;
 
 export type Database = {
   get(key: string): string | undefined;
@@ -76,11 +78,14 @@ export async function claimDatabase(path: string, deps: { clock: Clock; log: Log
   await requireOneName(path, deps);
 }
 
-/** Opens a read-only connection; the file must have been opened for writing before. */
-export function openReader(path: string): Database {
+/**
+ * Opens a read-only connection; the file must have been opened for writing before. `cacheKib` of its pages
+ * are kept in memory.
+ */
+export function openReader(path: string, cacheKib = READER_CACHE_KIB): Database {
   return openChecked(path, () => {
     const sqlite = new DatabaseSync(path, { readOnly: true, timeout: BUSY_WAIT_MS });
-    sqlite.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
+    sqlite.exec(`PRAGMA cache_size = -${cacheKib}`);
     return readWrite(sqlite, path);
   });
 }
@@ -150,10 +155,8 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
   const selectFalling = sqlite.prepare(
     'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?',
   );
-  const upsert = sqlite.prepare(
-    'INSERT INTO kv (key, value, crc) VALUES (?, ?, ?) ' +
-      'ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc',
-  );
+  const upsertOne = sqlite.prepare(writeUpsert(1));
+  const upsertMany = sqlite.prepare(writeUpsert(ROWS_PER_STATEMENT));
   const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
 
   function requireIntact(key: string, row: Record<string, unknown>): string {
@@ -165,6 +168,15 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
   function readRow(row: Record<string, unknown>): Row {
     const key = String(row.key);
     return [key, requireIntact(key, row)];
+  }
+
+  /** Rows in the order of their keys, many at once, take a seventh less than one by one. */
+  function upsert(rows: readonly Row[]): void {
+    let from = 0;
+    for (; from + ROWS_PER_STATEMENT <= rows.length; from += ROWS_PER_STATEMENT) {
+      upsertMany.run(...rows.slice(from, from + ROWS_PER_STATEMENT).flatMap(parametersOf));
+    }
+    for (const row of rows.slice(from)) upsertOne.run(...parametersOf(row));
   }
 
   /** SQLite's messages about damage name neither the file nor the key. */
@@ -199,7 +211,7 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
     apply(sets, deletes) {
       sqlite.exec('BEGIN IMMEDIATE');
       try {
-        for (const [key, value] of sets) upsert.run(key, value, checksum(key, value));
+        upsert([...sets].sort(compareKeys));
         for (const key of deletes) remove.run(key);
         sqlite.exec('COMMIT');
       } catch (error) {
@@ -218,6 +230,23 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
       if (sqlite.isOpen) sqlite.close();
     },
   };
+}
+
+/** The statement that writes so many rows. */
+function writeUpsert(rows: number): string {
+  const values = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  return (
+    `INSERT INTO kv (key, value, crc) VALUES ${values} ` +
+    'ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc'
+  );
+}
+
+function parametersOf([key, value]: Row): [key: string, value: string, crc: number] {
+  return [key, value, checksum(key, value)];
+}
+
+function compareKeys([a]: Row, [b]: Row): number {
+  return a < b ? -1 : 1;
 }
 
 /** A damaged B-tree can lead to the same rows twice, or to rows outside the range. */

@@ -7,8 +7,15 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../async/error-message.ts';
 import { type Database, openDatabase } from './database.ts';
-import { splitRows } from './row-text.ts';
-import { SENT, WRITTEN, type WriterData, type WriterMessage, type WriterRequest } from './writer.ts';
+import type { Row } from './ordered-storage.ts';
+import {
+  SENT,
+  WRITTEN,
+  type WriterData,
+  type WriterGroup,
+  type WriterMessage,
+  type WriterRequest,
+} from './writer.ts';
 
 /** A pause of so long moves the log, once so many groups are in it. */
 const PAUSE_MS = 1_000;
@@ -47,10 +54,13 @@ function writeUntilClosed(database: Database): void {
 }
 
 /** Whether the group is on disk now. */
-function write(database: Database, request: Exclude<WriterRequest, 'close'>): boolean {
+function write(database: Database, { sets, deletes }: WriterGroup): boolean {
   try {
-    const { sets, deletes } = splitRows(request);
-    database.apply(sets, deletes);
+    const rows = Array.from(
+      { length: sets.length / 2 },
+      (_, n): Row => [sets[2 * n] ?? '', sets[2 * n + 1] ?? ''],
+    );
+    database.apply(rows, deletes);
     Atomics.add(counts, WRITTEN, 1);
     Atomics.notify(counts, WRITTEN);
     return true;
