@@ -155,9 +155,6 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
   const selectFalling = sqlite.prepare(
     'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?',
   );
-  const upsertOne = sqlite.prepare(writeUpsert(1));
-  const upsertMany = sqlite.prepare(writeUpsert(ROWS_PER_STATEMENT));
-  const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
 
   function requireIntact(key: string, row: Record<string, unknown>): string {
     const value = row.value;
@@ -168,15 +165,6 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
   function readRow(row: Record<string, unknown>): Row {
     const key = String(row.key);
     return [key, requireIntact(key, row)];
-  }
-
-  /** Rows in the order of their keys, many at once, take a seventh less than one by one. */
-  function upsert(rows: readonly Row[]): void {
-    let from = 0;
-    for (; from + ROWS_PER_STATEMENT <= rows.length; from += ROWS_PER_STATEMENT) {
-      upsertMany.run(...rows.slice(from, from + ROWS_PER_STATEMENT).flatMap(parametersOf));
-    }
-    for (const row of rows.slice(from)) upsertOne.run(...parametersOf(row));
   }
 
   /** SQLite's messages about damage name neither the file nor the key. */
@@ -208,6 +196,28 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
       }
       return rows;
     },
+    ...createWrites(sqlite, path),
+    close() {
+      if (sqlite.isOpen) sqlite.close();
+    },
+  };
+}
+
+function createWrites(sqlite: DatabaseSync, path: string): Pick<Database, 'apply' | 'checkpoint'> {
+  const upsertOne = sqlite.prepare(writeUpsert(1));
+  const upsertMany = sqlite.prepare(writeUpsert(ROWS_PER_STATEMENT));
+  const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
+
+  /** Rows in the order of their keys, many at once, take a seventh less than one by one. */
+  function upsert(rows: readonly Row[]): void {
+    let from = 0;
+    for (; from + ROWS_PER_STATEMENT <= rows.length; from += ROWS_PER_STATEMENT) {
+      upsertMany.run(...rows.slice(from, from + ROWS_PER_STATEMENT).flatMap(parametersOf));
+    }
+    for (const row of rows.slice(from)) upsertOne.run(...parametersOf(row));
+  }
+
+  return {
     apply(sets, deletes) {
       sqlite.exec('BEGIN IMMEDIATE');
       try {
@@ -225,9 +235,6 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
       } catch {
         // As after a commit: the next one tries again, and a disk that fails is noticed by a commit.
       }
-    },
-    close() {
-      if (sqlite.isOpen) sqlite.close();
     },
   };
 }

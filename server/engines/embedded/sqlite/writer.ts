@@ -6,7 +6,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Writer } from './keyv-adapter.ts';
 
-/** A group: what is written, each key followed by its value; what is removed. A flat list is copied faster. */
+/** What is written, each key followed by its value, and what is removed: flat lists are copied faster. */
 export type WriterGroup = { readonly sets: readonly string[]; readonly deletes: readonly string[] };
 export type WriterRequest = WriterGroup | 'close';
 /** The thread's message: that the file is open, or why it, or a group, could not be opened or written. */
