@@ -3,7 +3,7 @@
  * writes.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -219,6 +219,27 @@ test('a group of which one write fails is not written at all', () => {
   database.apply(new Map([['a', '2']]), new Set(['kept']));
   expect(database.scan('', '~', 10, false)).toEqual([['a', '2']]);
   database.close();
+});
+
+test('a pause moves the log into the database, and what follows is in the log again', async () => {
+  const store = await open();
+  const copy = `${testFolder.path}-without-log`;
+  const countWithoutLog = (): number => {
+    copyFileSync(testFolder.path, copy);
+    const sqlite = new DatabaseSync(copy);
+    try {
+      return Number(sqlite.prepare("SELECT count(*) AS n FROM kv WHERE key LIKE 'open/%'").get()?.n);
+    } catch {
+      return -1; // It was copied while the log was moved.
+    } finally {
+      sqlite.close();
+    }
+  };
+  for (let n = 0; n < 40; n += 1) await submit(store, `t${n}`);
+  await until('all rows are in the database', () => countWithoutLog() === 40);
+  await submit(store, 'later');
+  expect(countWithoutLog()).toBe(40);
+  expect((await store.get('task', 'later'))?.value.status).toBe('pending');
 });
 
 test('ids with different lone surrogates stay different, although UTF-8 cannot encode them', async () => {

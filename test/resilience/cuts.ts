@@ -3,9 +3,10 @@
  * them at points spread over that run, and what was acknowledged before each cut is looked up.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openFileHere } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import { createClock } from '../../server/system/clock.ts';
@@ -35,13 +36,13 @@ export function findTracingObstacle(): string | undefined {
 }
 
 /**
- * Runs the real gateway under strace until so many tasks were submitted, claimed and reported; `more` goes to
- * strace.
+ * Runs the real gateway under strace until so many tasks were submitted, claimed and reported, in so many
+ * parts with a pause between two; `more` goes to strace.
  */
 export async function recordRun(
   folder: string,
   tasks: number,
-  more: readonly string[] = [],
+  { more = [], parts = 1 }: { readonly more?: readonly string[]; readonly parts?: number } = {},
 ): Promise<readonly Operation[]> {
   const log = join(folder, 'operations.log');
   const database = join(folder, 'data');
@@ -53,8 +54,9 @@ export async function recordRun(
   const agent = { auth: SECRET, agent_id: 'cutter' };
   const body = { ...agent, endpoint: 'pull', agent_tags: ['e2e'], max_concurrent: 20 };
   const endMs = performance.now() + RUN_MAX_MS;
+  const file = join(database, 'gateway.db');
   while ((await post(url, '/api/agent/register', body)).status !== 200) requireTimeLeft(endMs);
-  let left = tasks;
+  let left = 0;
   const lane = async (): Promise<void> => {
     while (left > 0) {
       requireTimeLeft(endMs);
@@ -73,7 +75,13 @@ export async function recordRun(
       });
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  for (let part = 1; part <= parts; part += 1) {
+    const movedMs = statSync(file).mtimeMs;
+    left = tasks / parts;
+    await Promise.all(Array.from({ length: LANES }, lane));
+    // In the pause the log is moved into the database, so that the next part begins it anew.
+    for (; part < parts && statSync(file).mtimeMs === movedMs; await sleep(20)) requireTimeLeft(endMs);
+  }
   await gateway.stop();
   return readRecording(log, database);
 }

@@ -47,7 +47,7 @@ test('where the tests must be complete, power cuts are tried', () => {
 
 describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINTS * 250 }, () => {
   test(`lose nothing that was acknowledged, at ${POINTS} points`, async () => {
-    const operations = await recordRun(folder, TASKS);
+    const operations = await recordRun(folder, TASKS, { parts: 2 });
     const byEngine = await tryCuts(operations, spread(operations, POINTS / CUTS.length), findLostByEngine);
     expect(byEngine.lost).toEqual([]);
     expect(byEngine.promises).toBeGreaterThanOrEqual(TASKS * 2);
@@ -64,7 +64,7 @@ describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINT
 
   test('lose nothing that was acknowledged after a failed fsync: no acknowledgement rests on it', async () => {
     const inject = `inject=fsync,fdatasync:error=EIO:when=${FAILING_SYNCS}`;
-    const operations = await recordRun(folder, TASKS, ['-e', inject]);
+    const operations = await recordRun(folder, TASKS, { more: ['-e', inject] });
     const failed = operations.filter(({ kind }) => kind === 'failed sync').length;
     expect(failed).toBeGreaterThan(0);
     const { tried, promises, lost } = await tryCuts(

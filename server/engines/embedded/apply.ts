@@ -8,10 +8,12 @@ import { isSettled, type TaskState } from '../../domain/task.ts';
 import { isLargeText } from '../../domain/value-size.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, Write } from '../../ports/store.ts';
+import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { findFeedEnd, findSettledState, type Prefetched, rowKeyOf } from './lookup.ts';
 import type { Contacts } from './memory/contacts.ts';
+import { createFeedEntry } from './memory/feed-tails.ts';
 import { putOpenTask, removeReply, setReplyApart } from './open-task-rows.ts';
 import {
   agentKey,
@@ -230,10 +232,12 @@ function applyEvent(commit: Commit, { session, request_id }: NonNullable<Batch['
   const number = findFeedEnd(generation, commit.prefetched, session).number + 1;
   generation.feedEnds.note(session, { number, stored: true }, seq, session.length);
   group.highWaterMark = generation.highWaterMark;
-  const key = eventKey(session, `${ms}-${n}`) ?? '';
+  const cursor = `${ms}-${n}`;
+  const key = eventKey(session, cursor) ?? '';
   putRow(group, key, writeEvent({ number, request_id }));
+  generation.feedTails.add(session, createFeedEntry(key, cursor, { number, request_id }), seq);
   putRow(group, endedKey(ms, request_id), key);
-  group.topics.add(`feed:${session}`);
+  group.topics.add(feedTopic(session));
 }
 
 function applyUnreported(commit: Commit, { agent_id, request_id }: NonNullable<Batch['unreported']>): void {

@@ -1,7 +1,8 @@
 /**
  * A session's feed: its stored events, then live ones, in one loop. A reader knows the number of the last
  * event that it got. Numbers rise by one within a session, so a hole is noticed. Events are read from the
- * file only, so no event is shown before it is durable.
+ * file, or from the tail that memory holds of a feed that is being read; neither has an event that is not
+ * durable.
  *
  * A reader is in one of two states:
  *
@@ -15,6 +16,7 @@ import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../..
 import type { Notifications } from '../notifications.ts';
 import type { SharedReads } from '../shared-reads.ts';
 import type { Generation } from './generation.ts';
+import { createFeedEntry, type FeedEntry } from './memory/feed-tails.ts';
 import type { Generations } from './recovery.ts';
 import { afterKey, cursorOf, eventKey, eventRange, readEvent, trimmedKey } from './sqlite/row-keys.ts';
 
@@ -30,24 +32,19 @@ const EVENTS_PER_SLICE = 32;
  */
 type Start = { readonly from: string; readonly number: number; readonly hasGap: boolean };
 
-/**
- * A stored event, and the key from which the next one is read. Readers at the same position share entries.
- */
-type Entry = {
-  readonly key: string;
-  readonly next: string;
-  readonly number: number;
-  readonly item: FeedItem;
-};
-
 /** The entries from a key on; of an empty slice also the number of the session's last trimmed event. */
-export type FeedSlice = { readonly entries: readonly Entry[]; readonly trimmedNumber: number };
+export type FeedSlice = { readonly entries: readonly FeedEntry[]; readonly trimmedNumber: number };
 
 type Deps = {
   readonly generations: Generations;
   readonly notifications: Notifications;
   readonly slices: SharedReads<FeedSlice>;
 };
+
+/** The topic of the notifications about a session's events. */
+export function feedTopic(session: string): string {
+  return `feed:${session}`;
+}
 
 /** Reads a feed as the port promises it. */
 export async function* readFeed(
@@ -57,14 +54,15 @@ export async function* readFeed(
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem> {
   const generation = deps.generations.current();
-  const listener = deps.notifications.listen(`feed:${session}`, signal);
+  const listener = deps.notifications.listen(feedTopic(session), signal);
   try {
     const start = await findStart(generation, session, after);
     let { from, number } = start;
     if (start.hasGap && !signal.aborted) yield { gap: true };
     const { to } = eventRange(session);
     while (!signal.aborted) {
-      const entries = await readSlice(deps, session, from, to, number);
+      const tail = deps.generations.currentOrNull()?.feedTails.read(session, from, number);
+      const entries = tail ?? (await readSlice(deps, session, from, to, number));
       for (const entry of entries) {
         if (entry.number > number + 1) throw await explainMissing(deps, session, entry);
         if (signal.aborted) return;
@@ -72,7 +70,7 @@ export async function* readFeed(
         number = entry.number;
         yield entry.item;
       }
-      if (entries.length < EVENTS_PER_SLICE && !(await listener.next())) return;
+      if ((tail || entries.length < EVENTS_PER_SLICE) && !(await listener.next())) return;
     }
   } finally {
     listener.close();
@@ -97,7 +95,7 @@ async function readSlice(
   from: string,
   to: string,
   number: number,
-): Promise<readonly Entry[]> {
+): Promise<readonly FeedEntry[]> {
   const generation = deps.generations.currentOrNull();
   if (!generation) return [];
   try {
@@ -127,7 +125,7 @@ async function readStoredSlice(
  * Why the events before a stored one are missing. Numbers have no holes, so they were trimmed, or a damaged
  * database hides their rows.
  */
-async function explainMissing({ generations }: Deps, session: string, entry: Entry): Promise<Error> {
+async function explainMissing({ generations }: Deps, session: string, entry: FeedEntry): Promise<Error> {
   // The generation in which the feed was opened may have ended since.
   const trimmedNumber = await readTrimmedNumber(generations.current(), session);
   if (trimmedNumber >= entry.number - 1) return createFeedTrimmed(session);
@@ -140,9 +138,8 @@ async function readTrimmedNumber(generation: Generation, session: string): Promi
   return Number((await generation.storage.get(trimmedKey(session))) ?? 0);
 }
 
-function readEntry(key: string, text: string): Entry {
-  const { number, request_id } = readEvent(text);
-  return { key, next: afterKey(key), number, item: { gap: false, cursor: cursorOf(key), request_id } };
+function readEntry(key: string, text: string): FeedEntry {
+  return createFeedEntry(key, cursorOf(key), readEvent(text));
 }
 
 function createFeedTrimmed(session: string): FeedTrimmed {

@@ -4,6 +4,7 @@
  * then the next generation opens the storage again and loads a new state.
  */
 import type { GroupCommit } from './group-commit.ts';
+import { createFeedTails, type FeedTails } from './memory/feed-tails.ts';
 import { createRecentRows, type FileReads, type RecentRows } from './memory/recent-rows.ts';
 import type { FeedEnd, MemoryState } from './memory/state.ts';
 import type { OrderedStorage } from './sqlite/ordered-storage.ts';
@@ -17,17 +18,22 @@ export type Generation = MemoryState & {
   readonly recentRows: RecentRows<Envelope | null>;
   /** Recently changed ends of feeds by session. */
   readonly feedEnds: RecentRows<FeedEnd>;
+  readonly feedTails: FeedTails;
 };
 
 /** Roughly how many characters of recent rows are kept in memory; older ones are read from the file. */
-const RECENT_ROWS_CHARS_MAX = 8_000_000;
+const RECENT_ROWS_CHARS_MAX = 4_000_000;
 const FEED_ENDS_CHARS_MAX = 4_000_000;
 
-/** Creates a generation over a storage and the state that was loaded from it. */
+/**
+ * Creates a generation over a storage and the state that was loaded from it. `hasReaders`: whether a
+ * session's feed is being read.
+ */
 export function createGeneration(
   state: MemoryState,
   storage: OrderedStorage,
   commits: GroupCommit,
+  hasReaders: (session: string) => boolean,
 ): Generation {
   const fileReads: FileReads = { count: 0 };
   return {
@@ -37,5 +43,6 @@ export function createGeneration(
     fileReads,
     recentRows: createRecentRows(RECENT_ROWS_CHARS_MAX, commits.isDurable, fileReads),
     feedEnds: createRecentRows(FEED_ENDS_CHARS_MAX, commits.isDurable, fileReads),
+    feedTails: createFeedTails(hasReaders, commits.isDurable),
   };
 }

@@ -18,6 +18,9 @@ import { startWriter } from './sqlite/writer.ts';
 import { createEmbeddedStore } from './store.ts';
 
 const SQLITE_SCHEME = 'sqlite:';
+const INSPECT_AFTER_MS = 1_000;
+/** What the inspection reads is garbage at once: more would only be held from the system. */
+const INSPECTION_YOUNG_MB = 2;
 const INSPECTION = new URL(
   import.meta.url.endsWith('.ts') ? './sqlite/inspection-thread.ts' : './sqlite/inspection-thread.js',
   import.meta.url,
@@ -55,11 +58,11 @@ async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Pr
   try {
     await claimDatabase(path, deps);
     const store = await createEmbeddedStore({ ...deps, openStorage: () => openThreadedFile(path) });
-    const inspection = startInspection(path, deps.log);
+    const inspection = scheduleInspection(path, deps);
     return {
       ...store,
       async close() {
-        await inspection.terminate();
+        await inspection.stop();
         await store.close();
         lock.release();
       },
@@ -70,11 +73,29 @@ async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Pr
   }
 }
 
+/** Inspects the file once it is served: two processors have enough to do with a start. */
+function scheduleInspection(
+  path: string,
+  { clock, log }: { clock: Clock; log: Log },
+): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const started = clock.sleep(INSPECT_AFTER_MS, stopping.signal).then(() => {
+    return stopping.signal.aborted ? undefined : startInspection(path, log);
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await (await started)?.terminate();
+    },
+  };
+}
+
 /**
  * Looks for hidden damage in a thread of its own, so that the log reports damage before a caller meets it.
  */
 function startInspection(path: string, log: Log): Worker {
-  const worker = new Worker(INSPECTION, { workerData: path, execArgv: [] });
+  const resourceLimits = { maxYoungGenerationSizeMb: INSPECTION_YOUNG_MB };
+  const worker = new Worker(INSPECTION, { workerData: path, execArgv: [], resourceLimits });
   worker.unref();
   worker.on('message', (damage: string | undefined) => {
     if (damage === undefined) log.debug({}, 'the database was inspected: no damage');

@@ -41,6 +41,8 @@ type GenerationsDeps = {
   nowMs(): number;
   /** Commits that concern these topics have become durable. */
   onDurable(topics: ReadonlySet<string>): void;
+  /** Whether the feed of a session is being read. */
+  hasReaders(session: string): boolean;
   /** A new generation follows an outage: every listener must look again. */
   onRecovered(): void;
 };
@@ -162,7 +164,7 @@ async function startGeneration(
       onDurable,
       onFailed,
     });
-    return createGeneration(state, storage, commits);
+    return createGeneration(state, storage, commits, deps.hasReaders);
   } catch (error) {
     await storage.disconnect().catch(() => undefined);
     throw error;

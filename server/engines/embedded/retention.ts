@@ -9,6 +9,7 @@ import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
 import { listingsOf } from './apply.ts';
+import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
 import { findFeedEnd, findRow, openEnvelope, type Prefetched, prefetchAndDecide } from './lookup.ts';
@@ -123,6 +124,7 @@ function removeEvents(
 ): void {
   if (events.length === 0) return;
   for (const [key] of events) removeRow(group, key);
+  generation.feedTails.drop(session);
   const trimmedNumber = Math.max(...events.map(([, text]) => readEvent(text).number));
   putRow(group, trimmedKey(session), String(trimmedNumber));
   if (findFeedEnd(generation, prefetched, session).number <= trimmedNumber) {
@@ -130,7 +132,7 @@ function removeEvents(
     // Readers may still return with an old cursor; after the same time again, this row expires too.
     putRow(group, expiryKey(nowMs + retention.keepTasksMs, trimmedKey(session)), '');
   }
-  group.topics.add(`feed:${session}`);
+  group.topics.add(feedTopic(session));
 }
 
 async function readRows(generation: Generation, keys: readonly string[]): Promise<readonly Row[]> {

@@ -28,7 +28,7 @@ import { createNotifications, type Notifications } from '../notifications.ts';
 import { createSharedReads, type SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
-import { type FeedSlice, readFeed } from './feed.ts';
+import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { buildAgentStatus, listPage } from './lists.ts';
 import {
@@ -86,6 +86,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     ...deps,
     timeoutMs: TIME_BUDGETS.storeWithinMs,
     nowMs,
+    hasReaders: (session) => notifications.hasListener(feedTopic(session)),
     onDurable(topics) {
       feedSlices.forget();
       for (const topic of topics) if (topic !== 'due') notifications.notify(topic);

@@ -28,13 +28,22 @@ const FORMAT_VERSION = 1;
 const BUSY_WAIT_MS = 250;
 /** Large enough for the inner pages of a large file, so that an uncached read costs about one page. */
 const READER_CACHE_KIB = 32_768;
+/**
+ * A commit that leaves so many pages in the log, 32 MB, moves it into the database before it returns. That
+ * takes as long as many commits, so it is rare; and a page that was written often is moved once.
+ */
+const CHECKPOINT_PAGES = 8_000;
+/** How many rows one statement writes. */
+const ROWS_PER_STATEMENT = 16;
 
 export type Database = {
   get(key: string): string | undefined;
   /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
   scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
   /** Writes and removes in one transaction. */
-  apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): void;
+  apply(sets: Iterable<Row>, deletes: Iterable<string>): void;
+  /** Moves the log into the database now. A failure changes nothing: the log keeps what it has. */
+  checkpoint(): void;
   /** Idempotent. */
   close(): void;
 };
@@ -50,7 +59,7 @@ export function openDatabase(path: string): Database {
       sqlite.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
       prepareFormat(sqlite, path);
       // After the check of the format: this changes the file, and a file of another program must not change.
-      sqlite.exec('PRAGMA journal_mode = WAL');
+      sqlite.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       return readWrite(sqlite, path);
     } catch (error) {
       sqlite.close();
@@ -69,11 +78,14 @@ export async function claimDatabase(path: string, deps: { clock: Clock; log: Log
   await requireOneName(path, deps);
 }
 
-/** Opens a read-only connection; the file must have been opened for writing before. */
-export function openReader(path: string): Database {
+/**
+ * Opens a read-only connection; the file must have been opened for writing before. `cacheKib` of its pages
+ * are kept in memory.
+ */
+export function openReader(path: string, cacheKib = READER_CACHE_KIB): Database {
   return openChecked(path, () => {
     const sqlite = new DatabaseSync(path, { readOnly: true, timeout: BUSY_WAIT_MS });
-    sqlite.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
+    sqlite.exec(`PRAGMA cache_size = -${cacheKib}`);
     return readWrite(sqlite, path);
   });
 }
@@ -143,11 +155,6 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
   const selectFalling = sqlite.prepare(
     'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?',
   );
-  const upsert = sqlite.prepare(
-    'INSERT INTO kv (key, value, crc) VALUES (?, ?, ?) ' +
-      'ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc',
-  );
-  const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
 
   function requireIntact(key: string, row: Record<string, unknown>): string {
     const value = row.value;
@@ -189,10 +196,32 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
       }
       return rows;
     },
+    ...createWrites(sqlite, path),
+    close() {
+      if (sqlite.isOpen) sqlite.close();
+    },
+  };
+}
+
+function createWrites(sqlite: DatabaseSync, path: string): Pick<Database, 'apply' | 'checkpoint'> {
+  const upsertOne = sqlite.prepare(writeUpsert(1));
+  const upsertMany = sqlite.prepare(writeUpsert(ROWS_PER_STATEMENT));
+  const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
+
+  /** Rows in the order of their keys, many at once, take a seventh less than one by one. */
+  function upsert(rows: readonly Row[]): void {
+    let from = 0;
+    for (; from + ROWS_PER_STATEMENT <= rows.length; from += ROWS_PER_STATEMENT) {
+      upsertMany.run(...rows.slice(from, from + ROWS_PER_STATEMENT).flatMap(parametersOf));
+    }
+    for (const row of rows.slice(from)) upsertOne.run(...parametersOf(row));
+  }
+
+  return {
     apply(sets, deletes) {
       sqlite.exec('BEGIN IMMEDIATE');
       try {
-        for (const [key, value] of sets) upsert.run(key, value, checksum(key, value));
+        upsert([...sets].sort(compareKeys));
         for (const key of deletes) remove.run(key);
         sqlite.exec('COMMIT');
       } catch (error) {
@@ -200,10 +229,31 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
         throw new Error(`${path} can't be written (${messageOf(error)})`, { cause: error });
       }
     },
-    close() {
-      if (sqlite.isOpen) sqlite.close();
+    checkpoint() {
+      try {
+        sqlite.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      } catch {
+        // As after a commit: the next one tries again, and a disk that fails is noticed by a commit.
+      }
     },
   };
+}
+
+/** The statement that writes so many rows. */
+function writeUpsert(rows: number): string {
+  const values = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  return (
+    `INSERT INTO kv (key, value, crc) VALUES ${values} ` +
+    'ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc'
+  );
+}
+
+function parametersOf([key, value]: Row): [key: string, value: string, crc: number] {
+  return [key, value, checksum(key, value)];
+}
+
+function compareKeys([a]: Row, [b]: Row): number {
+  return a < b ? -1 : 1;
 }
 
 /** A damaged B-tree can lead to the same rows twice, or to rows outside the range. */

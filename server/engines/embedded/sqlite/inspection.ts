@@ -12,7 +12,9 @@ import { messageOf } from '../../../async/error-message.ts';
 import { openReader } from './database.ts';
 import { afterKey } from './row-keys.ts';
 
-const ROWS_PER_SLICE = 1_000;
+const ROWS_PER_SLICE = 200;
+/** Each page is read once: only the path down to it is worth keeping. */
+const CACHE_KIB = 512;
 /** The pause after a slice, as a multiple of the time that the slice took. */
 const PAUSE_FACTOR = 4;
 /**
@@ -50,7 +52,7 @@ function findPageDamage(path: string): string | undefined {
  * pauses.
  */
 async function findRowDamage(path: string): Promise<undefined> {
-  const reader = openReader(path);
+  const reader = openReader(path, CACHE_KIB);
   try {
     for (let from = ''; ; ) {
       const startMs = performance.now();

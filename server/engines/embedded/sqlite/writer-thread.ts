@@ -1,33 +1,71 @@
 /**
  * The thread that owns the database file: it opens the file, writes one group after the other, and closes the
- * file. A stuck disk blocks only this thread.
+ * file. A stuck disk blocks only this thread. Between two groups it sleeps until the number of groups that
+ * were sent changes: it has no event loop to wake. A longer pause moves the log into the database, so that no
+ * commit waits for that under a modest load, and a start after a crash reads a short log.
  */
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../async/error-message.ts';
-import { openDatabase } from './database.ts';
-import type { WriterReply, WriterRequest } from './writer.ts';
+import { type Database, openDatabase } from './database.ts';
+import type { Row } from './ordered-storage.ts';
+import {
+  SENT,
+  WRITTEN,
+  type WriterData,
+  type WriterGroup,
+  type WriterMessage,
+  type WriterRequest,
+} from './writer.ts';
+
+/** A pause of so long moves the log, once so many groups are in it. */
+const PAUSE_MS = 1_000;
+const LOG_GROUPS_MIN = 25;
 
 if (!parentPort) throw new Error('The writer runs only as a thread of the gateway.');
 const port = parentPort;
-const reply = (message: WriterReply): void => port.postMessage(message);
-const replyFailure = (error: unknown): void => reply({ ok: false, reason: messageOf(error) });
+const { path, counts, requests } = workerData as WriterData;
+const post = (message: WriterMessage): void => port.postMessage(message);
 
 try {
-  const database = openDatabase(String(workerData));
-  port.on('message', (request: WriterRequest) => {
+  const database = openDatabase(path);
+  post({ ok: true });
+  writeUntilClosed(database);
+} catch (error) {
+  post({ ok: false, reason: messageOf(error) });
+}
+
+function writeUntilClosed(database: Database): void {
+  let logGroups = 0;
+  for (let received = 0; ; received = (received + 1) | 0) {
+    const pauseMs = logGroups < LOG_GROUPS_MIN ? Number.POSITIVE_INFINITY : PAUSE_MS;
+    if (Atomics.wait(counts, SENT, received, pauseMs) === 'timed-out') {
+      database.checkpoint();
+      logGroups = 0;
+      Atomics.wait(counts, SENT, received);
+    }
+    const request = (receiveMessageOnPort(requests) as { message: WriterRequest }).message;
     if (request === 'close') {
       database.close();
-      port.close();
       return;
     }
-    try {
-      database.apply(request.sets, request.deletes);
-      reply({ ok: true });
-    } catch (error) {
-      replyFailure(error);
-    }
-  });
-  reply({ ok: true });
-} catch (error) {
-  replyFailure(error);
+    // What the log seems to hold after a failed write may not be on disk, so it is not moved any more.
+    logGroups = write(database, request) ? logGroups + 1 : Number.NEGATIVE_INFINITY;
+  }
+}
+
+/** Whether the group is on disk now. */
+function write(database: Database, { sets, deletes }: WriterGroup): boolean {
+  try {
+    const rows = Array.from(
+      { length: sets.length / 2 },
+      (_, n): Row => [sets[2 * n] ?? '', sets[2 * n + 1] ?? ''],
+    );
+    database.apply(rows, deletes);
+    Atomics.add(counts, WRITTEN, 1);
+    Atomics.notify(counts, WRITTEN);
+    return true;
+  } catch (error) {
+    post({ ok: false, reason: messageOf(error) });
+    return false;
+  }
 }
