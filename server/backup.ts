@@ -11,8 +11,10 @@ import { copyDatabase } from './engines/embedded/sqlite/backup.ts';
 process.umask(0o077);
 try {
   const [file, ...more] = process.argv.slice(2);
-  if (file === undefined || file.startsWith('-') || more.length > 0) {
-    throw new Error('It takes one file, which must not exist yet: npm run backup -- FILE');
+  const option = process.argv.slice(2).find((word) => word.startsWith('-'));
+  if (file === undefined || option !== undefined || more.length > 0) {
+    const unknown = option === undefined ? '' : `Unknown option '${option}'. `;
+    throw new Error(`${unknown}It takes one file, which must not exist yet: npm run backup -- FILE`);
   }
   const { INIT_CWD, STORE } = process.env;
   const store = settings.STORE.parse(STORE || (settings.STORE.default ?? ''));

@@ -1,4 +1,6 @@
-/** A task that something else has damaged in Redis: an error that repeats nothing of its content. */
+/**
+ * A task that something else has damaged in Redis: an error of its own, which repeats nothing of its content.
+ */
 import { inspect } from 'node:util';
 import { createClient } from '@redis/client';
 import { expect, onTestFinished, test } from 'vitest';
