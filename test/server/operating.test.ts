@@ -28,6 +28,8 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 const PAGE = readFileSync(join(ROOT, 'server/OPERATING.md'), 'utf8');
 const blocks = readBlocks(PAGE);
 const run = promisify(execFile);
+/** Three starts of a gateway and one of npm, on a machine with other work. */
+const SLOW = { timeout: 120_000 };
 
 let folder: string;
 let gateways: GatewayProcess[];
@@ -116,39 +118,43 @@ test('The commands make secrets that only their owner reads, and ask a gateway h
 });
 
 describe('backup', () => {
-  test('of a gateway that is used has all that was acknowledged before, and can be restored', async () => {
-    const gateway = await start();
-    const before = await Promise.all(
-      Array.from({ length: 60 }, (_, n) =>
-        submit(gateway.baseUrl, { payload: { n, text: '文'.repeat(n * 50) } }),
-      ),
-    );
-    const during: Promise<string>[] = [];
-    let isOver = false;
-    const submitting = (async () => {
-      while (!isOver) {
-        during.push(submit(gateway.baseUrl));
-        await during.at(-1);
-      }
-    })();
-    const printed = await runBlock('backup');
-    isOver = true;
-    await submitting;
-    expect(printed).toMatch(/var\/backups\/gateway\.db: \d+ bytes, every row checked/);
-    expect(statSync(backup()).mode & 0o777).toBe(0o600);
-    expect(readdirSync(dirname(backup()))).toEqual(['gateway.db']);
-    const shown = await Promise.all(before.map((id) => get(gateway.baseUrl, `/api/cli/tasks/${id}`)));
-    const last = await submit(gateway.baseUrl);
-    await gateway.stop();
-    await runBlock('restore');
-    const restored = await start();
-    expect(await Promise.all(before.map((id) => get(restored.baseUrl, `/api/cli/tasks/${id}`)))).toEqual(
-      shown,
-    );
-    const headers = { authorization: `Bearer ${SECRET}` };
-    expect(await statusOf(`${restored.baseUrl}/api/cli/tasks/${last}`, { headers })).toBe(404);
-    expect(during.length).toBeGreaterThan(0);
-  });
+  test(
+    'of a gateway that is used has all that was acknowledged before, and can be restored',
+    SLOW,
+    async () => {
+      const gateway = await start();
+      const before = await Promise.all(
+        Array.from({ length: 60 }, (_, n) =>
+          submit(gateway.baseUrl, { payload: { n, text: '文'.repeat(n * 50) } }),
+        ),
+      );
+      const during: Promise<string>[] = [];
+      let isOver = false;
+      const submitting = (async () => {
+        while (!isOver) {
+          during.push(submit(gateway.baseUrl));
+          await during.at(-1);
+        }
+      })();
+      const printed = await runBlock('backup');
+      isOver = true;
+      await submitting;
+      expect(printed).toMatch(/var\/backups\/gateway\.db: \d+ bytes, every row checked/);
+      expect(statSync(backup()).mode & 0o777).toBe(0o600);
+      expect(readdirSync(dirname(backup()))).toEqual(['gateway.db']);
+      const shown = await Promise.all(before.map((id) => get(gateway.baseUrl, `/api/cli/tasks/${id}`)));
+      const last = await submit(gateway.baseUrl);
+      await gateway.stop();
+      await runBlock('restore');
+      const restored = await start();
+      expect(await Promise.all(before.map((id) => get(restored.baseUrl, `/api/cli/tasks/${id}`)))).toEqual(
+        shown,
+      );
+      const headers = { authorization: `Bearer ${SECRET}` };
+      expect(await statusOf(`${restored.baseUrl}/api/cli/tasks/${last}`, { headers })).toBe(404);
+      expect(during.length).toBeGreaterThan(0);
+    },
+  );
 
   test.each([
     ['that exists', () => backup(), /exists already/],
