@@ -1,0 +1,31 @@
+/**
+ * `npm run backup -- FILE`: copies the database of a gateway, which may run meanwhile, to a new file, and
+ * checks the copy. `STORE` names the database, as for the gateway itself; the copy is its owner's alone.
+ * OPERATING.md says how to restore it.
+ */
+import { resolve } from 'node:path';
+import { messageOf } from './async/error-message.ts';
+import { settings } from './config/settings.ts';
+import { copyDatabase } from './engines/embedded/sqlite/backup.ts';
+
+process.umask(0o077);
+try {
+  const [file, ...more] = process.argv.slice(2);
+  const option = process.argv.slice(2).find((word) => word.startsWith('-'));
+  if (file === undefined || option !== undefined || more.length > 0) {
+    const unknown = option === undefined ? '' : `Unknown option '${option}'. `;
+    throw new Error(`${unknown}It takes one file, which must not exist yet: npm run backup -- FILE`);
+  }
+  const { INIT_CWD, STORE } = process.env;
+  const store = settings.STORE.parse(STORE || (settings.STORE.default ?? ''));
+  if (store.kind !== 'sqlite') {
+    throw new Error('It copies the database of STORE=sqlite:FILE alone; a Redis has its own backups.');
+  }
+  // npm runs a script in the folder of its package, and says where it was called.
+  const copy = resolve(INIT_CWD ?? '.', file);
+  const { bytes } = await copyDatabase(resolve(store.file), copy);
+  console.log(`${copy}: ${bytes} bytes, every row checked`);
+} catch (error) {
+  console.error(`npm run backup: Nothing was copied. ${messageOf(error)}`);
+  process.exitCode = 1;
+}

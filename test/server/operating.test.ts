@@ -1,0 +1,265 @@
+/**
+ * What OPERATING.md says is so: its commands are run, its sentences compared with the code. A backup is taken
+ * while tasks are submitted, restored, and compared.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describeReason } from '../../server/http/public-reason.ts';
+import { get, submit } from '../e2e/plain-calls.ts';
+import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { readBlocks } from '../harness/readme-blocks.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+const PAGE = readFileSync(join(ROOT, 'server/OPERATING.md'), 'utf8');
+const blocks = readBlocks(PAGE);
+const run = promisify(execFile);
+/** Three starts of a gateway and one of npm, on a machine with other work. */
+const SLOW = { timeout: 120_000 };
+
+let folder: string;
+let gateways: GatewayProcess[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-operating-'));
+  gateways = [];
+  for (const path of ['etc', 'var/lib/task-gateway', 'var/backups']) {
+    mkdirSync(join(folder, path), { recursive: true });
+  }
+});
+afterEach(async () => {
+  for (const gateway of gateways) await gateway.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const KV_TABLE =
+  'CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID';
+
+const database = (): string => join(folder, 'var/lib/task-gateway/gateway.db');
+const backup = (): string => join(folder, 'var/backups/gateway.db');
+
+async function start(env: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+  const gateway = await startGateway({ STORE: `sqlite:${database()}`, ...env });
+  gateways.push(gateway);
+  return gateway;
+}
+
+/** Runs a block of the page with its folders below that of the test. */
+async function runBlock(role: string, replaced: Readonly<Record<string, string>> = {}): Promise<string> {
+  const found = blocks.filter((block) => block.role === role);
+  expect(found, role).toHaveLength(1);
+  let script = found[0]?.text ?? '';
+  const folders = { '/etc/': join(folder, 'etc/'), '/var/': join(folder, 'var/') };
+  for (const [text, by] of Object.entries({ ...folders, ...replaced })) script = script.replaceAll(text, by);
+  const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: ROOT,
+    env: { ...process.env, PATH: path },
+  });
+  return stdout;
+}
+
+async function statusOf(url: string, init?: RequestInit): Promise<number> {
+  const response = await fetch(url, init);
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test('Every command is run by a test, or says why not.', () => {
+  const known = ['secret', 'health', 'backup', 'restore'];
+  for (const { language, role, text } of blocks) {
+    expect(language).toBe('sh');
+    if (role === 'not-run') expect(text).toMatch(/^# Not run by a test: \S/);
+    else expect(known).toContain(role);
+  }
+  expect(blocks.length).toBeGreaterThan(6);
+});
+
+test('The files and sections that the page links to exist, and its list of contents is whole.', () => {
+  const sections = [...PAGE.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title);
+  const anchors = sections.map(
+    (title) =>
+      `#${title
+        .toLowerCase()
+        .replaceAll(/[^\w ]/g, '')
+        .replaceAll(' ', '-')}`,
+  );
+  const links = [...PAGE.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+  for (const link of links) {
+    if (link.startsWith('#')) expect(anchors).toContain(link);
+    else expect(existsSync(join(ROOT, 'server', link.replace(/#.*/, ''))), link).toBe(true);
+  }
+  for (const anchor of anchors) expect(links).toContain(anchor);
+});
+
+test('The commands make secrets that only their owner reads, and ask a gateway how it is.', async () => {
+  await runBlock('secret');
+  const files = ['gateway_auth', 'admin_auth'].map((name) => join(folder, 'etc/task-gateway', name));
+  for (const file of files) {
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);
+  }
+  const [GATEWAY_AUTH_FILE = '', ADMIN_AUTH_FILE = ''] = files;
+  const gateway = await start({ GATEWAY_AUTH_FILE, ADMIN_AUTH_FILE });
+  expect(await runBlock('health', { 'http://127.0.0.1:8080': gateway.baseUrl })).toContain('{"status":"ok"}');
+});
+
+describe('backup', () => {
+  test(
+    'of a gateway that is used has all that was acknowledged before, and can be restored',
+    SLOW,
+    async () => {
+      const gateway = await start();
+      const before = await Promise.all(
+        Array.from({ length: 60 }, (_, n) =>
+          submit(gateway.baseUrl, { payload: { n, text: '文'.repeat(n * 50) } }),
+        ),
+      );
+      const during: Promise<string>[] = [];
+      let isOver = false;
+      const submitting = (async () => {
+        while (!isOver) {
+          during.push(submit(gateway.baseUrl));
+          await during.at(-1);
+        }
+      })();
+      const printed = await runBlock('backup');
+      isOver = true;
+      await submitting;
+      expect(printed).toMatch(/var\/backups\/gateway\.db: \d+ bytes, every row checked/);
+      expect(statSync(backup()).mode & 0o777).toBe(0o600);
+      expect(readdirSync(dirname(backup()))).toEqual(['gateway.db']);
+      const shown = await Promise.all(before.map((id) => get(gateway.baseUrl, `/api/cli/tasks/${id}`)));
+      const last = await submit(gateway.baseUrl);
+      await gateway.stop();
+      await runBlock('restore');
+      const restored = await start();
+      expect(await Promise.all(before.map((id) => get(restored.baseUrl, `/api/cli/tasks/${id}`)))).toEqual(
+        shown,
+      );
+      const headers = { authorization: `Bearer ${SECRET}` };
+      expect(await statusOf(`${restored.baseUrl}/api/cli/tasks/${last}`, { headers })).toBe(404);
+      expect(during.length).toBeGreaterThan(0);
+    },
+  );
+
+  test.each([
+    ['that exists', () => backup(), /exists already/],
+    ['that is not named', () => '', /It takes one file/],
+    ['in a folder that does not exist', () => join(folder, 'none/gateway.db'), /can't be copied/],
+  ])('to a file %s copies nothing and says why', async (_which, nameOf, words) => {
+    new DatabaseSync(database()).close();
+    writeFileSync(backup(), 'mine');
+    const name = nameOf();
+    const given = ['--import', './server/node-version.js', 'server/backup.ts', ...(name ? [name] : [])];
+    const { status, stderr } = spawnSync(process.execPath, given, {
+      ...{ cwd: ROOT, encoding: 'utf8', env: { STORE: `sqlite:${database()}` } },
+    });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(words)]);
+    expect(stderr).toContain('Nothing was copied');
+    expect(readFileSync(backup(), 'utf8')).toBe('mine');
+  });
+
+  test('of a damaged database is refused', async () => {
+    const other = new DatabaseSync(database());
+    other.exec(`${KV_TABLE}; INSERT INTO kv VALUES ('a', 'b', 1)`);
+    other.close();
+    await expect(runBlock('backup')).rejects.toThrow(/Nothing was copied.*damaged/s);
+    expect(readdirSync(dirname(backup()))).toEqual([]);
+  });
+});
+
+test('While a secret is rotated both are accepted, and afterwards the old one is not.', async () => {
+  const submitAs = async (gateway: GatewayProcess, auth: string): Promise<number> =>
+    statusOf(`${gateway.baseUrl}/api/cli/tasks`, {
+      method: 'POST',
+      body: JSON.stringify({ auth, task_type: 'x', task_tags: [], payload: {} }),
+    });
+  const listAs = (gateway: GatewayProcess, auth: string): Promise<number> =>
+    statusOf(`${gateway.baseUrl}/api/admin/tasks`, { headers: { 'X-Admin-Auth': `${auth}-admin` } });
+  const [old, fresh] = ['the-old-secret-of', 'the-new-secret-of'];
+  const both = {
+    ...{ GATEWAY_AUTH: fresh, GATEWAY_AUTH_PREVIOUS: old },
+    ...{ ADMIN_AUTH: `${fresh}-admin`, ADMIN_AUTH_PREVIOUS: `${old}-admin` },
+  };
+  const during = await start({ ...both, STORE: 'memory:' });
+  const after = await start({
+    ...{ GATEWAY_AUTH: fresh, ADMIN_AUTH: `${fresh}-admin`, STORE: 'memory:' },
+  });
+  for (const call of [submitAs, listAs]) {
+    expect([await call(during, old), await call(during, fresh)]).toEqual([200, 200]);
+    expect([await call(after, old), await call(after, fresh)]).toEqual([401, 200]);
+  }
+});
+
+test('systemd finds nothing wrong with the unit, and it starts what npm start does.', () => {
+  const unit = readFileSync(join(ROOT, 'server/operating/task-gateway.service'), 'utf8');
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(unit).toContain(`ExecStart=/usr/bin/${scripts.start}\n`);
+  if (spawnSync('systemd-analyze', ['--version']).error !== undefined) {
+    console.warn('NOT RUN: systemd-analyze verify. apt-get install systemd');
+    return;
+  }
+  // It wants the program and the folder to be there.
+  const file = join(folder, 'task-gateway.service');
+  writeFileSync(file, unit.replace('/usr/bin/node', process.execPath).replace('/opt/task-gateway', ROOT));
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
+  expect([status, stdout, stderr.split('\n').filter((line) => line.includes('task-gateway'))]).toEqual([
+    0,
+    '',
+    [],
+  ]);
+});
+
+test('The table of readiness has every reason, and no other.', () => {
+  const source = readFileSync(join(ROOT, 'server/http/public-reason.ts'), 'utf8');
+  const sentences = [...source.matchAll(/, '([^']+)'\],$/gm)].map(([, sentence = '']) => sentence);
+  const [, section = ''] = /## Is it well\?([\s\S]*?)^## /m.exec(PAGE) ?? [];
+  const rows = [...section.matchAll(/^\| `([^`]+)` \| .* \| .* \|$/gm)]
+    .map(([, reason = '']) => reason)
+    .filter((reason) => reason !== 'reason');
+  expect(rows.sort()).toEqual([...new Set([...sentences, describeReason('any other')])].sort());
+});
+
+test('What a gateway prints that does not start is in the table, with its advice.', async () => {
+  const [, table = ''] = PAGE.split('## When it does not start');
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as { port: number };
+  const foreign = join(folder, 'foreign.db');
+  const newer = join(folder, 'newer.db');
+  const other = new DatabaseSync(foreign);
+  other.exec('CREATE TABLE t (a)');
+  other.close();
+  const later = new DatabaseSync(newer);
+  later.exec('CREATE TABLE kv (key); PRAGMA application_id = 1413961521; PRAGMA user_version = 99');
+  later.close();
+  const failures: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
+    [{ PORT: 'x' }, 'Mistakes in the settings'],
+    [{ PORT: String(port) }, 'in use by another process'],
+    [{ HOST: '192.0.2.1' }, 'This machine does not have the address'],
+    [{ STORE: `sqlite:${foreign}` }, 'belongs to another program'],
+    [{ STORE: `sqlite:${newer}` }, 'has format version'],
+    [{ STORE: `sqlite:${newer}/gateway.db` }, "can't be created"],
+  ];
+  await Promise.all(
+    failures.map(async ([env, words]) => {
+      expect(table).toContain(words);
+      await expect(startGateway(env), words).rejects.toThrow(words);
+    }),
+  );
+  taken.close();
+});
