@@ -10,6 +10,7 @@ import type { RedisAddress } from './address.ts';
 import { createAgentStatuses } from './agent-status.ts';
 import { createBarrier, NO_BARRIER } from './barrier.ts';
 import { type ConnectionUse, connectPrimary, type RedisClient, type Reply, Unreachable } from './client.ts';
+import { createCommitGroups } from './commit-groups.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Opened, OpenOptions } from './connection-state.ts';
 import { type Durability, requireNoOlderReplica, validateServer } from './durability.ts';
@@ -37,6 +38,8 @@ export type RedisDeps = {
   readonly testMs?: () => number;
   /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
   readonly wallMs?: () => number;
+  /** For tests: false makes every commit take the general form. */
+  readonly isFlat?: boolean;
 };
 
 /** In braces, so that all keys of a store live in one slot of a cluster. */
@@ -51,7 +54,7 @@ const LEAVE_TO_OTHERS_MS = 100;
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, prefix = PREFIX } = deps;
-  const { isClockTrusted = false, wallMs = Date.now } = deps;
+  const { isClockTrusted = false, wallMs = Date.now, isFlat = true } = deps;
   const time = testMs
     ? createTestClock(testMs)
     : createStoreClock({ clock, log, isRedisTrusted: isClockTrusted, wallMs });
@@ -61,8 +64,10 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const dueTimer = createDueTimer({ clock, notifications, nowMs: time.nowMs, earliestMs: nextDue.ms });
   const processName = createUniqueName();
   const channel = channelOf(deps.address.database);
-  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, channel };
-  const opener = { ...deps, prefix, time, channel, onMessage: createMessageHandler(parts) };
+  const ownChannel = `${channel}/${processName}`;
+  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, isFlat };
+  const onMessage = createMessageHandler(parts);
+  const opener = { ...deps, prefix, time, channel, ownChannel, onMessage };
   let bulk: Connection | null = null;
   const connection = await openConnection({
     ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard, name: 'the connection' },
@@ -92,9 +97,14 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     throw error;
   }
   const values = createValues({ calls: connection, bulk, clock });
+  const onApplied = createApplyHandler(parts);
+  const groups = createCommitGroups(
+    { clock, processName, channel, ownChannel, onApplied },
+    connection.callRepeatable,
+  );
   const inspection = createInspection({ ...deps, connection });
   const statuses = createAgentStatuses(log);
-  return createRedisStore({ connection, bulk, values, inspection, statuses, ...parts });
+  return createRedisStore({ connection, bulk, values, groups, inspection, statuses, ...parts });
 }
 
 /** Names of channels belong to no database, so a store in another one has a channel of its own. */
@@ -106,21 +116,34 @@ function createUniqueName(): string {
   return randomBytes(9).toString('base64url');
 }
 
+type Listening = Pick<Engine, 'notifications' | 'slices' | 'nextDue' | 'dueTimer'>;
+
+/** What this process itself has changed. */
+function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listening) {
+  return (topics: ReadonlySet<string>, dueMs: number | undefined): void => {
+    slices.forget();
+    for (const topic of topics) notifications.notify(topic);
+    if (dueMs === undefined) return;
+    nextDue.note(dueMs);
+    dueTimer.update();
+  };
+}
+
 /**
  * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed.
+ * What this process itself changed it knows from the reply.
  */
 function createMessageHandler(
-  parts: Pick<Engine, 'notifications' | 'slices' | 'nextDue' | 'dueTimer' | 'time' | 'processName'>,
+  parts: Listening & Pick<Engine, 'time' | 'processName'>,
 ): (message: string) => void {
   const { notifications, slices, nextDue, dueTimer, time, processName } = parts;
   return (message) => {
-    slices.forget();
     const [, due, sender, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
+    if (sender === processName) return;
+    slices.forget();
     for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) notifications.notify(topic);
     if (!due) return;
-    const dueMs = Number(due);
-    const atMs = sender === processName ? dueMs : Math.max(dueMs, time.nowMs() + LEAVE_TO_OTHERS_MS);
-    nextDue.note(atMs);
+    nextDue.note(Math.max(Number(due), time.nowMs() + LEAVE_TO_OTHERS_MS));
     dueTimer.update();
   };
 }
@@ -128,6 +151,7 @@ function createMessageHandler(
 type OpenerDeps = RedisDeps & {
   readonly prefix: string;
   readonly channel: string;
+  readonly ownChannel: string;
   readonly time: StoreClock;
   onMessage(message: string): void;
 };
@@ -158,7 +182,7 @@ async function prepare(
  * store.
  */
 function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) => Promise<Opened> {
-  const { durability, clock, log, prefix, channel, time } = deps;
+  const { durability, clock, log, prefix, channel, ownChannel, time } = deps;
   let warnedLast = '';
 
   function warn(warnings: readonly string[]): void {
@@ -181,7 +205,7 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
     const notifications = await prepare(deps, { ...options, use: 'notifications' }, async (client) => {
       warn(await validateServer(client, durability));
       if (epoch === '') await requireNoOlderReplica(client, deps.address.database);
-      await client.subscribe(`${prefix}${channel}`, deps.onMessage);
+      for (const name of [channel, ownChannel]) await client.subscribe(`${prefix}${name}`, deps.onMessage);
     });
     let openedEpoch = '';
     let barrier = NO_BARRIER;

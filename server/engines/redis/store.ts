@@ -36,7 +36,8 @@ import type { SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { type AgentStatuses, readAgentChanges } from './agent-status.ts';
 import type { Reply } from './client.ts';
-import { buildCommitArguments, isAdmission } from './commit-arguments.ts';
+import { encodeCommit } from './commit-arguments.ts';
+import type { CommitGroups } from './commit-groups.ts';
 import type { Connection } from './connection.ts';
 import { readFeed, type Slice } from './feed.ts';
 import type { Inspection } from './inspection.ts';
@@ -45,13 +46,14 @@ import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
 import { createSlotReads } from './slot-reads.ts';
 import type { StoreClock } from './store-clock.ts';
-import type { Values } from './values.ts';
+import { SMALL_BYTES_MAX, type Values } from './values.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
   readonly connection: Connection;
   readonly bulk: Connection;
   readonly values: Values;
+  readonly groups: CommitGroups;
   readonly inspection: Inspection;
   readonly statuses: AgentStatuses;
   readonly notifications: Notifications;
@@ -62,8 +64,8 @@ export type Engine = {
   readonly nextDue: NextDue;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
-  /** Where notifications are published, without the prefix. */
-  readonly channel: string;
+  /** Whether commits may take their flat form; they take the general one where it does not fit. */
+  readonly isFlat: boolean;
 };
 
 /** One call of `trim` is cut into slices, so that other calls run in between. */
@@ -86,6 +88,7 @@ export function createRedisStore(engine: Engine): Store {
       return warning === null ? health : { ok: true, warning };
     },
     async close() {
+      await engine.groups.whenIdle();
       await engine.bulk.close();
       await connection.close();
       notifications.close();
@@ -132,8 +135,8 @@ function createReads(
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { connection, values, inspection, statuses, dueTimer, clock, time, nextDue } = engine;
-  const { processName, channel } = engine;
+  const { connection, values, groups, inspection, statuses, dueTimer, clock, time, nextDue } = engine;
+  const { processName, isFlat } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
   const createName = (): string => {
@@ -143,13 +146,19 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
 
   return {
     async commit(batch: Batch): Promise<CommitResult> {
-      const isAdding = isAdmission(batch);
-      if (isAdding) inspection.requireMemory();
+      connection.requireUp();
       const revision = createName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
-      const args = buildCommitArguments(batch, { processName, channel, revision, notAfterMs });
-      const reply = await values.write(isAdding ? scripts.admit : scripts.commit, args, batch.caller);
-      return parseCommitResult(reply as readonly Reply[], revision);
+      const commit = encodeCommit(batch, { revision, notAfterMs }, isFlat);
+      if (commit.isAdmission) inspection.requireMemory();
+      const result =
+        commit.size > SMALL_BYTES_MAX
+          ? await values.writeLarge(
+              { bytes: commit.size, send: (bulk) => groups.runAlone(bulk.callRepeatable, commit) },
+              batch.caller,
+            )
+          : await groups.run(commit);
+      return parseCommitResult(result, revision);
     },
 
     async takeDue(limit) {
@@ -197,8 +206,9 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
   };
 }
 
-function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revision): CommitResult {
-  switch (result) {
+function parseCommitResult(result: string, revision: Revision): CommitResult {
+  const [word, agent_id = ''] = splitOnce(result);
+  switch (word) {
     case 'ok':
       return { ok: true, revision };
     case 'late':
@@ -206,16 +216,22 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
         'The commit reached Redis after its caller had given up; it was not applied.',
       );
     case 'free_agent':
-      return { ok: false, conflict: 'free_agent', agent_id: String(agent_id) };
+      return { ok: false, conflict: 'free_agent', agent_id };
     case 'revision':
     case 'slot':
     case 'lease':
     case 'contact':
     case 'full':
-      return { ok: false, conflict: result };
+      return { ok: false, conflict: word };
     default:
       throw new Error(`The commit script returned ${JSON.stringify(result)}, which is not a result.`);
   }
+}
+
+/** The text before the first blank and the one behind it. */
+function splitOnce(text: string): readonly [string, string?] {
+  const at = text.indexOf(' ');
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function encodeTouch(touch: Touch): readonly string[] {

@@ -21,7 +21,6 @@ import { TIME_BUDGETS } from '../../ports/limits.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
-import type { Script } from './scripts.ts';
 
 /** The fields of a value and of its revision. */
 type Fields = readonly [value: string, revision: string];
@@ -31,15 +30,21 @@ type Found = readonly (string | null)[];
 /** A read that is not sent yet, and how many wait for it. */
 type SharedRead = { readonly start: () => Promise<Found>; callers: number };
 
+/** Sends large values by the connection that it gets. */
+type LargeWrite<T> = { readonly bytes: number; send(bulk: Connection): Promise<T> };
+
 export type Values = {
   /** A value and its revision; nothing where it is missing, which must be read again by a script. */
   read(key: string, fields: Fields, caller?: Caller): Promise<Found>;
-  /** Runs a script that writes values; it is sent again when its reply is lost. */
-  write(script: Script, args: readonly string[], caller?: Caller): Promise<Reply>;
+  /**
+   * Writes large values of so many bytes on the bulk connection, in the caller's turn; `write` is sent again
+   * when its reply is lost.
+   */
+  writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
 };
 
 /** A larger value is read and written on the bulk connection. */
-const SMALL_BYTES_MAX = 64 * 2 ** 10;
+export const SMALL_BYTES_MAX = 64 * 2 ** 10;
 /** No value is larger. */
 const LARGEST = Number.MAX_SAFE_INTEGER;
 /** A large read may wait this long for its turn: many callers may want large values at once. */
@@ -105,13 +110,11 @@ export function createValues(deps: {
       const found = await calls.read(key, fields, SMALL_BYTES_MAX);
       return typeof found === 'number' ? await readInTurn(found, key, fields, caller) : found;
     },
-    async write(script, args, caller = UNNAMED_CALLER) {
-      const bytes = args.reduce((sum, arg) => sum + arg.length, 0);
-      if (bytes <= SMALL_BYTES_MAX) return await calls.callRepeatable(script, args);
+    async writeLarge({ bytes, send }, caller = UNNAMED_CALLER) {
       if (!waitingWrites.hold(caller.key, bytes))
         throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
       try {
-        return await takeTurn(writes, { bytes, caller, start: () => bulk.callRepeatable(script, args) });
+        return await takeTurn(writes, { bytes, caller, start: () => send(bulk) });
       } finally {
         waitingWrites.release(caller.key, bytes);
       }
