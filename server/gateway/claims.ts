@@ -29,7 +29,7 @@ export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
   const queues = createClaimQueues({ ...deps, handOut: (agent_id, count) => handOut(deps, agent_id, count) });
   return {
     async claimTask({ agent_id, wait, request_ids }, signal) {
-      const { record } = await deps.agents.noteContact(agent_id, { by: 'call' });
+      const record = await deps.agents.noteContact(agent_id, { by: 'call' });
       if (record.endpoint !== PULL_ENDPOINT) {
         throw new GatewayError(
           'validation_failed',

@@ -33,9 +33,9 @@ export type TaskCommits = {
     options?: CommitOptions & { readonly notAfterMs?: number },
   ): Promise<StepResult>;
   /**
-   * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503).
-   * `lastRead` is what the caller read last: it is tried first, and a step it refuses is decided again on a
-   * new read.
+   * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). The
+   * first try rests on a read that may not be durable yet, or on `lastRead`, what the caller read last; when
+   * it commits nothing, the step is decided again on a new read of what is durable.
    */
   advanceTask(
     request_id: string,
@@ -93,10 +93,11 @@ export function createTaskCommits(deps: { store: Store; clock: Clock; random: Ra
     retryCommit,
     reschedule: (due, noneFree) => store.commit({ writes: [], due, ...(noneFree && { noneFree }) }),
     advanceTask(request_id, trigger, options, lastRead) {
-      let prefetched = lastRead;
+      let mayBeUndurable = true;
       return retryCommit<AdvanceResult>(async (notAfterMs) => {
-        const first = prefetched;
-        prefetched = undefined;
+        const isFirst = mayBeUndurable;
+        mayBeUndurable = false;
+        const first = isFirst ? (lastRead ?? (await store.getForCommit(request_id))) : undefined;
         if (first) {
           const result = await commitStep(request_id, first, trigger, { ...options, notAfterMs });
           if (result.kind === 'committed') return result;

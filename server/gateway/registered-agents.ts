@@ -12,10 +12,13 @@ import type { TaskCommits } from './commit-step.ts';
 export type RegisteredAgents = {
   /** The agent; undefined when it is not registered now. */
   findIfRegistered(agent_id: string): Promise<AgentStatus | undefined>;
-  /** Records a call of an agent, and brings it back if it was offline. Throws `agent_not_found`. */
-  noteContact(agent_id: string, touch: Touch): Promise<AgentStatus>;
+  /**
+   * Records a call of an agent, brings it back if it was offline, and returns its record. Throws
+   * `agent_not_found`.
+   */
+  noteContact(agent_id: string, touch: Touch): Promise<AgentRecord>;
   /** The same; undefined for an agent that is not registered. */
-  noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentStatus | undefined>;
+  noteContactIfRegistered(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**
    * Changes an agent's record; the sweeper looks at the agent next. A change that makes no difference commits
    * nothing. Throws `agent_not_found`.
@@ -30,8 +33,10 @@ type Deps = { readonly store: Store; readonly commits: TaskCommits };
 
 /** Creates it over a store. */
 export function createRegisteredAgents({ store, commits }: Deps): RegisteredAgents {
-  const findIfRegistered: RegisteredAgents['findIfRegistered'] = async (agent_id) =>
-    onlyRegistered(await store.getAgentStatus(agent_id));
+  const findIfRegistered: RegisteredAgents['findIfRegistered'] = async (agent_id) => {
+    const agentStatus = await store.getAgentStatus(agent_id);
+    return agentStatus && isRegistered(agentStatus.record) ? agentStatus : undefined;
+  };
 
   const changeRecord: RegisteredAgents['changeRecord'] = (agent_id, change) =>
     commits.retryCommit(async (notAfterMs) => {
@@ -48,19 +53,19 @@ export function createRegisteredAgents({ store, commits }: Deps): RegisteredAgen
     });
 
   /** After a 410 only a heartbeat or a registration brings the agent back. */
-  async function bringBack(agentStatus: AgentStatus, by: Touch['by']): Promise<AgentStatus> {
-    const { agent_id, offlineMs, left: answered410 } = agentStatus.record;
-    if (offlineMs === null || (answered410 && by !== 'beat')) return agentStatus;
-    const back = await changeRecord(agent_id, (record) => ({ ...record, offlineMs: null, left: false }));
+  async function bringBack(record: AgentRecord, by: Touch['by']): Promise<AgentRecord> {
+    const { agent_id, offlineMs, left: answered410 } = record;
+    if (offlineMs === null || (answered410 && by !== 'beat')) return record;
+    const back = await changeRecord(agent_id, (current) => ({ ...current, offlineMs: null, left: false }));
     // It was not pushed to since its 410.
     if (answered410) await lookAtUnacknowledged({ store, commits }, agent_id);
-    return back;
+    return back.record;
   }
 
   /** The record of an unregistered agent may be touched too: its contact has no consequence any more. */
   const noteContactIfRegistered: RegisteredAgents['noteContactIfRegistered'] = async (agent_id, touch) => {
-    const agentStatus = onlyRegistered(await store.touch(agent_id, touch));
-    return agentStatus && (await bringBack(agentStatus, touch.by));
+    const record = await store.touch(agent_id, touch);
+    return record && isRegistered(record) ? await bringBack(record, touch.by) : undefined;
   };
 
   return {
@@ -68,9 +73,9 @@ export function createRegisteredAgents({ store, commits }: Deps): RegisteredAgen
     changeRecord,
     noteContactIfRegistered,
     async noteContact(agent_id, touch) {
-      const agentStatus = await noteContactIfRegistered(agent_id, touch);
-      if (!agentStatus) throw agentNotFound();
-      return agentStatus;
+      const record = await noteContactIfRegistered(agent_id, touch);
+      if (!record) throw agentNotFound();
+      return record;
     },
   };
 }
@@ -83,8 +88,8 @@ export function agentNotFound(): GatewayError {
   );
 }
 
-function onlyRegistered(agentStatus: AgentStatus | undefined): AgentStatus | undefined {
-  return agentStatus?.record.unregisteredMs === null ? agentStatus : undefined;
+function isRegistered({ unregisteredMs }: AgentRecord): boolean {
+  return unregisteredMs === null;
 }
 
 function isSameRecord(a: AgentRecord, b: AgentRecord): boolean {

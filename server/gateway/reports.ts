@@ -22,12 +22,12 @@ export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
   return {
     async reportResult(report, caller = UNNAMED_CALLER) {
       const { request_id, agent_id } = report;
-      const [agentStatus, lastRead] = await Promise.all([
+      const [agent, lastRead] = await Promise.all([
         agents.noteContactIfRegistered(agent_id, { by: 'call' }),
-        store.get('task', request_id, caller),
+        store.getForCommit(request_id, caller),
       ]);
       // Only of agents there are: what is kept of others would grow with what callers make up.
-      if (agentStatus && report.status !== 'running') recentReports.note(agent_id, store.nowMs());
+      if (agent && report.status !== 'running') recentReports.note(agent_id, store.nowMs());
       const result = await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
       switch (result.kind) {
         case 'absent':
@@ -39,7 +39,7 @@ export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
         case 'refused':
           if (result.refusal === 'task_terminal')
             return { ok: true, request_id, status: result.state.status, accepted: false };
-          throw agentStatus ? agentMismatch() : agentNotFound();
+          throw agent ? agentMismatch() : agentNotFound();
       }
     },
   };

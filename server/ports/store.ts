@@ -7,8 +7,8 @@
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. The listings and `findSlots` wait likewise. `readAgentChanges` does not: its data only ranks
- *    agents.
+ *    durable. The listings and `findSlots` wait likewise. Two reads do not: `readAgentChanges`, because its
+ *    data only ranks agents, and `getForCommit`, because only a commit rests on it.
  * 3. What one call has returned, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
@@ -99,18 +99,31 @@ export type WaitChange = {
 /**
  * Re-times a due entry; null removes it. Both end its lease. `held` keeps the entry with the lease's holder
  * and hides it for another 1.5 s: the push that this commit allows runs under that lease. A named lease must
- * still be the entry's. `unlessHeld` leaves the entry alone while a lease hides it: its holder looks at it
- * already.
+ * still be the entry's; with `isNew` there was no entry before, and it begins with the lease that the
+ * committer names. `unlessHeld` leaves the entry alone while a lease hides it: its holder looks at it already.
  */
 export type DueChange =
-  | { readonly ref: Ref; readonly atMs: number; readonly unlessHeld: true; readonly lease?: never }
+  | {
+      readonly ref: Ref;
+      readonly atMs: number;
+      readonly unlessHeld: true;
+      readonly lease?: never;
+      readonly isNew?: never;
+    }
   | {
       readonly ref: Ref;
       readonly atMs: number | null;
       readonly lease?: Lease;
       readonly unlessHeld?: never;
+      readonly isNew?: never;
     }
-  | { readonly ref: Ref; readonly atMs: 'held'; readonly lease: Lease; readonly unlessHeld?: never };
+  | {
+      readonly ref: Ref;
+      readonly atMs: 'held';
+      readonly lease: Lease;
+      readonly isNew?: true;
+      readonly unlessHeld?: never;
+    };
 
 /** The writes of one commit: applied together or not at all. */
 export type Batch = {
@@ -122,6 +135,11 @@ export type Batch = {
   readonly slots?: readonly SlotChange[];
   /** Conflict `free_agent` while an agent with one of these tags has a free slot: to abandon, to wait. */
   readonly noneFree?: readonly string[];
+  /**
+   * Conflict `waiting` while a task waits for an agent with one of these tags: a task that is assigned in the
+   * commit that submits it must not overtake those that were there before it.
+   */
+  readonly noneWaiting?: readonly string[];
   /**
    * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting
    * task, the agent becomes due at once. The task's state has `waiting` too, so that a start can rebuild the
@@ -151,7 +169,7 @@ export type CommitResult = { readonly ok: true; readonly revision: Revision } | 
 
 /** Why a batch was not applied. */
 export type CommitConflict =
-  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'contact' | 'full' }
+  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full' }
   | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
 
 /** An agent's record and what the engine counts for it. */
@@ -256,6 +274,12 @@ export type Store = {
   nowMs(): number;
   /** Where reads and commits of large values wait for their turn, callers have turns. */
   get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller): Promise<Stored<Kinds[K]> | undefined>;
+  /**
+   * A task as the next commit will be judged against it, which may not be durable yet: to decide a commit on,
+   * never to be shown, and what it leads to is shown only after that commit. A refusal that rests on it is
+   * decided again on a read by `get`.
+   */
+  getForCommit(request_id: string, caller?: Caller): Promise<Stored<TaskState> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */
   getAgentStatus(agent_id: string): Promise<AgentStatus | undefined>;
   /**
@@ -285,10 +309,11 @@ export type Store = {
   /** Hides entries for another 1.5 s. An entry whose lease is not the named one is left alone. */
   renewLeases(held: readonly { readonly ref: Ref; readonly lease: Lease }[]): Promise<void>;
   /**
-   * Records a contact and returns the agent's status after it; undefined when it has no record. Not durable,
-   * and exact to a quarter of a second.
+   * Records a contact and returns the agent's record; undefined when it has none. The contact is not durable,
+   * and exact to a quarter of a second. The record is, and slots that are granted meanwhile are not waited
+   * for.
    */
-  touch(agent_id: string, touch: Touch): Promise<AgentStatus | undefined>;
+  touch(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**
    * Yields a session's stored events after a cursor, then live ones, with no gap and no repeat. A cursor that
    * is not stored in this session yields everything. Ends when the signal fires. Throws `FeedTrimmed` when

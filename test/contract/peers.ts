@@ -107,6 +107,7 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
   return {
     nowMs: () => 1_700_000_000_000,
     get: fail,
+    getForCommit: fail,
     getAgentStatus: fail,
     readAgentChanges: fail,
     list: fail,

@@ -95,6 +95,7 @@ export function drawCommit(random: Random, settled: ReadonlySet<string>): Planne
       registration: `registration of ${agent_id}${drawOneIn(random, 8) ? ' once' : ''}`,
     }));
   if (drawOneIn(random, 6)) parts = { ...parts, noneFree: drawSome(random, TAGS) };
+  if (drawOneIn(random, 8)) parts = { ...parts, noneWaiting: drawSome(random, TAGS) };
   if (drawOneIn(random, 3))
     parts = { ...parts, atMost: { openTasks: 1 + random.next(8), agents: random.next(4) } };
   const due = REFS.filter(() => drawOneIn(random, 6)).map((ref) => drawDue(random, ref));
@@ -204,10 +205,15 @@ function drawKey(random: Random): PlannedWrite {
 
 function drawDue(random: Random, ref: Ref): (side: Side) => DueChange | undefined {
   const inMs = random.next(3_000) - 500;
-  const draw = random.next(6);
+  const draw = random.next(7);
+  const newLease = `new ${random.next(1_000_000)}`;
   return ({ store, leases }) => {
     const lease = leases.get(ref);
     const atMs = store.nowMs() + inMs;
+    if (draw === 4) {
+      leases.set(ref, newLease);
+      return { ref, atMs: 'held', lease: newLease, isNew: true };
+    }
     if (draw === 0) return { ref, atMs: null };
     if (draw === 1) return { ref, atMs, unlessHeld: true };
     if (draw === 2 && lease !== undefined) return { ref, atMs: 'held', lease };

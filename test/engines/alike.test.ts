@@ -145,7 +145,8 @@ async function callBoth(sides: readonly Side[], random: Random, draw: number, wh
   ] as const);
   const [left, right] = await onBoth(sides, async ({ underTest, store, leases }): Promise<unknown> => {
     if (draw === 6) return await underTest.advance(ms);
-    if (draw === 7) return describeStatus(await store.touch(agent_id, touch));
+    if (draw === 7)
+      return [await store.touch(agent_id, touch), describeStatus(await store.getAgentStatus(agent_id))];
     if (draw === 8) return await store.renewLeases([...leases].map(([ref, lease]) => ({ ref, lease })));
     const taken = await store.takeDue(100);
     for (const { ref, lease } of taken) leases.set(ref, lease);

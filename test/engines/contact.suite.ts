@@ -7,13 +7,13 @@ export function describeContacts({ store, reopen, underTest }: SuiteContext): vo
   describe('contact', () => {
     const contact = async () => (await store().getAgentStatus('A'))?.contact;
 
-    test('is noted by touch(), which returns the status of the agent', async () => {
+    test('is noted by touch(), which returns the record of the agent', async () => {
       expect(await store().touch('A', { by: 'call' })).toBeUndefined();
       await register(store(), 'A');
       await underTest().advance(1_000);
-      const agentStatus = await store().touch('A', { by: 'call' });
-      expect(agentStatus?.contact).toMatchObject({ contactMs: store().nowMs(), beatMs: null });
-      expect(await store().getAgentStatus('A')).toEqual(agentStatus);
+      const record = await store().touch('A', { by: 'call' });
+      expect(await contact()).toMatchObject({ contactMs: store().nowMs(), beatMs: null });
+      expect(record).toEqual((await store().get('agent', 'A'))?.value);
     });
 
     test('by registration is part of its commit, and other changes of the record are none', async () => {

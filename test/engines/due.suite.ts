@@ -135,6 +135,20 @@ export function describeDue({ store, reopen, underTest }: SuiteContext): void {
       expect(await take()).toEqual([A]);
     });
 
+    test("that a commit begins with a new entry hides the entry for 1.5 s, and is its committer's", async () => {
+      must(await store().commit({ writes: [], due: [{ ref: A, atMs: 'held', lease: 'mine', isNew: true }] }));
+      await underTest().advance(1_499);
+      expect(await take()).toEqual([]);
+      must(await store().commit({ writes: [], due: [{ ref: A, atMs: 'held', lease: 'mine' }] }));
+      await underTest().advance(1_000);
+      await store().renewLeases([{ ref: A, lease: 'mine' }]);
+      await underTest().advance(1_499);
+      expect(await take()).toEqual([]);
+      await underTest().advance(1);
+      expect(await take()).toEqual([A]);
+      expect(await retime(A, 0, 'mine')).toEqual({ ok: false, conflict: 'lease' });
+    });
+
     test('is renewed for as long as renewLeases() is called, and only under its own token', async () => {
       await retime(A, 0);
       await retime(B, 0);

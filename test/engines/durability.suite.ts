@@ -79,6 +79,53 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
       expect((await reading)?.value.progress).toBe(7);
     });
 
+    test('the next commit may be decided on it, and is not applied without it', async () => {
+      const first = await submit(store(), 't1');
+      const { value } = await readState(store(), 't1');
+      const write = (expect: string, progress: number) =>
+        store().commit({ writes: [{ kind: 'task', id: 't1', expect, value: { ...value, progress } }] });
+      disk.hold();
+      const earlier = write(first, 1);
+      const read = store().getForCommit('t1');
+      if (disk.readsWaitForWrites) disk.release();
+      const undurable = await read;
+      expect(undurable?.value.progress).toBe(1);
+      const later = write(undurable?.revision ?? 'absent', 2);
+      const both = follow(Promise.all([earlier, later]));
+      if (!disk.readsWaitForWrites) {
+        await until('the write is held', disk.isHolding);
+        await waitSomeTurns();
+        expect(both.now()).toBe('waiting');
+        disk.release();
+      }
+      must(await earlier);
+      must(await later);
+      expect((await readState(store(), 't1')).value.progress).toBe(2);
+    });
+
+    test('a contact of an agent waits for its record alone', async () => {
+      await submit(store(), 't1');
+      await register(store(), 'A');
+      disk.hold();
+      const granted = assign(store(), 't1', 'A');
+      if (!disk.readsWaitForWrites) {
+        await until('the write is held', disk.isHolding);
+        expect(await store().touch('A', { by: 'call' })).toMatchObject({ agent_id: 'A', limit: 1 });
+      }
+      disk.release();
+      must(await granted);
+      disk.hold();
+      const registered = register(store(), 'A', { max_concurrent: 3 });
+      const touched = store().touch('A', { by: 'call' });
+      const shown = follow(touched);
+      await until('the write is held', disk.isHolding);
+      await waitSomeTurns();
+      expect(shown.now()).toBe('waiting');
+      disk.release();
+      await registered;
+      expect((await touched)?.max_concurrent).toBe(3);
+    });
+
     test('a removed value is not shown as absent', async () => {
       await register(store(), 'A');
       disk.hold();

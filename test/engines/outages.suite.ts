@@ -232,6 +232,7 @@ function callsOf(store: Store): readonly (() => Promise<unknown>)[] {
   return [
     () => store.get('task', 't1'),
     () => store.get('input', 'absent'),
+    () => store.getForCommit('t1'),
     () => store.getAgentStatus('A'),
     () => store.readAgentChanges(null),
     () => store.list('tasks', {}, { limit: 1 }),

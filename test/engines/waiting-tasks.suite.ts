@@ -60,6 +60,17 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       expect(await waiting('absent')).toEqual([]);
     });
 
+    test('refuse a commit that requires that none waits for its tags', async () => {
+      const commit = (tags: readonly string[]) => store().commit({ writes: [], noneWaiting: tags });
+      must(await commit(['a', 'b']));
+      await wait('t1', ['a'], 10);
+      expect(await commit(['b', 'a'])).toEqual({ ok: false, conflict: 'waiting' });
+      must(await commit(['b']));
+      must(await commit([]));
+      await settle(store(), 't1');
+      must(await commit(['a', 'b']));
+    });
+
     test('are listed page by page', async () => {
       for (let index = 0; index < 7; index += 1) await wait(`t${index}`, ['a', 'b'], index);
       const seen: string[] = [];

@@ -40,6 +40,7 @@ export function createFaultyStore(store: Store): FaultyStore {
   return {
     ...store,
     get: read as Store['get'],
+    getForCommit: failing(store.getForCommit),
     list: failing(store.list as (...args: never) => Promise<unknown>) as Store['list'],
     listClaimable: failing(store.listClaimable),
     findSlots: failing(store.findSlots),

@@ -47,7 +47,7 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
     },
     async touch(agent_id, touch) {
       if (readValue(state, 'agent', agent_id)) applyTouch(state, agent_id, touch);
-      return agentStatusOf(state, agent_id);
+      return readValue(state, 'agent', agent_id)?.value;
     },
     async *feed(session, after, signal) {
       const events = () => state.feeds.get(session) ?? [];
@@ -68,9 +68,13 @@ export function createPlainStore(clock: { nowMs(): number }): Store {
 
 function createReads(
   state: PlainState,
-): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'> {
+): Pick<
+  Store,
+  'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'
+> {
   return {
     get: async (kind, id) => readValue(state, kind, id),
+    getForCommit: async (request_id) => readValue(state, 'task', request_id),
     getAgentStatus: async (agent_id) => agentStatusOf(state, agent_id),
     async readAgentChanges() {
       const changed = allOf(state, 'agent').flatMap(([id]) => agentStatusOf(state, id) ?? []);
@@ -118,8 +122,9 @@ function findConflict(state: PlainState, batch: Batch): CommitConflict | undefin
     const revision = state.values.get(`${kind} ${id}`)?.revision ?? 'absent';
     if (expect !== 'any' && expect !== revision) return { ok: false, conflict: 'revision' };
   }
-  for (const { ref, lease } of batch.due ?? []) {
-    if (lease !== undefined && state.due.get(ref)?.lease !== lease) return { ok: false, conflict: 'lease' };
+  for (const { ref, lease, isNew } of batch.due ?? []) {
+    if (lease === undefined || isNew) continue;
+    if (state.due.get(ref)?.lease !== lease) return { ok: false, conflict: 'lease' };
   }
   for (const slot of batch.slots ?? []) {
     const slots = slotsOf(state, slot.agent_id);
@@ -127,6 +132,9 @@ function findConflict(state: PlainState, batch: Batch): CommitConflict | undefin
     const agent = readValue(state, 'agent', slot.agent_id)?.value;
     if (agent?.registration !== slot.registration) return { ok: false, conflict: 'slot' };
     if (slots.length >= agent.limit) return { ok: false, conflict: 'slot' };
+  }
+  if (batch.noneWaiting && waitingTasks(state, batch.noneWaiting).length > 0) {
+    return { ok: false, conflict: 'waiting' };
   }
   const silent = batch.noContactAfter;
   const contactMs = silent && agentStatusOf(state, silent.agent_id)?.contact.contactMs;

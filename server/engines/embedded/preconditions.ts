@@ -20,10 +20,14 @@ export function findConflict(
       return { ok: false, conflict: 'revision' };
     }
   }
-  for (const { ref, lease } of batch.due ?? []) {
-    if (lease !== undefined && !generation.due.isHeld(ref, lease)) return { ok: false, conflict: 'lease' };
+  for (const { ref, lease, isNew } of batch.due ?? []) {
+    if (lease === undefined || isNew) continue;
+    if (!generation.due.isHeld(ref, lease)) return { ok: false, conflict: 'lease' };
   }
   if (batch.slots && !areGrantable(generation, batch.slots)) return { ok: false, conflict: 'slot' };
+  if (batch.noneWaiting && generation.waiting.hasAny(batch.noneWaiting)) {
+    return { ok: false, conflict: 'waiting' };
+  }
   const silent = batch.noContactAfter;
   if (silent && contacts.contactOf(silent.agent_id).contactMs > silent.atMs) {
     return { ok: false, conflict: 'contact' };

@@ -122,10 +122,19 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
 
 function createReads(
   engine: Engine,
-): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'> {
+): Pick<
+  Store,
+  'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'
+> {
   const { generations, contacts, nowMs } = engine;
   return {
     get: (kind, id) => readValue(engine, kind, id),
+
+    async getForCommit(request_id) {
+      const found = lookUp(generations.current(), 'task', request_id, nowMs());
+      if (!found || found.replyKey !== undefined) return await readValue(engine, 'task', request_id);
+      return found.stored;
+    },
 
     getAgentStatus: async (agent_id) => await readAgentStatus(engine, generations.current(), agent_id),
 
@@ -233,12 +242,14 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     },
 
     async touch(agent_id, touch) {
-      const generation = generations.current();
-      if (generation.agents.get(agent_id)) {
+      const { agents, commits } = generations.current();
+      const entry = agents.get(agent_id);
+      if (entry) {
         contacts.noteTouch(agent_id, touch, nowMs());
-        generation.agents.changes.note(agent_id);
+        agents.changes.note(agent_id);
       }
-      return await readAgentStatus(engine, generation, agent_id);
+      await commits.whenDurable(entry?.recordSeq ?? agents.removedSeq());
+      return entry?.record;
     },
 
     trim(retention, limit) {

@@ -5,12 +5,12 @@
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
 import { writeJson } from '../../domain/json-text.ts';
-import { isSettled, type TaskState } from '../../domain/task.ts';
+import { isSettled, type TaskInput, type TaskState } from '../../domain/task.ts';
 import { type Batch, type DueChange, type SlotChange, taskRef, type Write } from '../../ports/store.ts';
 import type { CommitName } from './commit-arguments.ts';
 
 type TaskWrite = Extract<Write, { kind: 'task' }> & { readonly value: TaskState };
-type InputWrite = Extract<Write, { kind: 'input' }>;
+type InputWrite = Extract<Write, { kind: 'input' }> & { readonly value: TaskInput };
 
 /** What a flat commit has room for. */
 type FlatParts = {
@@ -28,6 +28,7 @@ export function encodeFlatCommit(batch: Batch, name: CommitName): readonly strin
   const parts = findParts(batch);
   if (!parts) return undefined;
   const { task, input, due, slot } = parts;
+  const { noneWaiting = [] } = batch;
   const { id, expect, value } = task;
   const claimMs = claimableFromMs(value);
   const words = [
@@ -54,14 +55,14 @@ export function encodeFlatCommit(batch: Batch, name: CommitName): readonly strin
     slot?.op === 'grant' ? slot.registration : '',
     input ? writeJson(input.value) : '',
     batch.event?.session ?? '',
-    '',
+    noneWaiting.length > 0 ? JSON.stringify(noneWaiting) : '',
   ];
 }
 
 function encodeDue(due: DueChange | undefined): readonly [how: string, ms: number | string] {
   if (!due) return ['none', NONE];
   if (due.unlessHeld) return ['unlessHeld', due.atMs];
-  if (due.atMs === 'held') return ['held', NONE];
+  if (due.atMs === 'held') return [due.isNew ? 'new' : 'held', NONE];
   return due.atMs === null ? ['remove', NONE] : ['at', due.atMs];
 }
 
@@ -92,5 +93,5 @@ function findWrites(writes: readonly Write[]): Pick<FlatParts, 'task' | 'input'>
   if (input === undefined) return { task: task as TaskWrite, input };
   if (input.kind !== 'input' || input.id !== task.id) return undefined;
   if (input.expect !== 'absent' || input.value === null) return undefined;
-  return { task: task as TaskWrite, input };
+  return { task: task as TaskWrite, input: input as InputWrite };
 }

@@ -21,6 +21,7 @@ export function encodeGeneralCommit(batch: Batch, name: CommitName, concerned: C
     slots: (batch.slots ?? []).map(encodeSlot),
     due: (batch.due ?? []).map(encodeDue),
     noneFree: batch.noneFree ?? [],
+    noneWaiting: batch.noneWaiting ?? [],
     noContactAfter: batch.noContactAfter,
     openTasksMax: batch.atMost?.openTasks,
     agentsMax: batch.atMost?.agents,
@@ -70,8 +71,9 @@ function encodeSlot(slot: SlotChange): object {
     : { op, agent_id, request_id };
 }
 
-function encodeDue({ ref, atMs, lease, unlessHeld }: DueChange): object {
+function encodeDue({ ref, atMs, lease, unlessHeld, isNew }: DueChange): object {
   if (unlessHeld) return { ref, atMs, unlessHeld };
+  if (isNew) return { ref, held: true, newLease: lease };
   if (atMs === 'held') return { ref, lease, held: true };
   return atMs === null ? { ref, lease, remove: true } : { ref, lease, atMs };
 }

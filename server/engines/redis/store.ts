@@ -106,19 +106,23 @@ const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
 function createReads(
   engine: Engine,
   commit: Store['commit'],
-): Pick<Store, 'get' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
+): Pick<Store, 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   const { connection, values, statuses } = engine;
+  async function get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
+    const fields = FIELDS[kind];
+    const found = fields ? await values.read(`task:${id}`, fields, caller) : [];
+    const [value, revision] =
+      typeof found[0] === 'string'
+        ? found
+        : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
+    if (typeof value !== 'string') return undefined;
+    return { value: parseStored(value) as Kinds[K], revision: String(revision) };
+  }
+
   return {
-    async get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
-      const fields = FIELDS[kind];
-      const found = fields ? await values.read(`task:${id}`, fields, caller) : [];
-      const [value, revision] =
-        typeof found[0] === 'string'
-          ? found
-          : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
-      if (typeof value !== 'string') return undefined;
-      return { value: parseStored(value) as Kinds[K], revision: String(revision) };
-    },
+    get,
+    // Redis responds to a read after the writes that it has seen are durable.
+    getForCommit: (request_id, caller) => get('task', request_id, caller),
     async getAgentStatus(agent_id) {
       const reply = await connection.call(scripts.agentStatus, [agent_id]);
       const [resumedMs, status] = reply as readonly Reply[];
@@ -189,7 +193,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     async touch(agent_id, touch) {
       const reply = await connection.call(scripts.touch, [agent_id, ...encodeTouch(touch)]);
       const [resumedMs, status] = reply as readonly Reply[];
-      return statuses.parse(agent_id, resumedMs, status);
+      return statuses.parse(agent_id, resumedMs, status)?.record;
     },
 
     async trim({ keepTasksMs, sessionEventsMax }, limit) {
@@ -220,6 +224,7 @@ function parseCommitResult(result: string, revision: Revision): CommitResult {
     case 'revision':
     case 'slot':
     case 'lease':
+    case 'waiting':
     case 'contact':
     case 'full':
       return { ok: false, conflict: word };

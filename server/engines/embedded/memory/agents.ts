@@ -13,8 +13,13 @@ import { createSlots, type Slots } from './slots.ts';
 
 const BTree = BTreeModule.default;
 
-/** An agent's record with the number of the last commit that touched the agent. */
-type AgentEntry = { readonly record: AgentRecord; readonly revision: Revision; seq: number };
+/** An agent's record with the numbers of the last commits that wrote it, and that touched the agent. */
+type AgentEntry = {
+  readonly record: AgentRecord;
+  readonly revision: Revision;
+  readonly recordSeq: number;
+  seq: number;
+};
 
 export type Agents = {
   get(agent_id: string): AgentEntry | undefined;
@@ -74,7 +79,7 @@ export function createAgents(run: number): Agents {
     },
     put(agent_id, record, revision, seq) {
       if (!entries.has(agent_id)) ids.set(agent_id, undefined);
-      entries.set(agent_id, { record, revision, seq });
+      entries.set(agent_id, { record, revision, recordSeq: seq, seq });
       refresh(agent_id, seq);
     },
     remove(agent_id, seq) {

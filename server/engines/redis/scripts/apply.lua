@@ -15,7 +15,9 @@ local function reschedule(change)
   end
   local ms = change.held and now + LEASE_MS or change.atMs
   redis.call('ZADD', PREFIX .. 'due', digits(ms), change.ref)
-  if not change.held then
+  if change.newLease then
+    redis.call('HSET', PREFIX .. 'leases', change.ref, change.newLease)
+  elseif not change.held then
     redis.call('HDEL', PREFIX .. 'leases', change.ref)
   end
   note_due(ms)

@@ -87,12 +87,15 @@ local function find_conflict(batch)
     end
   end
   for _, change in ipairs(batch.due) do
-    if change.lease and not change.isNew and redis.call('HGET', PREFIX .. 'leases', change.ref) ~= change.lease then
+    if change.lease and redis.call('HGET', PREFIX .. 'leases', change.ref) ~= change.lease then
       return 'lease'
     end
   end
   if not can_grant(batch.slots) then
     return 'slot'
+  end
+  if has_waiting_task(batch.noneWaiting) then
+    return 'waiting'
   end
   if batch.noContactAfter and had_contact_after(batch.noContactAfter) then
     return 'contact'
