@@ -137,7 +137,11 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   };
 }
 
-async function runCommits(deps: Deps, call: Call, commits: readonly EncodedCommit[]): Promise<readonly string[]> {
+async function runCommits(
+  deps: Deps,
+  call: Call,
+  commits: readonly EncodedCommit[],
+): Promise<readonly string[]> {
   const { processName, channel, ownChannel } = deps;
   const args = [processName, channel, ownChannel, ...commits.flatMap((commit) => commit.args)];
   const script = commits.some(({ isAdmission }) => isAdmission) ? scripts.admit : scripts.commit;

@@ -79,7 +79,10 @@ function findParts(batch: Batch): FlatParts | undefined {
   const [firstDue] = due;
   const [slot] = slots;
   if (firstDue && firstDue.ref !== taskRef(id)) return undefined;
-  if (slot && (slot.request_id !== id || (claimableFromMs(value) !== null && slot.agent_id !== value.agent_id)))
+  if (
+    slot &&
+    (slot.request_id !== id || (claimableFromMs(value) !== null && slot.agent_id !== value.agent_id))
+  )
     return undefined;
   if (event && (event.request_id !== id || event.session === '')) return undefined;
   return { ...writes, due: firstDue, slot };

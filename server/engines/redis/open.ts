@@ -13,6 +13,7 @@ import { type ConnectionUse, connectPrimary, type RedisClient, type Reply, Unrea
 import { createCommitGroups } from './commit-groups.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Opened, OpenOptions } from './connection-state.ts';
+import { createContacts } from './contacts.ts';
 import { type Durability, requireNoOlderReplica, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
 import { createInspection } from './inspection.ts';
@@ -104,7 +105,8 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   );
   const inspection = createInspection({ ...deps, connection });
   const statuses = createAgentStatuses(log);
-  return createRedisStore({ connection, bulk, values, groups, inspection, statuses, ...parts });
+  const contacts = createContacts({ connection, values, statuses, nowMs: time.nowMs });
+  return createRedisStore({ connection, bulk, values, groups, inspection, statuses, contacts, ...parts });
 }
 
 /** Names of channels belong to no database, so a store in another one has a channel of its own. */

@@ -87,9 +87,7 @@ const TIMED = ['prelude', 'epoch', 'time'];
 export const scripts = {
   open: readScript('open', 'allow-oom', ['prelude', 'time']),
   setClock: readScript('set_clock', 'allow-oom', TIMED),
-  read: readScript('read', 'no-writes', []),
-  get: readScript('get', 'no-writes', TIMED),
-  agentStatus: readScript('agent_status', 'no-writes', [...TIMED, 'agents']),
+  reads: readScript('reads', 'no-writes', [...TIMED, 'agents']),
   agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
   list: readScript('list', 'no-writes', [...TIMED, 'agents']),
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
@@ -101,7 +99,7 @@ export const scripts = {
   commit: readScript('commit', 'allow-oom', COMMIT_PARTS),
   takeDue: readScript('take_due', 'allow-oom', AGREED),
   renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
-  touch: readScript('touch', 'allow-oom', [...AGREED, 'agents']),
+  touches: readScript('touches', 'allow-oom', [...AGREED, 'agents']),
   trim: readScript('trim', 'allow-oom', [...AGREED, 'tasks']),
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;

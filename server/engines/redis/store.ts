@@ -28,7 +28,6 @@ import {
   type Revision,
   type Store,
   StoreUnavailable,
-  type Touch,
 } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
@@ -39,6 +38,7 @@ import type { Reply } from './client.ts';
 import { encodeCommit } from './commit-arguments.ts';
 import type { CommitGroups } from './commit-groups.ts';
 import type { Connection } from './connection.ts';
+import type { Contacts } from './contacts.ts';
 import { readFeed, type Slice } from './feed.ts';
 import type { Inspection } from './inspection.ts';
 import { readPage } from './lists.ts';
@@ -56,6 +56,7 @@ export type Engine = {
   readonly groups: CommitGroups;
   readonly inspection: Inspection;
   readonly statuses: AgentStatuses;
+  readonly contacts: Contacts;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
@@ -97,26 +98,14 @@ export function createRedisStore(engine: Engine): Store {
   };
 }
 
-/** The fields of a value and its revision in the hash of a task; other kinds are read by a script. */
-const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
-  task: ['s', 'r'],
-  input: ['i', 'ir'],
-};
-
 function createReads(
   engine: Engine,
   commit: Store['commit'],
 ): Pick<Store, 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   const { connection, values, statuses } = engine;
   async function get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
-    const fields = FIELDS[kind];
-    const found = fields ? await values.read(`task:${id}`, fields, caller) : [];
-    const [value, revision] =
-      typeof found[0] === 'string'
-        ? found
-        : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
-    if (typeof value !== 'string') return undefined;
-    return { value: parseStored(value) as Kinds[K], revision: String(revision) };
+    const [value, revision = ''] = await values.read(kind, id, caller);
+    return value === undefined ? undefined : { value: parseStored(value) as Kinds[K], revision };
   }
 
   return {
@@ -124,8 +113,7 @@ function createReads(
     // Redis responds to a read after the writes that it has seen are durable.
     getForCommit: (request_id, caller) => get('task', request_id, caller),
     async getAgentStatus(agent_id) {
-      const reply = await connection.call(scripts.agentStatus, [agent_id]);
-      const [resumedMs, status] = reply as readonly Reply[];
+      const [resumedMs, status] = (await values.readStatus(agent_id)) as readonly Reply[];
       const agentStatus = statuses.parse(agent_id, resumedMs, status);
       if (agentStatus || !Array.isArray(status)) return agentStatus;
       // Nothing else would ever replace or remove a record that cannot be read; the agent registers again.
@@ -139,7 +127,7 @@ function createReads(
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { connection, values, groups, inspection, statuses, dueTimer, clock, time, nextDue } = engine;
+  const { connection, values, groups, inspection, dueTimer, clock, time, nextDue } = engine;
   const { processName, isFlat } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
@@ -190,11 +178,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
       await connection.call(scripts.renewLeases, args);
     },
 
-    async touch(agent_id, touch) {
-      const reply = await connection.call(scripts.touch, [agent_id, ...encodeTouch(touch)]);
-      const [resumedMs, status] = reply as readonly Reply[];
-      return statuses.parse(agent_id, resumedMs, status)?.record;
-    },
+    touch: engine.contacts.touch,
 
     async trim({ keepTasksMs, sessionEventsMax }, limit) {
       let removed = 0;
@@ -237,12 +221,6 @@ function parseCommitResult(result: string, revision: Revision): CommitResult {
 function splitOnce(text: string): readonly [string, string?] {
   const at = text.indexOf(' ');
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
-}
-
-function encodeTouch(touch: Touch): readonly string[] {
-  if (touch.by !== 'push') return [touch.by];
-  const { taken, busy, status, error } = touch;
-  return ['push', taken || busy ? '1' : '0', JSON.stringify({ taken, status, error })];
 }
 
 function pairsOf(texts: readonly string[]): readonly (readonly [string, string])[] {
