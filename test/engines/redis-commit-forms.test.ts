@@ -20,6 +20,7 @@ import {
   TAGS,
   TASKS,
 } from './alike-commits.ts';
+import { readKeys } from './stored-keys.ts';
 import {
   buildInput,
   buildState,
@@ -155,7 +156,7 @@ async function compareGroup(
   const text = `${where}: ${JSON.stringify(batches)}`;
   expect(results, text).toEqual(alone.map(([, result]) => result));
   expect(dueMs, text).toBe(alone.map(([ms = '']) => ms).reduce(earlier, ''));
-  expect(await readKeys(flat), text).toEqual(await readKeys(general));
+  expect(await readKeys(client, flat), text).toEqual(await readKeys(client, general));
   return { forms: inFlat.map(({ args }) => args[0] ?? ''), results };
 }
 
@@ -293,29 +294,4 @@ function noteApplied(run: Run, batch: Batch, planned: PlannedCommit | null, revi
   }
   for (const { ref, lease, isNew } of batch.due ?? []) if (isNew) run.side.leases.set(ref, lease);
   for (const id of planned?.settles ?? []) run.settled.add(id);
-}
-
-/** Every key of a store without its prefix, as text that two equal keys share. */
-async function readKeys(prefix: string): Promise<ReadonlyMap<string, unknown>> {
-  const keys = (await client.keys(`${prefix}*`)).sort();
-  const read = async (key: string): Promise<readonly [string, unknown]> => {
-    const type = await client.type(key);
-    return [key.slice(prefix.length), [type, await readKey(key, type)]];
-  };
-  return new Map(await Promise.all(keys.map(read)));
-}
-
-async function readKey(key: string, type: string): Promise<unknown> {
-  switch (type) {
-    case 'hash':
-      return Object.fromEntries(Object.entries(await client.hGetAll(key)).sort());
-    case 'zset':
-      return await client.zRangeWithScores(key, 0, -1);
-    case 'set':
-      return (await client.sMembers(key)).sort();
-    case 'stream':
-      return (await client.xRange(key, '-', '+')).map(({ id, message }) => [id, { ...message }]);
-    default:
-      return await client.get(key);
-  }
 }

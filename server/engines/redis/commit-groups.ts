@@ -1,12 +1,12 @@
 /**
- * Sends commits in groups: those of one turn of the event loop travel as one script, which checks and applies
- * each by itself. So a round trip, a write to the disk and a notification serve many of them.
+ * Sends commits in groups: those of one turn of the event loop travel as one script, which checks and
+ * applies each by itself. So a round trip, a write to the disk and a notification serve many of them.
  *
- *   run() --> waiting --(end of the turn, fewer than two groups under way)--> a group under way --> its result
+ *   run() --> waiting --(end of the turn, fewer than two groups under way)--> a group under way --> results
  *
  * Promises
- * - A commit resolves with its result, or rejects with what its group rejects with. A group whose reply is lost
- *   is sent again: what it had applied is found by its revisions.
+ * - A commit resolves with its result, or rejects with what its group rejects with. A group whose reply is
+ *   lost is sent again: what it had applied is found by its revisions.
  * - Listeners of this process are notified by the reply, before its commits resolve; other processes by the
  *   message that the script publishes.
  * - Where the memory of Redis is full, the commits of a group that add nothing are sent again by themselves.
@@ -54,37 +54,21 @@ type Waiting = PromiseWithResolvers<string> & { readonly commit: EncodedCommit; 
 /** Creates it without commits; `call` sends its groups. */
 export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   const { clock } = deps;
-  let waiting: Waiting[] = [];
-  let waitingSize = 0;
+  const waiting = createWaitingCommits();
   const underWay = new Set<Promise<void>>();
   let isScheduled = false;
 
   function schedule(): void {
-    if (isScheduled || waiting.length === 0 || underWay.size >= UNDER_WAY_MAX) return;
+    if (isScheduled || waiting.count() === 0 || underWay.size >= UNDER_WAY_MAX) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
-      while (waiting.length > 0 && underWay.size < UNDER_WAY_MAX) sendGroup(takeGroup());
+      while (waiting.count() > 0 && underWay.size < UNDER_WAY_MAX) sendGroup(waiting.takeGroup());
     });
   }
 
-  /** The commits that have waited longest, as many as one script takes: at least one. */
-  function takeGroup(): readonly Waiting[] {
-    let count = 0;
-    let size = 0;
-    for (const { commit } of waiting) {
-      if (count > 0 && (count >= COMMITS_MAX || size + commit.size > GROUP_SIZE_MAX)) break;
-      count += 1;
-      size += commit.size;
-    }
-    const group = waiting.slice(0, count);
-    waiting = waiting.slice(count);
-    waitingSize -= size;
-    return group;
-  }
-
   function sendGroup(group: readonly Waiting[]): void {
-    const sent = settleGroup(group).finally(() => {
+    const sent = finishGroup(group).finally(() => {
       underWay.delete(sent);
       schedule();
     });
@@ -92,7 +76,7 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
   }
 
   /** Resolves or rejects every commit of the group. */
-  async function settleGroup(group: readonly Waiting[]): Promise<void> {
+  async function finishGroup(group: readonly Waiting[]): Promise<void> {
     try {
       const commits = group.map(({ commit }) => commit);
       const results = await runInTime(commits, group[0]?.sinceMs ?? 0);
@@ -100,7 +84,7 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
     } catch (error) {
       const others = isMemoryFull(error) ? group.filter(({ commit }) => !commit.isAdmission) : [];
       for (const one of group) if (!others.includes(one)) one.reject(error);
-      if (others.length > 0) await settleGroup(others);
+      if (others.length > 0) await finishGroup(others);
     }
   }
 
@@ -116,11 +100,8 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
 
   return {
     run(commit) {
-      if (waitingSize > 0 && waitingSize + commit.size > WAITING_SIZE_MAX)
-        throw new StoreUnavailable('Redis is slow: too many commits wait for it already.');
       const one = { ...Promise.withResolvers<string>(), commit, sinceMs: clock.monotonicMs() };
-      waiting.push(one);
-      waitingSize += commit.size;
+      waiting.add(one);
       schedule();
       return one.promise;
     },
@@ -129,10 +110,40 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
       return result;
     },
     async whenIdle() {
-      while (waiting.length > 0 || underWay.size > 0) {
+      while (waiting.count() > 0 || underWay.size > 0) {
         await Promise.all(underWay);
         await yieldToEventLoop();
       }
+    },
+  };
+}
+
+/** The commits that are not sent yet, in their order. */
+function createWaitingCommits() {
+  let all: Waiting[] = [];
+  let allSize = 0;
+  return {
+    count: () => all.length,
+    /** Throws `StoreUnavailable` where too much waits already. */
+    add(one: Waiting): void {
+      if (allSize > 0 && allSize + one.commit.size > WAITING_SIZE_MAX)
+        throw new StoreUnavailable('Redis is slow: too many commits wait for it already.');
+      all.push(one);
+      allSize += one.commit.size;
+    },
+    /** Those that have waited longest, as many as one script takes: at least one. */
+    takeGroup(): readonly Waiting[] {
+      let count = 0;
+      let size = 0;
+      for (const { commit } of all) {
+        if (count > 0 && (count >= COMMITS_MAX || size + commit.size > GROUP_SIZE_MAX)) break;
+        count += 1;
+        size += commit.size;
+      }
+      const group = all.slice(0, count);
+      all = all.slice(count);
+      allSize -= size;
+      return group;
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The general form of a commit, for every batch: everything that the script must read as JSON, and the values,
- * which it stores as they are. So no number and no empty list of a value passes through the JSON of Lua,
- * which would change them.
+ * The general form of a commit, for every batch: everything that the script must read as JSON, and the
+ * values, which it stores as they are. So no number and no empty list of a value passes through the JSON of
+ * Lua, which would change them.
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
 import { writeJson } from '../../domain/json-text.ts';

@@ -1,5 +1,5 @@
--- Applies a general batch whose preconditions hold. Nothing in here may fail: Redis does not undo what a script has
--- done.
+-- Applies a general batch whose preconditions hold. Nothing in here may fail: Redis does not undo what a
+-- script has done.
 
 local meta = PREFIX .. 'meta'
 
