@@ -7,7 +7,7 @@
 import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
-import { createAgentGroups, firstFree } from './agent-groups.ts';
+import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
 
 export type AgentIndex = {
   /**
@@ -15,6 +15,11 @@ export type AgentIndex = {
    * as after the start with very many agents, comes with the next refreshes.
    */
   refresh(): Promise<void>;
+  /**
+   * Begins a refresh when the last one began half a second ago or earlier. What fails comes with the next
+   * one.
+   */
+  keepFresh(): void;
   /** Resolves when the refresh that was begun last is over, whether it succeeded or failed. */
   whenRefreshed(): Promise<void>;
   /**
@@ -36,35 +41,26 @@ export type AgentIndex = {
    * Counts a slot that is about to be granted, so that a burst spreads before the store reports the change.
    */
   noteGrant(agent_id: string, nowMs: number): void;
+  /** Counts a slot that was released, before the store reports the change. */
+  noteRelease(agent_id: string): void;
 };
 
 const NONE: ReadonlySet<string> = new Set();
 /** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
 const TAKING_LOOKED_AT_MAX = 100;
+/**
+ * Tasks that are assigned as they are submitted never come due, so no turn refreshes the index for them: this
+ * is how far it may be behind other replicas.
+ */
+const FRESH_MS = 500;
 /** Pages read in one refresh, each of about a megabyte at most. */
 const PAGES_PER_REFRESH = 16;
 
 /** Creates an empty index; the first refresh fills it. */
-export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAgentStatus'>): AgentIndex {
+export function createAgentIndex(
+  store: Pick<Store, 'nowMs' | 'readAgentChanges' | 'getAgentStatus'>,
+): AgentIndex {
   const groups = createAgentGroups();
-  let cursor: string | null = null;
-  // One refresh after the other: an older read must not overwrite a newer one.
-  let refreshing: Promise<void> = Promise.resolve();
-
-  function apply(changes: AgentChanges): void {
-    if (changes.reset) groups.clear();
-    for (const agent_id of changes.removed) groups.remove(agent_id);
-    for (const agentStatus of changes.changed) groups.put(toCandidate(agentStatus));
-    cursor = changes.cursor;
-  }
-
-  async function readPages(): Promise<void> {
-    for (let pages = 0; pages < PAGES_PER_REFRESH; pages += 1) {
-      const changes = await store.readAgentChanges(cursor);
-      apply(changes);
-      if (!changes.more) return;
-    }
-  }
 
   function pickBest(
     tags: readonly string[],
@@ -85,13 +81,7 @@ export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAge
   }
 
   return {
-    refresh() {
-      const next = refreshing.then(readPages);
-      refreshing = next.catch(() => undefined);
-      return next;
-    },
-    whenRefreshed: () => refreshing,
-
+    ...createRefreshing(store, groups),
     tagChars: groups.tagChars,
     find: (agent_id) => groups.get(agent_id)?.record,
 
@@ -113,6 +103,50 @@ export function createAgentIndex(store: Pick<Store, 'readAgentChanges' | 'getAge
       const candidate = groups.get(agent_id);
       if (candidate) groups.put({ ...candidate, slots: candidate.slots + 1, lastGrantMs: nowMs });
     },
+    noteRelease(agent_id) {
+      const candidate = groups.get(agent_id);
+      if (candidate && candidate.slots > 0) groups.put({ ...candidate, slots: candidate.slots - 1 });
+    },
+  };
+}
+
+function createRefreshing(
+  store: Pick<Store, 'nowMs' | 'readAgentChanges'>,
+  groups: AgentGroups,
+): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
+  let cursor: string | null = null;
+  // One refresh after the other: an older read must not overwrite a newer one.
+  let refreshing: Promise<void> = Promise.resolve();
+  let refreshedMs = Number.NEGATIVE_INFINITY;
+
+  function apply(changes: AgentChanges): void {
+    if (changes.reset) groups.clear();
+    for (const agent_id of changes.removed) groups.remove(agent_id);
+    for (const agentStatus of changes.changed) groups.put(toCandidate(agentStatus));
+    cursor = changes.cursor;
+  }
+
+  async function readPages(): Promise<void> {
+    for (let pages = 0; pages < PAGES_PER_REFRESH; pages += 1) {
+      const changes = await store.readAgentChanges(cursor);
+      apply(changes);
+      if (!changes.more) return;
+    }
+  }
+
+  function refresh(): Promise<void> {
+    refreshedMs = store.nowMs();
+    const next = refreshing.then(readPages);
+    refreshing = next.catch(() => undefined);
+    return next;
+  }
+
+  return {
+    refresh,
+    keepFresh() {
+      if (store.nowMs() - refreshedMs >= FRESH_MS) refresh().catch(() => undefined);
+    },
+    whenRefreshed: () => refreshing,
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push
- * starts.
+ * starts. A task is assigned here when it comes due; in the commit that submits it, in `submissions.ts`.
  */
-import { PULL_ENDPOINT } from '../domain/agent.ts';
+import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
 import { UNCLAIMED_MS } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';
 import type { Trigger } from '../domain/triggers.ts';
@@ -29,17 +29,31 @@ export async function assignTask(
   how: { readonly type: 'assign' } | { readonly type: 'reassign'; readonly agentGone: boolean },
 ): Promise<LeasedResult> {
   const { agent_id, endpoint, registration } = record;
-  const isPull = endpoint === PULL_ENDPOINT;
-  if (!isPull && isPushLimitReached(deps, endpoint)) return await retryLater(deps, task);
-  const nowMs = deps.store.nowMs();
-  deps.agentIndex.noteGrant(agent_id, nowMs);
-  const nextMs = isPull ? nowMs + UNCLAIMED_MS : nowMs;
-  const trigger: Trigger = { ...how, agent_id, attempted: !isPull, nextMs };
-  const result = isPull
-    ? await commitLeased(deps, task, trigger, { registration })
-    : await commitAndPush(deps, task, trigger, { agent_id, endpoint }, registration);
+  const to = prepareAssignment(deps, record);
+  if (!to) return await retryLater(deps, task);
+  const trigger: Trigger = { ...how, ...to };
+  const result = to.attempted
+    ? await commitAndPush(deps, task, trigger, { agent_id, endpoint }, registration)
+    : await commitLeased(deps, task, trigger, { registration });
   if (!result.ok) await deps.agentIndex.reload(agent_id);
   return result;
+}
+
+/** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */
+type AssignedTo = { readonly agent_id: string; readonly attempted: boolean; readonly nextMs: number };
+
+/**
+ * Counts the slot that is about to be granted; undefined when no further push to this agent may start now.
+ */
+export function prepareAssignment(
+  deps: AssignDeps,
+  { agent_id, endpoint }: AgentRecord,
+): AssignedTo | undefined {
+  const isPull = endpoint === PULL_ENDPOINT;
+  if (!isPull && isPushLimitReached(deps, endpoint)) return undefined;
+  const nowMs = deps.store.nowMs();
+  deps.agentIndex.noteGrant(agent_id, nowMs);
+  return { agent_id, attempted: !isPull, nextMs: isPull ? nowMs + UNCLAIMED_MS : nowMs };
 }
 
 /** Commits a step that starts a push, then starts the push with exactly the state that was written. */

@@ -10,7 +10,7 @@ import type { Clock, Random } from '../ports/clock.ts';
 import { GatewayError } from '../ports/gateway.ts';
 import { TIME_BUDGETS } from '../ports/limits.ts';
 import type { CommitConflict, CommitResult, DueChange, Store, Stored } from '../ports/store.ts';
-import { batchFor, type CommitOptions } from './task-batch.ts';
+import { batchFor, type CommitOptions, type Transition } from './task-batch.ts';
 
 /**
  * What became of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written.
@@ -62,9 +62,17 @@ export function commitDeadlineMs(store: Pick<Store, 'nowMs'>): number {
   return store.nowMs() + TIME_BUDGETS.commitWithinMs;
 }
 
+type Deps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Called for each step once its commit is durable. */
+  readonly noteWritten: (transition: Transition) => void;
+};
+
 /** Creates the decide-and-commit functions over a store. */
-export function createTaskCommits(deps: { store: Store; clock: Clock; random: Random }): TaskCommits {
-  const { store, clock, random } = deps;
+export function createTaskCommits(deps: Deps): TaskCommits {
+  const { store, clock, random, noteWritten } = deps;
 
   const commitStep: TaskCommits['commitStep'] = async (request_id, before, trigger, options = {}) => {
     const decided = step(before.value, trigger, store.nowMs());
@@ -72,9 +80,11 @@ export function createTaskCommits(deps: { store: Store; clock: Clock; random: Ra
     const after = decided.state;
     if (after === before.value) return { kind: 'unchanged', state: after };
     const { notAfterMs, ...rest } = options;
-    const batch = batchFor({ request_id, before, after, trigger }, rest);
+    const transition = { request_id, before, after, trigger };
+    const batch = batchFor(transition, rest);
     const result = await store.commit(notAfterMs === undefined ? batch : { ...batch, notAfterMs });
     if (!result.ok) return { kind: 'conflict', conflict: result };
+    noteWritten(transition);
     return { kind: 'committed', written: { value: after, revision: result.revision } };
   };
 

@@ -3,11 +3,13 @@
  * duties on the real clock (`server/duties.ts`); tests call them one by one.
  */
 import type { LargeWork } from '../async/large-work.ts';
+import { isSettled, type TaskState } from '../domain/task.ts';
 import type { Clock, Ids, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import type { Retention, Store } from '../ports/store.ts';
+import { createAcknowledgements } from './acknowledgements.ts';
 import { createAgentIndex } from './agent-index.ts';
 import { createAgents } from './agents.ts';
 import { createClaims } from './claims.ts';
@@ -23,9 +25,10 @@ import { createPushes } from './pushes.ts';
 import { createRecentReports } from './recent-reports.ts';
 import { createRegisteredAgents } from './registered-agents.ts';
 import { createReports } from './reports.ts';
+import { createSubmissions, type TaskLimits } from './submissions.ts';
 import { createSweepTimes } from './sweep-times.ts';
 import { createSweeper } from './sweeper.ts';
-import { createTasks, type TaskLimits } from './tasks.ts';
+import { createTasks } from './tasks.ts';
 
 export type GatewayDeps = {
   readonly store: Store;
@@ -61,10 +64,23 @@ const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 /** Puts the gateway together over its ports. */
 export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties } {
   const { store, clock, limits } = deps;
-  const commits = createTaskCommits(deps);
-  const agents = createRegisteredAgents({ store, commits });
   const agentIndex = createAgentIndex(store);
-  const pushes = createPushes({ ...deps, agents, commits, pushesMax: limits.pushesMax });
+  const acknowledgements = createAcknowledgements(clock);
+  const commits = createTaskCommits({
+    ...deps,
+    noteWritten({ request_id, before: { value: before }, after }) {
+      if (isSettled(after) || after.delivery?.acknowledged) acknowledgements.drop(request_id);
+      if (before.agent_id !== null && isReleased(before, after)) agentIndex.noteRelease(before.agent_id);
+    },
+  });
+  const agents = createRegisteredAgents({ store, commits });
+  const pushes = createPushes({
+    ...deps,
+    agents,
+    commits,
+    acknowledgements,
+    pushesMax: limits.pushesMax,
+  });
   const sweepTimes = createSweepTimes();
   const dispatching = { store, commits, agentIndex, pushes, sweepTimes };
   const dispatcher = createDispatcher(dispatching);
@@ -74,22 +90,22 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const tagLimit = limits.tagCharsMax === undefined ? {} : { tagCharsMax: limits.tagCharsMax };
   const shared = {
     ...deps,
-    commits,
+    ...dispatching,
     agents,
-    agentIndex,
     agentsMax: limits.agentsMax,
     ...tagLimit,
     largeTasks,
     recentReports,
   };
-  const { getTask, ...tasks } = createTasks(shared);
+  const { getTask, cancelTask } = createTasks(shared);
   const { listAgents, listTasks } = createListings(shared);
   let lookAtPushesMs = 0;
 
   return {
     gateway: {
       ...limitTime(clock, {
-        ...tasks,
+        ...createSubmissions(shared),
+        cancelTask,
         ...createAgents(shared),
         ...createReports(shared),
         listTasks,
@@ -114,4 +130,9 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
       drainPushes: (graceMs) => pushes.drain(graceMs),
     },
   };
+}
+
+/** Whether the agent that the task was assigned to has its slot no more. */
+function isReleased(before: TaskState, after: TaskState): boolean {
+  return before.status === 'running' && (isSettled(after) || after.agent_id !== before.agent_id);
 }

@@ -1,11 +1,12 @@
 /**
  * What becomes of a push that has ended: the agent's contact and statistics, and the commit of the outcome
- * under the lease of the task.
+ * under the lease of the task. An acknowledgement is committed late, and only if it is still needed then.
  */
 import { BUSY_REST_MS, retryAfterMs } from '../domain/delivery.ts';
 import type { Random } from '../ports/clock.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
 import { type Store, taskRef } from '../ports/store.ts';
+import type { Acknowledgements } from './acknowledgements.ts';
 import { lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { isNotSent, type RunningPush } from './push-sending.ts';
@@ -16,6 +17,7 @@ type Deps = {
   readonly random: Random;
   readonly agents: RegisteredAgents;
   readonly commits: TaskCommits;
+  readonly acknowledgements: Acknowledgements;
 };
 
 /** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
@@ -70,7 +72,8 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
   const nowMs = store.nowMs();
   switch (outcome.kind) {
     case 'acknowledged':
-      await recordAcknowledged(deps, push, attempt, nowMs);
+      push.isAcknowledged = true;
+      if (await deps.acknowledgements.wait(request_id)) await recordAcknowledged(deps, push, attempt);
       return;
     case 'untaken': {
       const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
@@ -94,10 +97,9 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
 }
 
 async function recordAcknowledged(
-  { commits }: Deps,
+  { store, commits }: Deps,
   push: RunningPush,
   attempt: number,
-  nowMs: number,
 ): Promise<void> {
   const { request_id, agent_id, written } = push.attempt;
   const trigger = { type: 'acknowledge', agent_id, attempt } as const;
@@ -108,5 +110,5 @@ async function recordAcknowledged(
   if (!isDisowned || lease === null) return;
   // Given back before the entry is due: a lease that is held would say that a push is still under way.
   push.lease = null;
-  await commits.reschedule([{ ref: taskRef(request_id), atMs: nowMs, lease }]);
+  await commits.reschedule([{ ref: taskRef(request_id), atMs: store.nowMs(), lease }]);
 }

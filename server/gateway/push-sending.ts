@@ -7,7 +7,7 @@
  *                    ╰── longer than 30 s: not taken
  */
 import { PUSH_OPEN_MAX_MS } from '../domain/delivery.ts';
-import { describeTask, type TaskState } from '../domain/task.ts';
+import { describeTask, type TaskInput, type TaskState } from '../domain/task.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
@@ -31,13 +31,28 @@ export type PushAttempt = {
   readonly lease: Lease;
 };
 
-/** A push under way; `lease` is null once it was given back. */
+/** A push under way. */
 export type RunningPush = {
   readonly attempt: PushAttempt;
   readonly origin: string;
+  /** Null once it was given back. */
   lease: Lease | null;
   readonly stop: AbortController;
+  /** The agent has the task; the commit of that may still wait. */
+  isAcknowledged: boolean;
+  /** Set until the attempt is sent or waits for its turn, where it was submitted just now. */
+  input: TaskInput | undefined;
 };
+
+/** Creates a push that was not sent yet, under the lease of its attempt. */
+export function createRunningPush(
+  attempt: PushAttempt,
+  origin: string,
+  input: TaskInput | undefined,
+): RunningPush {
+  const { lease } = attempt;
+  return { attempt, origin, lease, stop: new AbortController(), isAcknowledged: false, input };
+}
 
 export type PushSending = {
   /**
@@ -117,12 +132,14 @@ export function createPushSending(deps: Deps): PushSending {
 async function takeTurn(
   { clock }: Deps,
   turns: PushTurns,
-  { attempt, origin, stop }: RunningPush,
+  push: RunningPush,
   size: number,
 ): Promise<(() => void) | null> {
+  const { attempt, origin, stop } = push;
   const sized = { agent_id: attempt.agent_id, origin, size };
   const atOnce = turns.takeAtOnce(sized);
   if (atOnce) return atOnce;
+  push.input = undefined;
   const waited = new AbortController();
   const turn = turns.take(sized, AbortSignal.any([stop.signal, waited.signal]));
   const late = new AbortController();
@@ -137,27 +154,40 @@ async function takeTurn(
  * reader of large tasks goes on without waiting for the response. Nothing here refers to the task afterwards.
  */
 async function startSending(
-  { store, pusher, log }: Deps,
-  { attempt, stop, lease }: RunningPush,
+  deps: Deps,
+  push: RunningPush,
   end: () => void,
 ): Promise<{ readonly promise: Promise<PushOutcome | null> }> {
-  const { request_id, endpoint, written } = attempt;
+  const { store, pusher } = deps;
+  const { attempt, stop, lease } = push;
+  const { endpoint, written } = attempt;
   const nothing = { promise: Promise.resolve(null) };
   if (lease === null || stop.signal.aborted) return nothing;
   const waitedMs = store.nowMs() - (written.value.delivery?.attemptMs ?? 0);
   if (waitedMs > LONG_WAIT_MS && !(await isCurrent(store, attempt))) return nothing;
-  const input = await store.get('input', request_id).catch((error: unknown) => {
-    // The next attempts come after the usual pauses, and say the same.
-    const isFirst = written.value.delivery?.attempts === 1;
-    if (isFirst) log.error({ request_id, err: error }, 'a task cannot be read, so it is not pushed');
-    return null;
-  });
+  const input = push.input ?? (await readInput(deps, attempt));
+  push.input = undefined;
   if (input === null) return { promise: Promise.resolve(UNREADABLE) };
   if (!input) return nothing;
   const nowMs = store.nowMs();
   const remainingSeconds = Math.max(0, written.value.deadlineMs - nowMs) / 1_000;
-  const task = describeTask(input.value, written.value);
+  const task = describeTask(input, written.value);
   return { promise: pusher.push({ endpoint, task, remainingSeconds, nowMs }, stop.signal, end) };
+}
+
+/** Null when it cannot be read, undefined when it is not kept any more. */
+async function readInput(
+  { store, log }: Deps,
+  { request_id, written }: PushAttempt,
+): Promise<TaskInput | null | undefined> {
+  try {
+    return (await store.get('input', request_id))?.value;
+  } catch (error) {
+    // The next attempts come after the usual pauses, and say the same.
+    const isFirst = written.value.delivery?.attempts === 1;
+    if (isFirst) log.error({ request_id, err: error }, 'a task cannot be read, so it is not pushed');
+    return null;
+  }
 }
 
 /** Whether the task still waits for the outcome of this attempt: it may have been settled or have moved. */

@@ -7,6 +7,7 @@
  * connection stays open, and a late 2xx still counts.
  *
  *   started ─ response or failure ─▶ outcome recorded ─▶ finished
+ *      │        acknowledged: recorded within 250 ms, unless the task is settled before
  *      │ no response in time
  *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
  *      │ its agent is gone, and another is eligible
@@ -18,19 +19,29 @@
  * of it for the connection.
  */
 import { yieldToEventLoop } from '../async/waiting.ts';
-import type { TaskState } from '../domain/task.ts';
+import type { TaskInput, TaskState } from '../domain/task.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import { type Lease, type Ref, type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
+import type { Acknowledgements } from './acknowledgements.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { recordPush } from './push-outcome.ts';
-import { createPushSending, giveBackLease, type PushAttempt, type RunningPush } from './push-sending.ts';
+import {
+  createPushSending,
+  createRunningPush,
+  giveBackLease,
+  type PushAttempt,
+  type RunningPush,
+} from './push-sending.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 
 export type Pushes = {
-  /** Starts one attempt; returns at once. */
-  start(attempt: PushAttempt): void;
+  /**
+   * Starts one attempt; returns at once. `input` spares reading it, where the attempt need not wait for its
+   * turn. While the pushes drain, the task is left to the dispatcher that finds it due.
+   */
+  start(attempt: PushAttempt, input?: TaskInput): void;
   /**
    * If a push of this task to this agent runs here, gives it the new lease and returns true: no second push
    * starts.
@@ -60,6 +71,7 @@ type Deps = {
   readonly pusher: Pusher;
   readonly agents: RegisteredAgents;
   readonly commits: TaskCommits;
+  readonly acknowledgements: Acknowledgements;
   readonly log: Log;
   /** Under way at once. */
   readonly pushesMax: number;
@@ -81,12 +93,20 @@ export function createPushes(deps: Deps): Pushes {
   /** All of them; one that gave its lease back may have a successor for the same task. */
   const running = new Set<RunningPush>();
   const latest = new Map<string, RunningPush>();
+  /** Those without a response, in all and by origin: what a connection costs. */
+  let openCount = 0;
   const origins = createCounts();
   const nextRetryMs = createRetryPace();
   let idle = Promise.withResolvers<void>();
+  let isDraining = false;
+
+  function countOpen({ origin }: RunningPush, change: 1 | -1): void {
+    openCount += change;
+    origins.add(origin, change);
+  }
 
   async function run(push: RunningPush): Promise<void> {
-    const outcome = await sending.send(push);
+    const outcome = await sending.send(push).finally(() => countOpen(push, -1));
     if (outcome === null) return;
     if (push.stop.signal.aborted && outcome.kind !== 'acknowledged') return;
     await recordPush(deps, push, outcome);
@@ -96,18 +116,21 @@ export function createPushes(deps: Deps): Pushes {
     const { request_id } = push.attempt;
     running.delete(push);
     if (latest.get(request_id) === push) latest.delete(request_id);
-    origins.add(push.origin, -1);
     if (running.size === 0) idle.resolve();
   }
 
   return {
-    start(attempt) {
+    start(attempt, input) {
       const origin = originOf(attempt.endpoint);
-      const push: RunningPush = { attempt, origin, lease: attempt.lease, stop: new AbortController() };
+      const push = createRunningPush(attempt, origin, input);
+      if (isDraining) {
+        void giveBackLease(deps, push);
+        return;
+      }
       if (running.size === 0) idle = Promise.withResolvers<void>();
       running.add(push);
       latest.set(attempt.request_id, push);
-      origins.add(origin, 1);
+      countOpen(push, 1);
       run(push)
         .catch((error: unknown) => logFailure(deps.log, attempt, error))
         .finally(() => finish(push));
@@ -123,25 +146,17 @@ export function createPushes(deps: Deps): Pushes {
     stopMovable: (mayMove) => stopMovable(deps, [...running], mayMove),
 
     isFree(endpoint) {
-      if (running.size >= deps.pushesMax) return false;
+      if (isDraining || openCount >= deps.pushesMax) return false;
       return origins.read(originOf(endpoint)) < deps.pushesMax / 2;
     },
 
     nextRetryMs: () => nextRetryMs(store.nowMs()),
 
-    async renewLeases() {
-      let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
-      for (const { attempt, lease } of running) {
-        if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
-        if (held.length < RENEW_AT_ONCE) continue;
-        await store.renewLeases(held);
-        await yieldToEventLoop();
-        held = [];
-      }
-      if (held.length > 0) await store.renewLeases(held);
-    },
+    renewLeases: () => renewLeases(store, running),
 
     async drain(graceMs) {
+      isDraining = true;
+      deps.acknowledgements.flush();
       if (running.size === 0) return;
       const over = new AbortController();
       await Promise.race([idle.promise, clock.sleep(graceMs, over.signal)]);
@@ -150,6 +165,18 @@ export function createPushes(deps: Deps): Pushes {
       if (running.size > 0) await idle.promise;
     },
   };
+}
+
+async function renewLeases(store: Store, running: ReadonlySet<RunningPush>): Promise<void> {
+  let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
+  for (const { attempt, lease } of running) {
+    if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
+    if (held.length < RENEW_AT_ONCE) continue;
+    await store.renewLeases(held);
+    await yieldToEventLoop();
+    held = [];
+  }
+  if (held.length > 0) await store.renewLeases(held);
 }
 
 /** Counts by name; one that is at zero takes no memory. */
@@ -182,7 +209,7 @@ async function stopMovable(
   mayMove: (written: TaskState) => boolean,
 ): Promise<void> {
   for (const push of pushes) {
-    if (push.lease === null || !mayMove(push.attempt.written.value)) continue;
+    if (push.lease === null || push.isAcknowledged || !mayMove(push.attempt.written.value)) continue;
     push.stop.abort('its agent is gone');
     await giveBackLease(deps, push);
   }

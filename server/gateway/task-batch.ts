@@ -29,6 +29,8 @@ export type Transition = {
 export type CommitOptions = {
   /** The lease under which the dispatcher acts. The commit fails if the due entry was re-timed since. */
   readonly lease?: Lease;
+  /** The commit submits the task: its due entry is new, and begins with the lease. */
+  readonly isNew?: true;
   /**
    * When the entry is due next; default: when the new state says. `held`: it stays leased to the same
    * dispatcher.
@@ -75,9 +77,9 @@ function waitChange({ request_id, before, after }: Transition): WaitChange | und
 
 function dueChanges({ request_id, before, after }: Transition, options: CommitOptions): readonly DueChange[] {
   const ref = taskRef(request_id);
-  const { lease, dueAt, unlessHeld } = options;
+  const { lease, dueAt, unlessHeld, isNew } = options;
   if (lease !== undefined) {
-    if (dueAt === 'held') return [{ ref, atMs: 'held', lease }];
+    if (dueAt === 'held') return [{ ref, atMs: 'held', lease, ...(isNew && { isNew }) }];
     return [{ ref, atMs: dueAt ?? dueMs(after), lease }];
   }
   if (unlessHeld) return [{ ref, atMs: dueMs(after) ?? after.deadlineMs, unlessHeld: true }];

@@ -1,48 +1,23 @@
-/** The client's operations on tasks: submit, get, cancel. */
-import { createHash } from 'node:crypto';
-import { JsonText } from '../domain/json-text.ts';
-import {
-  createTaskState,
-  describeFreshTask,
-  describeTask,
-  isSettled,
-  type TaskInfo,
-  type TaskInput,
-} from '../domain/task.ts';
-import { isLargeText } from '../domain/value-size.ts';
+/** The client's operations on a task it has submitted: get, cancel. */
+import { describeTask, isSettled, type TaskInfo } from '../domain/task.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
-import type { Clock, Ids } from '../ports/clock.ts';
-import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
-import { type Batch, type Store, StoreUnavailable, taskRef, type Write } from '../ports/store.ts';
-import { commitDeadlineMs, type TaskCommits } from './commit-step.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Gateway, GatewayError } from '../ports/gateway.ts';
+import { type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
+import type { TaskCommits } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
-
-export type TaskLimits = {
-  /** Longest time a task may stay open, whatever its `timeout` says. */
-  readonly timeoutMaxMs: number;
-  readonly openTasksMax: number;
-  /** How long an idempotency key is kept, from its first use. */
-  readonly keepKeysMs: number;
-};
 
 type Deps = {
   readonly store: Store;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly commits: TaskCommits;
-  readonly limits: TaskLimits;
   readonly largeTasks: LargeTasks;
 };
 
-/** Creates the client's operations on tasks. */
-export function createTasks(deps: Deps): Pick<Gateway, 'submitTask' | 'getTask' | 'cancelTask'> {
+/** Creates the client's operations on a submitted task. */
+export function createTasks(deps: Deps): Pick<Gateway, 'getTask' | 'cancelTask'> {
   const { store, commits, largeTasks } = deps;
   return {
-    submitTask: (submission, idempotencyKey, caller = UNNAMED_CALLER) =>
-      idempotencyKey === undefined
-        ? submitOnce(deps, submission, caller)
-        : submitUnderKey(deps, submission, idempotencyKey, caller),
-
     async getTask(request_id, waitMs, signal, caller = UNNAMED_CALLER) {
       const read = () => largeTasks.read(request_id, { caller }, () => readTask(store, request_id, caller));
       const task = await read();
@@ -114,129 +89,4 @@ async function awaitTerminal(
   } finally {
     over.abort('over');
   }
-}
-
-/**
- * Accepts a submission: input, state and due entry in one commit. Returns the task as it was submitted:
- * pending.
- */
-async function submitOnce(deps: Deps, submission: Submission, caller: Caller): Promise<TaskInfo> {
-  const { input, payloadBytes } = acceptInput(deps, submission);
-  const result = await deps.store.commit({
-    ...submitBatch(deps, input, payloadBytes, submission),
-    caller,
-    notAfterMs: commitDeadlineMs(deps.store),
-  });
-  if (!result.ok) throw tooManyOpen(deps.limits.openTasksMax);
-  noteSize(deps, input);
-  return describeFreshTask(input);
-}
-
-/**
- * A repeat under the same key returns the first response again; a different submission under it is refused.
- */
-async function submitUnderKey(
-  deps: Deps,
-  submission: Submission,
-  key: string,
-  caller: Caller,
-): Promise<TaskInfo> {
-  const { store, limits } = deps;
-  const fingerprint = fingerprintOf(submission);
-  return await deps.commits.retryCommit(async (notAfterMs) => {
-    const first = await store.get('key', key);
-    if (first && first.value.fingerprint !== fingerprint) {
-      throw new GatewayError(
-        'idempotency_conflict',
-        'This Idempotency-Key was used for another submission. Use a new key, or repeat the first submission unchanged.',
-      );
-    }
-    // The repeat has the first one's content, so this works also when the task itself is kept no more.
-    if (first) return describeFreshTask(nameInput(submission, first.value));
-    const { input, payloadBytes } = acceptInput(deps, submission);
-    const { request_id, create_time } = input;
-    const write: Write = {
-      kind: 'key',
-      id: key,
-      expect: 'absent',
-      value: { request_id, fingerprint, create_time },
-      keepMs: limits.keepKeysMs,
-    };
-    const batch = submitBatch(deps, input, payloadBytes, submission);
-    const writes = [...batch.writes, write];
-    const result = await store.commit({ ...batch, writes, caller, notAfterMs });
-    if (result.ok) {
-      noteSize(deps, input);
-      return describeFreshTask(input);
-    }
-    if (result.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
-    return undefined;
-  });
-}
-
-/** A large task is read in turns from the first time on. */
-function noteSize({ largeTasks }: Deps, { request_id, payload }: TaskInput): void {
-  if (payload instanceof JsonText) largeTasks.note(request_id);
-}
-
-/** Names the submission and renders its payload, a large one for the last time. */
-function acceptInput(deps: Deps, submission: Submission): { input: TaskInput; payloadBytes: number } {
-  const names = { request_id: deps.ids.newRequestId(), create_time: deps.store.nowMs() / 1_000 };
-  const text = JSON.stringify(submission.payload);
-  const payload = isLargeText(text) ? new JsonText(text) : submission.payload;
-  return { input: nameInput({ ...submission, payload }, names), payloadBytes: Buffer.byteLength(text) };
-}
-
-/** The submitted fields with their id and time, in the wire's order of fields. */
-function nameInput(
-  submission: Submission,
-  { request_id, create_time }: { readonly request_id: string; readonly create_time: number },
-): TaskInput {
-  const { task_type, task_tags, payload, cli_session_id, timeout } = submission;
-  return { request_id, task_type, task_tags, payload, cli_session_id, create_time, timeout };
-}
-
-function submitBatch(deps: Deps, input: TaskInput, payloadBytes: number, submission: Submission): Batch {
-  const createdMs = Math.round(input.create_time * 1_000);
-  const deadlineMs = createdMs + Math.ceil(Math.min(input.timeout * 1_000, deps.limits.timeoutMaxMs));
-  const queueEndMs =
-    submission.queue_timeout === undefined
-      ? null
-      : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
-  const state = { ...createTaskState(input, { createdMs, deadlineMs, queueEndMs }), payloadBytes };
-  const id = input.request_id;
-  return {
-    writes: [
-      { kind: 'input', id, expect: 'absent', value: input },
-      { kind: 'task', id, expect: 'absent', value: state },
-    ],
-    due: [{ ref: taskRef(id), atMs: createdMs }],
-    atMost: { openTasks: deps.limits.openTasksMax },
-  };
-}
-
-function tooManyOpen(openTasksMax: number): GatewayError {
-  return new GatewayError(
-    'busy',
-    `${openTasksMax} tasks are open already. Wait for some to end, then send again.`,
-  );
-}
-
-/** A hash of the accepted fields as canonical JSON. Two submissions under one key must have the same. */
-function fingerprintOf(submission: Submission): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sortKeys(submission)))
-    .digest('base64url');
-}
-
-/**
- * Turns an object into its sorted entries under one empty key. So no array looks like an object, and no key
- * of the payload, such as `__proto__`, has an effect. The limit on bodies bounds the depth, so recursion is
- * safe.
- */
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (value === null || typeof value !== 'object') return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { '': entries.map(([key, inner]) => [key, sortKeys(inner)]) };
 }

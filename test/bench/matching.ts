@@ -21,6 +21,7 @@ const MATCHES = 20_000;
 export async function measureMatching(agents: number, sets: number): Promise<Matching> {
   const changed = Array.from({ length: agents }, (_, n) => buildStatus(n, n % sets));
   const index = createAgentIndex({
+    nowMs: () => 0,
     readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1', more: false }),
     getAgentStatus: async () => undefined,
   });

@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { step } from '../../server/domain/step.ts';
 import { createTaskState, isSettled, mayBeTaken, type TaskState } from '../../server/domain/task.ts';
 import type { Trigger } from '../../server/domain/triggers.ts';
-import { batchFor } from '../../server/gateway/task-batch.ts';
+import { batchFor, type CommitOptions } from '../../server/gateway/task-batch.ts';
 import { printFigure } from '../harness/figures.ts';
 
 const STEPS = 8;
@@ -68,11 +68,17 @@ const TRIGGERS: readonly Trigger[] = [
 ];
 
 /** Applies a step's commit. Returns null on a conflict: the agent has no free slot. */
-function applyCommit(world: World, which: 0 | 1, trigger: Trigger, after: TaskState): World | null {
+function applyCommit(
+  world: World,
+  which: 0 | 1,
+  trigger: Trigger,
+  after: TaskState,
+  options: CommitOptions = {},
+): World | null {
   const { state, traces } = world[which];
   const request_id = `r${which}`;
   const before = { value: state, revision: '1' };
-  const batch = batchFor({ request_id, before, after, trigger });
+  const batch = batchFor({ request_id, before, after, trigger }, options);
   let { slot, due, waiting, events } = traces;
   for (const change of batch.slots ?? []) {
     if (change.op === 'release' && slot === change.agent_id) slot = null;
@@ -218,6 +224,19 @@ describe('every state that two tasks and two agents can reach', () => {
     printFigure('reach:steps', steps, 'steps');
     expect(frontier).toBeGreaterThan(0);
   }, 120_000);
+
+  test('is the same after one commit that submits and assigns a task as after two', () => {
+    const absent: StoredTask = { ...fresh, traces: { ...fresh.traces, due: false } };
+    for (const trigger of TRIGGERS) {
+      if (trigger.type !== 'assign') continue;
+      const done = step(fresh.state, trigger, NOW);
+      if (!done.ok) throw new Error('a task that was just submitted can be assigned');
+      const held = { lease: 'l', isNew: true, dueAt: 'held' } as const;
+      const options = trigger.attempted ? held : { dueAt: trigger.nextMs };
+      const atOnce = applyCommit([absent, fresh], 0, trigger, done.state, options);
+      expect(atOnce).toEqual(applyCommit([fresh, fresh], 0, trigger, done.state));
+    }
+  });
 
   for (const [fault, { rule, decide }] of Object.entries(WRONG)) {
     const title = `would not pass if ${fault}`;

@@ -82,6 +82,7 @@ describe('the agent index', () => {
         const stored = new Map<string, AgentStatus>();
         let changed: readonly AgentStatus[] = [];
         const agentIndex = createAgentIndex({
+          nowMs: () => 0,
           readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c', more: false }),
           getAgentStatus: async (agent_id) => stored.get(agent_id),
         });
@@ -118,6 +119,7 @@ describe('the agent index', () => {
       };
     });
     const agentIndex = createAgentIndex({
+      nowMs: () => 0,
       readAgentChanges: async () => ({ reset: true, changed: agents, removed: [], cursor: 'c', more: false }),
       getAgentStatus: async () => undefined,
     });

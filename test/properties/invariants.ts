@@ -10,6 +10,7 @@
  * 7. A replay of a feed equals what a subscriber that stayed has received.
  * 8. Every submitted task that a client knows of is still there after a crash.
  * 9. An agent that did not reply 410 became offline after 90 s, or its `lost_after`, without contact.
+ * 10. What was pushed to an agent is stored as assigned to it, also after a crash.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
@@ -52,7 +53,15 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
     ).toEqual(expected.sort());
     await requireSilence(world.store, nameAgent(n));
   }
+  await requirePushed(world);
   for (const session of history.received.keys()) await requireFeed(world, history, session);
+}
+
+async function requirePushed({ pusher, store }: World): Promise<void> {
+  for (const { task } of pusher.sent) {
+    const assignees = (await store.get('task', task.request_id))?.value.assignees ?? [];
+    expect(assignees, `invariant 10: ${task.request_id}`).toContain(task.agent_id);
+  }
 }
 
 async function requireSilence(store: Store, agent_id: string): Promise<void> {

@@ -82,6 +82,7 @@ function startGateway(
 async function carryOut(run: ModelRun, operation: Operation): Promise<void> {
   const { clock, faulty, world, history } = run;
   if (operation.op === 'crash') return await crash(run);
+  if (operation.op === 'stop') return await stop(run);
   if (operation.op === 'die') return await die(run, operation);
   if (operation.op === 'fault') return faulty.plan(operation.faults);
   if (operation.op === 'pass') return await passTime(run, operation.ms);
@@ -102,6 +103,13 @@ async function crash(run: ModelRun): Promise<void> {
   await flushMicrotasks();
   ({ world: run.world, faulty: run.faulty } = startGateway(run, await stores.reopen(clock)));
   await runDuties(run);
+}
+
+/** The process drains its pushes, then the next one starts on what it left. */
+async function stop(run: ModelRun): Promise<void> {
+  run.faulty.plan([]);
+  if (run.stores.reopen) await run.clock.drive(run.world.duties.drainPushes(0));
+  await crash(run);
 }
 
 /** The operation never completes, and a crash follows. */

@@ -28,6 +28,7 @@ const FOUND_BY: Record<keyof typeof MUTANTS, readonly (keyof typeof RACES | 'mod
   'timers only': ['model'],
   'abandoning on a stale copy': ['register × abandon'],
   'pushing without a lease': ['two dispatchers'],
+  'pushing before the commit is durable': ['model'],
 };
 
 async function isFound(property: fc.IAsyncProperty<unknown>, name: string, numRuns = RUNS): Promise<boolean> {

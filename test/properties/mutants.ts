@@ -78,6 +78,18 @@ export const MUTANTS = {
       },
     }),
   },
+  'pushing before the commit is durable': {
+    fault: 'a task that is assigned as it is submitted is pushed beside its commit, not after it',
+    mutate: (store) => ({
+      ...store,
+      async commit(batch) {
+        const committed = store.commit(batch);
+        if (!batch.noneWaiting) return await committed;
+        committed.catch(() => undefined);
+        return { ok: true, revision: 'not yet' };
+      },
+    }),
+  },
 } as const satisfies Readonly<Record<string, Mutant>>;
 
 function dropLeases(batch: Batch, nowMs: number): Batch {

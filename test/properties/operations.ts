@@ -44,6 +44,8 @@ export type Operation =
   | { op: 'fault'; faults: Fault[] }
   | { op: 'together'; operations: Operation[] }
   | { op: 'crash' }
+  /** The process stops in order: it drains its pushes first. */
+  | { op: 'stop' }
   /** The process dies in the middle of an operation, after this many of its commits. */
   | { op: 'die'; during: Operation; afterCommits: number };
 
@@ -172,6 +174,7 @@ const surroundings: readonly fc.WeightedArbitrary<Operation>[] = [
 
 const crashes: readonly fc.WeightedArbitrary<Operation>[] = [
   { weight: 1, arbitrary: fc.constant<Operation>({ op: 'crash' }) },
+  { weight: 1, arbitrary: fc.constant<Operation>({ op: 'stop' }) },
   {
     weight: 3,
     arbitrary: fc.record({

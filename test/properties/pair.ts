@@ -99,12 +99,17 @@ export async function createPair(
 }
 
 function takeTurns(store: Store, turn: (call: string) => Promise<void>): Store {
-  const { get, getAgentStatus, readAgentChanges, list, commit, takeDue, touch, listClaimable } = store;
+  const { get, getForCommit, getAgentStatus, readAgentChanges, list, commit, takeDue, touch, listClaimable } =
+    store;
   return {
     ...store,
     get: async (kind, id) => {
       await turn(`get ${kind}`);
       return await get(kind, id);
+    },
+    getForCommit: async (request_id) => {
+      await turn('getForCommit');
+      return await getForCommit(request_id);
     },
     getAgentStatus: async (agent_id) => {
       await turn('getAgentStatus');

@@ -122,6 +122,44 @@ export const RACES: Record<string, Race> = {
       expect(tasks.map(({ status }) => status).sort()).toEqual(['failed', 'running']);
     },
   },
+  'two submissions × one slot that both know': {
+    /** Both replicas know the agent, so each assigns its task in the commit that submits it. */
+    async prepare(pair) {
+      await pair.one.gateway.registerAgent(buildRegistration('A'));
+      for (const on of [pair.one, pair.two]) {
+        const { request_id } = await on.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));
+        await pair.runUntilIdle();
+        await report(on, request_id, 'success')();
+      }
+      await pair.runUntilIdle();
+      return String(pair.pusher.sent.length);
+    },
+    work: ({ one, two }) => [submit(one), submit(two)],
+    async requireResults(_results, pair, before) {
+      await pair.runUntilIdle();
+      const { tasks } = await listTasks(pair.one.gateway, { limit: 2 });
+      expect(tasks.map(({ status }) => status).sort()).toEqual(['failed', 'running']);
+      expect(pair.pusher.sent.length - Number(before)).toBe(1);
+    },
+  },
+  'acknowledge × register': {
+    /** The agent has the task; its successor registers without it, while the acknowledgement waits. */
+    prepare: startTask,
+    work: ({ two }) => [
+      () => two.gateway.registerAgent(buildRegistration('A', { request_ids: [] })),
+      async () => await two.duties.turn(),
+    ],
+    async requireResults(_results, pair, request_id) {
+      await pair.clock.advance(400);
+      await pair.runUntilIdle();
+      expect(pair.pusher.sent.map(({ task }) => task.request_id)).toEqual([request_id, request_id]);
+    },
+  },
+  'acknowledge × report': {
+    prepare: startTask,
+    work: ({ two, clock }, id) => [report(two, id, 'success'), async () => await clock.advance(250)],
+    requireResults: (results) => expect(countFulfilled(results)).toBe(2),
+  },
   'unregister × assign': {
     async prepare(pair) {
       const { request_id } = await pair.one.gateway.submitTask(buildSubmission({ queue_timeout: 30 }));

@@ -1,0 +1,155 @@
+/**
+ * What a commit is made of: the values it writes with the revisions they must still have, the slots it grants
+ * or releases, the waiting tasks, the due entries and the event; and its result.
+ *
+ * Stored names are frozen: the fields of the values in `Kinds` stand in databases that must stay readable.
+ */
+import type { AgentRecord } from '../domain/agent.ts';
+import type { TaskInput, TaskState } from '../domain/task.ts';
+import type { Caller } from './caller.ts';
+
+/** The id of the commit that wrote a value. Compared for equality, never ordered. */
+export type Revision = string;
+/** Names the task or agent that a due entry or a watcher is about. */
+export type Ref = `task:${string}` | `agent:${string}`;
+/** Proof that a due entry was handed to this dispatcher. */
+export type Lease = string;
+
+/** The ref of a task. */
+export function taskRef(request_id: string): Ref {
+  return `task:${request_id}`;
+}
+
+/** The ref of an agent. */
+export function agentRef(agent_id: string): Ref {
+  return `agent:${agent_id}`;
+}
+
+/** The first submission under an idempotency key. */
+type KeyRecord = {
+  readonly request_id: string;
+  readonly fingerprint: string;
+  /** Epoch seconds, as in the first response. */
+  readonly create_time: number;
+};
+
+/** The values a store keeps, by kind. */
+export type Kinds = {
+  readonly input: TaskInput;
+  readonly task: TaskState;
+  readonly agent: AgentRecord;
+  readonly key: KeyRecord;
+};
+
+/** A value with the revision it was read at. */
+export type Stored<T> = { readonly value: T; readonly revision: Revision };
+
+/** One write: the revision that the stored value must still have, and the new value; null removes it. */
+export type Write = {
+  [K in keyof Kinds]: {
+    readonly kind: K;
+    readonly id: string;
+    readonly expect: Revision | 'absent' | 'any';
+    readonly value: Kinds[K] | null;
+    /** For keys: how long the value is kept, counted from the commit by the store's clock. */
+    readonly keepMs?: number;
+  };
+}[keyof Kinds];
+
+/**
+ * Takes or releases an agent's slot for a task. Both are idempotent: a slot is held by (agent_id,
+ * request_id).
+ */
+export type SlotChange =
+  | {
+      readonly op: 'grant';
+      readonly agent_id: string;
+      readonly request_id: string;
+      readonly registration: string;
+    }
+  | { readonly op: 'release'; readonly agent_id: string; readonly request_id: string };
+
+/** Joins or leaves the waiting tasks. The oldest task is offered first; leaving is idempotent. */
+export type WaitChange = {
+  readonly op: 'join' | 'leave';
+  readonly request_id: string;
+  readonly tags: readonly string[];
+  readonly sinceMs: number;
+};
+
+/**
+ * Re-times a due entry; null removes it. Both end its lease. `held` keeps the entry with the lease's holder
+ * and hides it for another 1.5 s: the push that this commit allows runs under that lease. A named lease must
+ * still be the entry's; with `isNew` there was no entry before, and it begins with the lease that the
+ * committer names. `unlessHeld` leaves the entry alone while a lease hides it: its holder looks at it
+ * already.
+ */
+export type DueChange =
+  | {
+      readonly ref: Ref;
+      readonly atMs: number;
+      readonly unlessHeld: true;
+      readonly lease?: never;
+      readonly isNew?: never;
+    }
+  | {
+      readonly ref: Ref;
+      readonly atMs: number | null;
+      readonly lease?: Lease;
+      readonly unlessHeld?: never;
+      readonly isNew?: never;
+    }
+  | {
+      readonly ref: Ref;
+      readonly atMs: 'held';
+      readonly lease: Lease;
+      readonly isNew?: true;
+      readonly unlessHeld?: never;
+    };
+
+/** The writes of one commit: applied together or not at all. */
+export type Batch = {
+  /**
+   * An agent's record with another registration than before is a contact of the agent, in this commit; it
+   * clears the outcome of the last push: that went to the endpoint before.
+   */
+  readonly writes: readonly Write[];
+  readonly slots?: readonly SlotChange[];
+  /** Conflict `free_agent` while an agent with one of these tags has a free slot: to abandon, to wait. */
+  readonly noneFree?: readonly string[];
+  /**
+   * Conflict `waiting` while a task waits for an agent with one of these tags: a task that is assigned in the
+   * commit that submits it must not overtake those that were there before it.
+   */
+  readonly noneWaiting?: readonly string[];
+  /**
+   * When an agent gets a free slot (release, registration, higher limit) and shares a tag with a waiting
+   * task, the agent becomes due at once. The task's state has `waiting` too, so that a start can rebuild the
+   * waiting tasks.
+   */
+  readonly wait?: WaitChange;
+  readonly due?: readonly DueChange[];
+  /** A `task_done` for the session's feed. This commit assigns its cursor. */
+  readonly event?: { readonly session: string; readonly request_id: string };
+  /** A task that settled without its agent's report. It is listed for that agent for ten minutes. */
+  readonly unreported?: { readonly agent_id: string; readonly request_id: string };
+  /**
+   * Conflict `contact` when the agent had a contact after this store time, or sweeping resumed after it: what
+   * was decided on the agent's silence is decided again.
+   */
+  readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
+  /** Conflict `full` when this commit would lead to more open tasks, or more agents, than this. */
+  readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
+  /** Store time after which the commit must not be applied: its caller has a 503 by then. */
+  readonly notAfterMs?: number;
+  /** For whom it is made; see `get`. */
+  readonly caller?: Caller;
+};
+
+/** What became of a commit. A conflict is a result, not an error: read again, decide again. */
+export type CommitResult = { readonly ok: true; readonly revision: Revision } | CommitConflict;
+
+/** Why a batch was not applied. */
+export type CommitConflict =
+  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full' }
+  | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
