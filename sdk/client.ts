@@ -1,5 +1,6 @@
 /** The client: every operation of the contract, the event stream, and `runTask`, which combines both. */
 import { type Calls, createCalls } from './calls.ts';
+import { loadChunk } from './chunks.ts';
 import type {
   FreeForm,
   JsonObject,
@@ -9,19 +10,18 @@ import type {
   TaskResult,
   TaskSubmission,
 } from './contract.ts';
-import { createId } from './ids.ts';
+import { AbortError } from './errors.ts';
 import { CALL_OPTION_NAMES, CLIENT_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
-import { type RunOptions, runTask } from './run.ts';
+import type { RunOptions, RunTask } from './run.ts';
 import { type ClientOptions, readSettings } from './settings.ts';
-import { followFeed, IDLE_MS } from './stream/follow.ts';
-import { createSharedFeeds } from './stream/shared.ts';
 import { createSubscription, type EventSubscription, type SubscribeOptions } from './stream/subscription.ts';
 
 /** A client of one gateway. It keeps connections open only for calls, runs and subscriptions in progress. */
 export type TaskGatewayClient = Calls & {
   /**
    * Subscribes to the `task_done` events of a session: first those stored, then new ones, across
-   * reconnections. Read it with `for await`; no request is sent before the loop starts.
+   * reconnections. Read it with `for await`; no request is sent before the loop starts. The first loop loads
+   * the code that reads streams; in a bundle whose file for it is missing: `chunk_not_loaded`.
    */
   subscribeEvents(session: SessionId, options?: SubscribeOptions): EventSubscription;
   /**
@@ -30,7 +30,8 @@ export type TaskGatewayClient = Calls & {
    * with `queue_timeout: 0` it fails at once if no agent is free. One without `cli_session_id` gets a session
    * of this client. Throws `TaskFailedError` with the task when it failed (or its subclasses
    * `TaskCancelledError`, `TaskTimeoutError`, `NoAgentAvailableError`), and what the calls throw; after the
-   * submission each error has the task's `request_id`. `Result` is the caller's word: it is not checked.
+   * submission each error has the task's `request_id`. `Result` is the caller's word: it is not checked. The
+   * first run loads the code for runs; in a bundle whose file for it is missing: `chunk_not_loaded`.
    */
   runTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     submission: TaskSubmission<Payload>,
@@ -47,13 +48,7 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
   const settings = readSettings(options);
   const { clock, log, maxResponseBytes } = settings;
   const { openSession, ...calls } = createCalls(settings);
-  const feeds = createSharedFeeds((session, cursor, signal) =>
-    followFeed({
-      openStream: (lastEventId, own) => openSession(session, lastEventId, { signal: own }),
-      ...{ clock, log, cursor, idleMs: IDLE_MS, maxResponseBytes, signal },
-    }),
-  );
-  const ownSession = `sdk-${createId()}`;
+  let runTask: RunTask | undefined;
   return {
     ...calls,
     subscribeEvents(session, subscribing = {}) {
@@ -68,6 +63,13 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
         subscribing,
       );
     },
-    runTask: (submission, running) => runTask({ calls, feeds, clock, ownSession }, submission, running),
+    async runTask(submission, running) {
+      const signal = running?.signal;
+      const part = await loadChunk(() => import('./run.ts'), signal);
+      if (!part) throw new AbortError(signal?.reason);
+      // All runs of this client share its streams.
+      runTask ??= part.createRunTask({ calls, openSession, clock, log, maxResponseBytes });
+      return await runTask(submission, running);
+    },
   };
 }

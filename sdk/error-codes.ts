@@ -30,6 +30,7 @@ export type ErrorCode = Open<
   | 'invalid_option'
   | 'timeout'
   | 'aborted'
+  | 'chunk_not_loaded'
 >;
 
 /**

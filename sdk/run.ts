@@ -10,9 +10,12 @@ import type { Calls } from './calls.ts';
 import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
 import type { FailedTask, JsonObject, JsonResult, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
 import { AbortError, ApiError, ConnectionError, createTaskError, TaskGatewayError } from './errors.ts';
+import { createId } from './ids.ts';
 import { runCallback } from './log.ts';
 import { isSettled } from './settled.ts';
-import type { FeedListener, SharedFeeds } from './stream/shared.ts';
+import { type FeedDeps, followFeed, IDLE_MS } from './stream/follow.ts';
+import type { OpenSession } from './stream/open.ts';
+import { createSharedFeeds, type FeedListener, type SharedFeeds } from './stream/shared.ts';
 import type { CallOptions } from './transport.ts';
 import { type Backoff, checkTransient, choosePauseMs, HELD_EVERY_MS } from './waiting.ts';
 
@@ -32,7 +35,13 @@ export type RunOptions = CallOptions & {
   readonly cancelOnAbort?: boolean | undefined;
 };
 
-export type RunDeps = {
+/** Runs a task until it is settled: `TaskGatewayClient.runTask`. */
+export type RunTask = <Payload extends JsonObject, Result extends JsonResult>(
+  submission: TaskSubmission<Payload>,
+  options?: RunOptions,
+) => Promise<SuccessfulTask<Payload, Result>>;
+
+type RunDeps = {
   readonly calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'>;
   readonly feeds: SharedFeeds;
   readonly clock: Clock;
@@ -60,11 +69,27 @@ const TASK_SECONDS_MAX = 604_800;
 const GRACE_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 5_000;
 
+/** Creates the function that runs tasks; all of its runs share one stream for each session. */
+export function createRunTask(
+  deps: Pick<RunDeps, 'calls' | 'clock'> &
+    Pick<FeedDeps, 'log' | 'maxResponseBytes'> & { readonly openSession: OpenSession },
+): RunTask {
+  const { calls, openSession, clock, log, maxResponseBytes } = deps;
+  const feeds = createSharedFeeds((session, cursor, signal) =>
+    followFeed({
+      openStream: (lastEventId, own) => openSession(session, lastEventId, { signal: own }),
+      ...{ clock, log, cursor, idleMs: IDLE_MS, maxResponseBytes, signal },
+    }),
+  );
+  const ownSession = `sdk-${createId()}`;
+  return (submission, options) => runTask({ calls, feeds, clock, ownSession }, submission, options);
+}
+
 /**
  * Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw; what it
  * throws after the submission has the task's `request_id`.
  */
-export async function runTask<Payload extends JsonObject, Result extends JsonResult>(
+async function runTask<Payload extends JsonObject, Result extends JsonResult>(
   deps: RunDeps,
   submission: TaskSubmission<Payload>,
   options: RunOptions = {},

@@ -269,11 +269,14 @@ function createTimeLimit(clock: Clock) {
       const expired = new AbortController();
       const startMs = readMonotonicMs(clock);
       const timer = new AbortController();
-      restartTimer = () => {
+      // A sleep may end early: none is longer than 24.8 days.
+      const waitOn = (): void => {
         const leftMs = startMs + limitMs - readMonotonicMs(clock);
-        void clock.sleep(leftMs, timer.signal).then(() => expired.abort());
+        if (leftMs <= 0 || timer.signal.aborted) expired.abort();
+        else void clock.sleep(leftMs, timer.signal).then(waitOn);
       };
-      restartTimer();
+      restartTimer = waitOn;
+      waitOn();
       await work(expired.signal).finally(() => timer.abort());
     },
   };

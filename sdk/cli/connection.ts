@@ -32,6 +32,8 @@ export type Target = {
   readonly adminAuth: string | undefined;
   /** No gateway secret was given, so `auth` is the public default. */
   readonly isDefaultAuth: boolean;
+  /** Whether the headers of `TASK_GATEWAY_HEADERS` are for this gateway. */
+  readonly hasHeaders: boolean;
 };
 
 export type Connection = Target & {
@@ -48,6 +50,8 @@ type SdkOptions = {
   readonly auth: string;
   readonly fetch: (request: Request, init?: RequestInit) => Promise<Response>;
   readonly logLevel: 'off';
+  /** Absent: those of the environment. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
@@ -77,6 +81,7 @@ export function readTarget(options: GlobalOptions, env: Environment, needsAdmin 
     url: options.url ?? selected?.context.url ?? (variables.TASK_GATEWAY_URL || DEFAULT_URL),
     auth: auth ?? DEFAULT_AUTH,
     isDefaultAuth: auth === undefined,
+    hasHeaders: variables === env,
     adminAuth:
       options.adminAuth ??
       file.adminAuth ??
@@ -125,7 +130,10 @@ export function connect(
   const fetch = options.debug
     ? createTracingFetch(plainFetch, (line) => terminal.log(terminal.err.paint('dim', line)))
     : plainFetch;
-  const sdkOptions: SdkOptions = { baseUrl: url, auth, fetch, logLevel: 'off' };
+  const sdkOptions: SdkOptions = {
+    ...{ baseUrl: url, auth, fetch, logLevel: 'off' },
+    ...(!target.hasHeaders && { headers: {} }),
+  };
   const client = createClient({ ...sdkOptions, adminAuth, maxRetries: RETRIES_MAX });
   return { ...target, sdkOptions, client };
 }

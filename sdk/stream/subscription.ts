@@ -1,9 +1,10 @@
 /** A subscription to the events of one session, read with `for await`. */
+import { loadChunk } from '../chunks.ts';
 import { linkSignals } from '../clock.ts';
 import type { EventId, TaskDone } from '../contract.ts';
 import { AbortError, InvalidOptionError } from '../errors.ts';
 import { runCallback } from '../log.ts';
-import { type Cursor, type FeedDeps, type FeedNotice, followFeed, IDLE_MS } from './follow.ts';
+import type { Cursor, FeedDeps, FeedNotice } from './follow.ts';
 
 /** The options of a subscription. */
 export type SubscribeOptions = {
@@ -40,7 +41,8 @@ export type EventSubscription = AsyncIterable<TaskDone> & {
 const SEEN_MAX = 10_000;
 
 /**
- * Creates a subscription. Its loop throws the typed error of a final response (401, 422 …) or `AbortError`.
+ * Creates a subscription. Its loop throws the typed error of a final response (401, 422 …), `AbortError`, or
+ * `chunk_not_loaded`.
  */
 export function createSubscription(
   deps: Pick<FeedDeps, 'openStream' | 'clock' | 'log' | 'maxResponseBytes'>,
@@ -53,12 +55,15 @@ export function createSubscription(
 
   async function* read(): AsyncGenerator<TaskDone, void, undefined> {
     const isNew = createDuplicateFilter();
-    const idleMs = options.idleMs ?? IDLE_MS;
     const linked = linkSignals(signal, closing.signal);
     try {
-      for await (const item of followFeed({ ...deps, cursor, idleMs, signal: linked.signal })) {
-        if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
-        else if (isNew(item.event.request_id)) yield item.event;
+      const part = await loadChunk(() => import('./follow.ts'), linked.signal);
+      if (part) {
+        const idleMs = options.idleMs ?? part.IDLE_MS;
+        for await (const item of part.followFeed({ ...deps, cursor, idleMs, signal: linked.signal })) {
+          if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
+          else if (isNew(item.event.request_id)) yield item.event;
+        }
       }
       if (signal?.aborted) throw new AbortError(signal.reason);
     } finally {

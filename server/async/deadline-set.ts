@@ -73,7 +73,16 @@ export function createDeadlineSet(options: DeadlineSetOptions): DeadlineSet {
         },
       };
       calls.add(call);
-      work.then(resolve, reject).finally(() => calls.delete(call));
+      work.then(
+        (value) => {
+          calls.delete(call);
+          resolve(value);
+        },
+        (error: unknown) => {
+          calls.delete(call);
+          reject(error);
+        },
+      );
       void watch();
       return promise;
     },

@@ -15,8 +15,10 @@ import { yieldToEventLoop } from './waiting.ts';
 
 /** Work that waits long for a store has not held the event loop as long. */
 const PAUSE_MAX_MS = 100;
-/** A longer piece counts as much. */
+/** A longer piece counts as much; small work may have taken so much more time than large work. */
 const SHORT_MS = 5;
+/** Large work may have taken so much more time than small work, while none of that waited. */
+const LARGE_AHEAD_MAX_MS = 100;
 /** So many of the last long pieces are remembered by their callers. */
 const LATELY_MAX = 8;
 /** A read that has not begun by then is refused. */
@@ -49,15 +51,21 @@ export function createLargeWork(clock: Clock): LargeWork {
   const tookLately: Caller['key'][] = [];
   const small = createTurns<Piece>((key) => tookLately.includes(key));
   const large = createTurns<Piece>((key) => tookLately.includes(key));
-  // By turns, so that many of the one kind hold up none of the other.
-  let first = small;
+  /**
+   * By how much more time small work has taken. Both get the same time where both wait, so many of the one
+   * kind hold up none of the other: what is small indeed waits for one large piece, not for one each.
+   */
+  let smallAheadMs = 0;
   let isRunning = false;
 
   function takeInTurn(): Piece | undefined {
-    const second = first === small ? large : small;
-    const piece = first.take() ?? second.take();
-    first = second;
-    return piece;
+    const [first, second] = smallAheadMs > 0 ? [large, small] : [small, large];
+    return first.take() ?? second.take();
+  }
+
+  function countTime(order: Order, tookMs: number): void {
+    if (order === 'small') smallAheadMs = Math.min(smallAheadMs + tookMs, SHORT_MS);
+    if (order === 'large') smallAheadMs = Math.max(smallAheadMs - tookMs, -LARGE_AHEAD_MAX_MS);
   }
 
   /** The next piece that may begin; those that may not are refused. */
@@ -84,6 +92,7 @@ export function createLargeWork(clock: Clock): LargeWork {
       await yieldToEventLoop();
       if (piece.order !== 'end') await takeEndOf(piece.caller)?.run();
       const tookMs = clock.monotonicMs() - startedMs;
+      countTime(piece.order, tookMs);
       if (tookMs > SHORT_MS) tookLately.unshift(piece.caller.key);
       tookLately.length = Math.min(tookLately.length, LATELY_MAX);
       if (tookMs > 1) await clock.sleep(Math.min(tookMs, PAUSE_MAX_MS));

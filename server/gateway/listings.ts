@@ -1,8 +1,9 @@
 /**
  * The administrator's two listings. Agents are read as their reader takes them. A page of tasks is bounded in
- * bytes as well as in number, and the tasks are read and rendered one after the other, a few in each turn of
- * the large work: all listings together take no more than half of the process, and each holds no more than
- * the bytes of a page and one task beyond it.
+ * bytes as well as in number, and the tasks are read and rendered one after the other in turns of the large
+ * work: all listings together take no more than half of the process, and each holds no more than the bytes of
+ * a page and one task beyond it. A turn is a few milliseconds of small tasks or one large task, so a page of
+ * small tasks waits for one or two turns however many pages of large tasks are read.
  */
 import type { LargeWork } from '../async/large-work.ts';
 import { yieldToEventLoop } from '../async/waiting.ts';
@@ -28,8 +29,9 @@ const SHOWN_IDS_MAX = 100;
 /** A page looks at no more tasks than this, so that a rare match costs no more than a common one. */
 const LOOKED_AT_MAX = 1_000;
 const LOOK_SLICE = 100;
-/** Tasks that are looked at before everything else gets a turn. */
-const TASKS_PER_TURN = 10;
+/** Small tasks are looked at for so long, and so many at least, before everything else gets a turn. */
+const TURN_MS = 5;
+const TASKS_PER_TURN_MIN = 10;
 /** A page that other work has held up so long ends with what it has, within the time of a call. */
 const PAGE_WITHIN_MS = 2_000;
 /** A page ends once its tasks have this many bytes as JSON; the last may exceed it. */
@@ -112,11 +114,10 @@ async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['
     const { after } = found;
     const slice = await store.list('tasks', ask, { limit: LOOK_SLICE, ...(after !== null && { after }) });
     for (let index = 0; index < slice.items.length; ) {
-      const from = index;
-      const some = slice.items.slice(from, from + TASKS_PER_TURN);
-      const order = some.some(({ request_id }) => largeTasks.isLarge(request_id)) ? 'large' : 'small';
-      const turn = { caller, order, isRead: true } as const;
-      index += await largeWork.run(turn, () => lookAtSome(deps, request, some, found));
+      const rest = slice.items.slice(index);
+      const isLarge = largeTasks.isLarge(rest[0]?.request_id ?? '');
+      const turn = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
+      index += await largeWork.run(turn, () => lookAtSome(deps, request, rest, found));
       const isEnd = slice.next === null && index === slice.items.length;
       const isFull = found.tasks.length >= query.limit || found.bytes > PAGE_BYTES_MAX;
       if (isEnd || isFull || clock.monotonicMs() > endMs) return endPage(found, isEnd);
@@ -131,17 +132,20 @@ function endPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType
 }
 
 /**
- * Looks at the items and adds those that match to the page; stops after a large one and at the page's limit.
- * Returns how many it has looked at.
+ * Looks at the items and adds those that match to the page; stops after a large one, before another that is
+ * remembered as large, when its turn is over and at the page's limit. Returns how many it has looked at.
  */
 async function lookAtSome(
-  { store, largeTasks }: Deps,
+  { store, clock, largeTasks }: Deps,
   { query, render, caller }: PageRequest,
   items: readonly ListedTask[],
   found: TaskPage,
 ): Promise<number> {
   let lookedAt = 0;
+  const endMs = clock.monotonicMs() + TURN_MS;
   for (const { request_id, position } of items) {
+    if (lookedAt > 0 && largeTasks.isLarge(request_id)) break;
+    if (lookedAt >= TASKS_PER_TURN_MIN && clock.monotonicMs() >= endMs) break;
     lookedAt += 1;
     found.after = position;
     const state = (await store.get('task', request_id, caller))?.value;

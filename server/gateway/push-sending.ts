@@ -6,6 +6,8 @@
  *   started ─▶ waits for its turn ─▶ reads, encodes and writes the task ─▶ waits for the response ─▶ outcome
  *                    ╰── longer than 30 s: not taken
  */
+
+import { createTimeQueue } from '../async/time-queue.ts';
 import { PUSH_OPEN_MAX_MS } from '../domain/delivery.ts';
 import { describeTask, type TaskInput, type TaskState } from '../domain/task.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -102,15 +104,13 @@ export function createPushSending(deps: Deps): PushSending {
   const smallTurns = createPushTurns(SMALL_PUSHES_MAX);
   const largeTurns = createPushTurns(LARGE_PUSH_BYTES_MAX);
   const readLarge = createQueue();
+  const times = createTimeQueue(deps.clock);
 
   return {
     async send(push) {
-      const over = new AbortController();
       const { deadlineMs, payloadBytes = UNMEASURED_BYTES } = push.attempt.written.value;
       const openMs = Math.max(0, Math.min(PUSH_OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
-      void deps.clock.sleep(openMs, over.signal).then(async () => {
-        if (!over.signal.aborted) await giveBackLease(deps, push);
-      });
+      const keepLease = times.add(openMs, () => void giveBackLease(deps, push));
       const isSmall = payloadBytes <= SMALL_PAYLOAD_BYTES_MAX;
       const turns = isSmall ? smallTurns : largeTurns;
       const end = await takeTurn(deps, turns, push, isSmall ? 1 : payloadBytes);
@@ -122,7 +122,7 @@ export function createPushSending(deps: Deps): PushSending {
         return await (await outcome).promise;
       } finally {
         end?.();
-        over.abort('over');
+        keepLease();
       }
     },
   };

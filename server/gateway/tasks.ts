@@ -3,7 +3,7 @@ import { describeTask, isSettled, type TaskInfo } from '../domain/task.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Gateway, GatewayError } from '../ports/gateway.ts';
-import { type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
+import { type Store, StoreDamaged, taskRef } from '../ports/store.ts';
 import type { TaskCommits } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
 
@@ -66,7 +66,7 @@ export async function readTask(
   if (input && state) return describeTask(input.value, state.value);
   if (!input && !state) return undefined;
   const [present, missing] = input ? ['input', 'state'] : ['state', 'input'];
-  throw new StoreUnavailable(
+  throw new StoreDamaged(
     `The store is damaged: it has the ${present} of task ${request_id} but not its ${missing}.`,
   );
 }

@@ -208,7 +208,15 @@ export type Store = {
 
 /** The store cannot reply. Whether a commit was applied is unknown. */
 export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable';
+  override readonly name: string = 'StoreUnavailable';
+}
+
+/**
+ * One stored value cannot be read, and will not be readable later; everything else can. The message names
+ * its id and nothing of what it holds.
+ */
+export class StoreDamaged extends StoreUnavailable {
+  override readonly name = 'StoreDamaged';
 }
 
 /** The next events of a feed's reader were trimmed: it fell behind. It may read again from its cursor. */

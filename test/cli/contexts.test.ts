@@ -153,12 +153,17 @@ describe('the target comes from a context', () => {
   test('its secrets never go to another address, nor the variables’ secrets to its own', () => {
     expect(target({ url: 'http://other' })).toEqual({
       ...{ url: 'http://other', auth: DEFAULT_AUTH, isDefaultAuth: true, adminAuth: undefined },
+      hasHeaders: true,
     });
     const bare = target(
       { context: 'two' },
       { TWO_SECRET: 'two-secret', TASK_GATEWAY_ADMIN_AUTH: 'env-admin' },
     );
     expect(bare.adminAuth).toBeUndefined();
+    // Headers may be credentials too: those of the environment are for the environment's gateway.
+    expect([bare.hasHeaders, target({}).hasHeaders, target({}, variables).hasHeaders]).toEqual([
+      ...[false, true, true],
+    ]);
     expect(() => target({ context: 'one', url: 'http://x' })).toThrow('--context or --url, not both');
   });
 

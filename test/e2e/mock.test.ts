@@ -57,6 +57,14 @@ test('a status that is asked for comes from the mock, and so does the answer to 
   expect(response.headers.get('access-control-allow-origin')).not.toBeNull();
 });
 
+test('a body that is not JSON is a 400, as the gateway says it', async () => {
+  const url = `http://127.0.0.1:${port}/api/cli/tasks`;
+  const response = await fetch(url, { method: 'POST', body: '{"auth":' });
+  expect(response.status).toBe(400);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(await response.json()).toMatchObject({ status: 400, code: 'malformed_body' });
+});
+
 test('a port in use and an unknown option are explained', async () => {
   const taken = startMock(['--port', port]);
   expect((await taken.closed)[0]).toBe(1);

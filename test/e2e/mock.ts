@@ -2,10 +2,13 @@
  * `npm run mock -- --port 4010 --host 127.0.0.1`: Prism on the published document, for tests of programs that
  * call the gateway. It prints its limits. `PORT` and `HOST` may be set instead.
  *
- * Before Prism stands a server that does one thing the gateway does too: a body is JSON whatever its
- * Content-Type says, as `curl -d` says something else.
+ * Before Prism stands a server that does two things the gateway does too: a body is JSON whatever its
+ * Content-Type says, as `curl -d` says something else; and one that is not JSON is a 400, where Prism never
+ * responds.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
+import { describeProblem, Problem } from '../../server/http/problems.ts';
 import { describeStartFailure } from '../../server/start-failure.ts';
 import { type Prism, startPrism } from '../harness/prism.ts';
 import { readScriptOptions } from '../harness/script-options.ts';
@@ -16,7 +19,9 @@ const { host, port } = readScriptOptions('npm run mock', {
 });
 
 const prism = await startPrism([], (line) => console.log(line));
-const server = createServer((asked, response) => forward(prism, asked, response));
+const server = createServer((asked, response) => {
+  forward(prism, asked, response).catch((error: Error) => response.destroy(error));
+});
 server.once('error', async (error) => {
   console.error(`The mock was not started. ${describeStartFailure(error, { host, port: Number(port) })}`);
   await prism.stop();
@@ -27,8 +32,8 @@ server.listen({ host, port: Number(port) }, () => {
   const taken = typeof address === 'object' ? address?.port : port;
   console.log(`A mock of the Task Gateway's document, by Prism, on http://${host}:${taken}
   It returns the document's examples. "Prefer: code=404" asks for another documented status.
-  What it cannot do: any secret is right, nothing is stored, a stream is one finite response, and a body of
-  malformed JSON hangs. For those, start the gateway: npm start
+  What it cannot do: any secret is right, nothing is stored, and a stream is one finite response. For those,
+  start the gateway: npm start
 `);
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => prism.stop());
@@ -37,8 +42,15 @@ server.close();
 server.closeAllConnections();
 
 /** Sends a request on to Prism, and its response back. */
-function forward({ url }: Prism, asked: IncomingMessage, response: ServerResponse): void {
+async function forward({ url }: Prism, asked: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method, url: path = '/', headers } = asked;
+  const body = await readText(asked);
+  if (body !== '' && !isJson(body)) {
+    const detail = 'The body is not JSON. Send a JSON object in UTF-8.';
+    const problem = describeProblem(new Problem('malformed_body', detail));
+    response.writeHead(problem.status, { 'content-type': 'application/problem+json' }).end(problem.body);
+    return;
+  }
   const forwarded = request(new URL(path, url), {
     method,
     headers: method === 'POST' ? { ...headers, 'content-type': 'application/json' } : headers,
@@ -49,5 +61,14 @@ function forward({ url }: Prism, asked: IncomingMessage, response: ServerRespons
   });
   forwarded.on('error', (error) => response.destroy(error));
   response.on('close', () => forwarded.destroy());
-  asked.pipe(forwarded);
+  forwarded.end(body);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -20,7 +20,6 @@ import {
   TAGS,
   TASKS,
 } from './alike-commits.ts';
-import { readKeys } from './stored-keys.ts';
 import {
   buildInput,
   buildState,
@@ -29,6 +28,7 @@ import {
   type StoreUnderTest,
   taskRef,
 } from './store-under-test.ts';
+import { readKeys } from './stored-keys.ts';
 
 demandRedis('the comparison of the forms of a commit');
 

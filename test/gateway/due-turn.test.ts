@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { createDueTurn } from '../../server/gateway/due-turn.ts';
 import { createSweepTimes } from '../../server/gateway/sweep-times.ts';
-import { type Lease, type Ref, type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import {
+  type Lease,
+  type Ref,
+  type Store,
+  StoreDamaged,
+  StoreUnavailable,
+} from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
 
 type Looked = { readonly refs: string[]; readonly rescheduled: unknown[] };
@@ -53,9 +59,12 @@ describe('a turn', () => {
     expect(await turn()).toBe(3);
   });
 
-  test('logs an entry that fails by its ref, postpones it and does the others', async () => {
+  test.each([
+    ['fails', new SyntaxError('damaged')],
+    ['is damaged', new StoreDamaged('damaged')],
+  ])('logs an entry that %s by its ref, postpones it and does the others', async (_how, error) => {
     const fail = (id: string): void => {
-      if (id === 't1') throw new SyntaxError('damaged');
+      if (id === 't1') throw error;
     };
     const { turn, looked, errors } = createTurn(REFS, fail, async () => undefined);
     expect(await turn()).toBe(3);

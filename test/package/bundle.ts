@@ -1,6 +1,6 @@
 /**
  * Bundles a few lines that use the SDK as its users' bundlers do: minified, for browsers, without unused
- * code.
+ * code. What the SDK imports later becomes files (chunks) of its own, or part of the one file.
  */
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
@@ -8,8 +8,11 @@ import { build } from 'vite';
 const SDK = fileURLToPath(new URL('../../sdk/', import.meta.url));
 const ENTRY = 'virtual:entry';
 
-/** The code of a bundle of these lines, in one file. Rejects where they need what a browser does not have. */
-export async function bundle(lines: string): Promise<string> {
+/** A file of a bundle: its name, and its code. */
+export type Chunk = { readonly name: string; readonly code: string; readonly isEntry: boolean };
+
+/** The files of a bundle of these lines. Rejects where they need what a browser does not have. */
+export async function bundleChunks(lines: string, codeSplitting = true): Promise<readonly Chunk[]> {
   const built = await build({
     root: SDK,
     configFile: false,
@@ -21,17 +24,32 @@ export async function bundle(lines: string): Promise<string> {
         resolveId: (id) => (id === ENTRY ? `${SDK}${ENTRY}.ts` : undefined),
         load: (id) => (id.endsWith(`${ENTRY}.ts`) ? lines : undefined),
       },
+      {
+        // Vite's own code around import(), 1 kB for a whole application, which is not the SDK's.
+        name: 'plain-import',
+        enforce: 'pre',
+        load: (id) =>
+          id.includes('vite/preload-helper') ? 'export const __vitePreload = (load) => load();' : undefined,
+      },
     ],
+    base: './',
     build: {
       write: false,
       minify: true,
       target: 'es2022',
-      rollupOptions: { input: ENTRY, output: { format: 'es', codeSplitting: false } },
+      rollupOptions: { input: ENTRY, output: { format: 'es', codeSplitting } },
       modulePreload: false,
     },
   });
   const outputs = [built].flat().flatMap((one) => ('output' in one ? one.output : []));
-  const chunks = outputs.flatMap((one) => (one.type === 'chunk' ? [one.code] : []));
+  return outputs.flatMap((one) =>
+    one.type === 'chunk' ? [{ name: one.fileName, code: one.code, isEntry: one.isEntry }] : [],
+  );
+}
+
+/** The code of a bundle of these lines, in one file. */
+export async function bundle(lines: string): Promise<string> {
+  const chunks = await bundleChunks(lines, false);
   if (chunks.length !== 1) throw new Error(`The bundle has ${chunks.length} files.`);
-  return chunks[0] ?? '';
+  return chunks[0]?.code ?? '';
 }

@@ -1,5 +1,5 @@
 /** The life cycle of an agent: it registers, sends heartbeats, drains and stops. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AgentOptions } from '../../sdk/agent/index.ts';
 import {
   agent,
@@ -119,6 +119,20 @@ describe('an agent that stops', () => {
       status: 'failed',
       error_info: expect.stringContaining('stopped'),
     });
+  });
+
+  test('gives its tasks the whole time, also when that is longer than any timer', async () => {
+    const { handler, get } = createManualHandler();
+    const created = await startPulling({ handler });
+    const sleep = clock.sleep.bind(clock);
+    // The drain's sleep ends after a second, as any does after 24.8 days.
+    vi.spyOn(clock, 'sleep').mockImplementation((ms, signal) => sleep(ms === 3_000 ? 1_000 : ms, signal));
+    await offer('t1');
+    const stopped = created.stop({ drainMs: 3_000 });
+    await pass(clock, 2_500);
+    expect(get('t1').signal.aborted).toBe(false);
+    await elapse(clock, stopped);
+    expect(get('t1').signal.aborted).toBe(true);
   });
 
   test('reports a task that is done, but could not be reported yet, with its real outcome', async () => {

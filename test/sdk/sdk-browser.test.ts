@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import type * as Sdk from '../../sdk/index.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
-import { bundle } from '../package/bundle.ts';
+import { bundleChunks } from '../package/bundle.ts';
 import { until } from './sdk-clock.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -58,19 +58,73 @@ async function readBlocked(baseUrl: string): Promise<string> {
   );
 }
 
-test('A page loses no result when the gateway is killed, and resumes behind the last event.', async () => {
-  if (!existsSync(CHROMIUM))
-    throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
-  const script = await bundle(`import * as sdk from '@task-gateway/sdk'; globalThis.sdk = sdk;`);
-  const pages = createServer(({ url }, response) => {
-    if (url === '/sdk.js') response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
-    else
-      response
-        .writeHead(200, { 'content-type': 'text/html' })
-        .end('<script type="module" src="/sdk.js"></script>');
+/** Runs in a page that cannot load the files for runs and streams. Returns the errors. */
+async function runWithoutChunks(baseUrl: string) {
+  const client = globalThis.sdk.createClient({ baseUrl, auth: 'any-secret' });
+  const submission = { task_type: 'x', task_tags: ['page'], payload: {} };
+  const describe = ({ code, message, name }: Sdk.TaskGatewayError) => ({ code, message, name });
+  const read = async () => {
+    for await (const event of client.subscribeEvents('page')) return event;
+    return undefined;
+  };
+  const run = await client.runTask(submission).catch(describe);
+  const subscription = await read().catch(describe);
+  const aborted = await client.runTask(submission, { signal: AbortSignal.abort() }).catch(describe);
+  return { run, subscription, aborted };
+}
+
+/** Serves a page with the SDK in several files; those named in `missing` are not there. */
+async function servePages(missing: { readonly names: ReadonlySet<string> }) {
+  const chunks = await bundleChunks(`import * as sdk from '@task-gateway/sdk'; globalThis.sdk = sdk;`);
+  const entry = chunks.find(({ isEntry }) => isEntry)?.name;
+  const asked: string[] = [];
+  const pages = createServer(({ url = '' }, response) => {
+    const found = chunks.find(({ name }) => `/${name}` === url);
+    asked.push(url);
+    if (url === '/') {
+      const page = `<script type="module" src="/${entry}"></script>`;
+      response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+    } else if (!found || missing.names.has(found.name)) response.writeHead(404).end();
+    else response.writeHead(200, { 'content-type': 'text/javascript' }).end(found.code);
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  const later = new Set(chunks.flatMap(({ name, isEntry }) => (isEntry ? [] : [name])));
+  return { pages, origin, later, asked };
+}
+
+function requireChromium(): void {
+  if (!existsSync(CHROMIUM))
+    throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
+}
+
+test('A page that lacks the files for runs says so and sends nothing.', async () => {
+  requireChromium();
+  const missing = { names: new Set<string>() };
+  const { pages, origin, later, asked } = await servePages(missing);
+  missing.names = later;
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  try {
+    const page = await browser.newPage();
+    await page.goto(origin);
+    await page.waitForFunction(() => globalThis.sdk !== undefined);
+    const { run, subscription, aborted } = await page.evaluate(runWithoutChunks, origin);
+    for (const error of [run, subscription]) {
+      expect(error).toMatchObject({ code: 'chunk_not_loaded', name: 'TaskGatewayError' });
+      expect(error).toMatchObject({ message: expect.stringMatching(/Serve all files.*reload the page/) });
+    }
+    expect(aborted).toMatchObject({ code: 'aborted' });
+    expect(later.size).toBe(2);
+    expect(asked.filter((url) => url.startsWith('/api'))).toEqual([]);
+  } finally {
+    await browser.close();
+    pages.close();
+  }
+}, 60_000);
+
+test('A page loses no result when the gateway is killed, and resumes behind the last event.', async () => {
+  requireChromium();
+  const { pages, origin } = await servePages({ names: new Set() });
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-browser-'));
   const settings = { STORE: `sqlite:${join(folder, 'gateway.db')}`, CORS_ORIGINS: origin };
   let gateway = await startGateway(settings);

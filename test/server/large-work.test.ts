@@ -43,7 +43,7 @@ describe('the next caller', () => {
 });
 
 describe('large work', () => {
-  test('runs one piece at a time, what ends a call first, then small and large ones by turns', async () => {
+  test('runs one piece at a time, what ends a call first, then what is small after what was large', async () => {
     const work = createLargeWork(realClock);
     const done: string[] = [];
     const run = (name: string, order: 'end' | 'small' | 'large'): Promise<void> =>
@@ -59,7 +59,52 @@ describe('large work', () => {
       run('four', 'end'),
       run('five', 'large'),
     ]);
-    expect(done).toEqual(['one', 'four', 'five', 'three', 'two'].flatMap((name) => [`${name} begins`, name]));
+    expect(done).toEqual(['one', 'four', 'three', 'five', 'two'].flatMap((name) => [`${name} begins`, name]));
+  });
+
+  test('of six callers with long large pieces, lets a small one wait for one of them at most', async () => {
+    let nowMs = 0;
+    const clock = { ...realClock, monotonicMs: () => nowMs, sleep: async () => undefined };
+    const work = createLargeWork(clock);
+    const done: string[] = [];
+    const run = (name: string, order: 'small' | 'large', ms: number): Promise<void> =>
+      work.run({ caller: callerOf(name), order }, () => {
+        nowMs += ms;
+        done.push(name);
+      });
+    const reading = [1, 2, 3, 4, 5, 6].map(async (n) => {
+      for (let page = 0; page < 5; page += 1) {
+        await run(`small ${n}`, 'small', 1);
+        await run(`large ${n}`, 'large', 20);
+      }
+    });
+    const largeBetween: number[] = [];
+    const listing = async (): Promise<void> => {
+      for (let n = 0; n < 3; n += 1) {
+        const from = done.length;
+        await run('own', 'small', 1);
+        const between = done.slice(from, done.lastIndexOf('own'));
+        largeBetween.push(between.filter((name) => name.startsWith('large')).length);
+      }
+    };
+    await Promise.all([...reading, listing()]);
+    expect(done).toHaveLength(6 * 5 * 2 + 3);
+    expect(Math.max(...largeBetween)).toBeLessThanOrEqual(1);
+  });
+
+  test('of long small pieces, lets a large one wait for no more than their own time', async () => {
+    let nowMs = 0;
+    const clock = { ...realClock, monotonicMs: () => nowMs, sleep: async () => undefined };
+    const work = createLargeWork(clock);
+    const done: string[] = [];
+    const run = (name: 'small' | 'large'): Promise<void> =>
+      work.run({ caller: callerOf(name), order: name }, () => {
+        nowMs += 20;
+        done.push(name);
+      });
+    const many = (name: 'small' | 'large') => Array.from({ length: 10 }, () => run(name));
+    await Promise.all([...many('small'), ...many('large')]);
+    expect(done.slice(0, 10).filter((name) => name === 'large').length).toBeGreaterThanOrEqual(4);
   });
 
   test('ends a call that has read its value before any other begins, and before it pauses', async () => {

@@ -3,16 +3,9 @@
  * what it notifies of.
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
-import type { Batch, Revision } from '../../ports/store.ts';
+import type { Batch } from '../../ports/store.ts';
 import { encodeFlatCommit } from './flat-commit.ts';
-import { encodeGeneralCommit } from './general-commit.ts';
-
-/** What one commit has for itself. */
-export type CommitName = {
-  readonly revision: Revision;
-  /** When the caller will have given up. */
-  readonly notAfterMs: number;
-};
+import { type CommitName, encodeGeneralCommit } from './general-commit.ts';
 
 export type EncodedCommit = {
   readonly args: readonly string[];

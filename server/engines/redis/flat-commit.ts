@@ -7,7 +7,7 @@ import { claimableFromMs } from '../../domain/delivery.ts';
 import { writeJson } from '../../domain/json-text.ts';
 import { isSettled, type TaskInput, type TaskState } from '../../domain/task.ts';
 import { type Batch, type DueChange, type SlotChange, taskRef, type Write } from '../../ports/store.ts';
-import type { CommitName } from './commit-arguments.ts';
+import type { CommitName } from './general-commit.ts';
 
 type TaskWrite = Extract<Write, { kind: 'task' }> & { readonly value: TaskState };
 type InputWrite = Extract<Write, { kind: 'input' }> & { readonly value: TaskInput };

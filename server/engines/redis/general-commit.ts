@@ -6,9 +6,16 @@
 import { claimableFromMs } from '../../domain/delivery.ts';
 import { writeJson } from '../../domain/json-text.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
-import type { Batch, DueChange, SlotChange, Write } from '../../ports/store.ts';
-import type { CommitName } from './commit-arguments.ts';
+import type { Batch, DueChange, Revision, SlotChange, Write } from '../../ports/store.ts';
 
+/** What one commit has for itself. */
+export type CommitName = {
+  readonly revision: Revision;
+  /** When the caller will have given up. */
+  readonly notAfterMs: number;
+};
+
+/** The agents whose free slots may change, and what listeners are notified of. */
 type Concerned = { readonly agents: readonly string[]; readonly topics: readonly string[] };
 
 /** Encodes a batch: the number of its values, its JSON, then its values. */

@@ -9,7 +9,14 @@ import { createSharedReads } from '../shared-reads.ts';
 import type { RedisAddress } from './address.ts';
 import { createAgentStatuses } from './agent-status.ts';
 import { createBarrier, NO_BARRIER } from './barrier.ts';
-import { type ConnectionUse, connectPrimary, type RedisClient, type Reply, Unreachable } from './client.ts';
+import {
+  type ConnectionUse,
+  connectPrimary,
+  isErrorReply,
+  type RedisClient,
+  type Reply,
+  Unreachable,
+} from './client.ts';
 import { createCommitGroups } from './commit-groups.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Opened, OpenOptions } from './connection-state.ts';
@@ -207,7 +214,8 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
     const notifications = await prepare(deps, { ...options, use: 'notifications' }, async (client) => {
       warn(await validateServer(client, durability));
       if (epoch === '') await requireNoOlderReplica(client, deps.address.database);
-      for (const name of [channel, ownChannel]) await client.subscribe(`${prefix}${name}`, deps.onMessage);
+      await client.subscribe(`${prefix}${channel}`, deps.onMessage);
+      await client.subscribe(`${prefix}${ownChannel}`, deps.onMessage).catch(acceptRefusal);
     });
     let openedEpoch = '';
     let barrier = NO_BARRIER;
@@ -240,6 +248,11 @@ function createBulkOpener(
     const barrier = deps.durability === 'replica' ? createBarrier(client, deps.prefix) : NO_BARRIER;
     return { client, notifications: null, barrier, epoch };
   };
+}
+
+/** Where Redis lets this process listen to no channel of its own, it publishes although no other listens. */
+function acceptRefusal(error: unknown): void {
+  if (!isErrorReply(error)) throw error;
 }
 
 /** While a failover is under way, two connections may find two servers. */

@@ -18,8 +18,6 @@ const TAGS = Array.from({ length: 64 }, (_, n) => `${n} `.padEnd(256, 'x'));
 const LARGE_TASKS = 12;
 const LARGE_CHARS = 4_000_000;
 const READERS = 6;
-/** Six in `npm run test:full`: each of B's own listings waits for its turn among theirs. */
-const TASK_READERS = Math.min(READERS, 3 * SCALE);
 /** Agents that are registered at a time. */
 const AT_ONCE = 20;
 /** Of all listings under way: a slice each, a page each, and what a heap swings by. */
@@ -67,7 +65,7 @@ function readListing(path: string): Promise<{ status: number; bytes: number; end
 
 test.each([
   ['agents', '/api/admin/agents', READERS],
-  ['tasks', '/api/admin/tasks?limit=1000', TASK_READERS],
+  ['tasks', '/api/admin/tasks?limit=1000', READERS],
 ])('beside listings of %s, asked for again and again', TIMEOUT, async (what, path, readers) => {
   const beforeKiB = readRssKiB(gateway.pid);
   let mostKiB = beforeKiB;

@@ -1,9 +1,9 @@
 -- Checks batches and applies them, each as one and by itself, in their order. ARGV[3] is the name of the
 -- process, ARGV[4] the channel of notifications and ARGV[5] the channel of this process alone. From ARGV[6]
--- on come the batches: `flat` and its arguments (`flat.lua`), or `general`, the number of values, the batch as
--- JSON, and the values, which are stored as they are. Returns the earliest time at which an entry became due
--- (empty without one), then the result of each batch: `ok`, `late` or the conflict, with the agent behind a
--- blank where one is free.
+-- on come the batches: `flat` and its arguments (`flat.lua`), or `general`, the number of values, the batch
+-- as JSON, and the values, which are stored as they are. Returns the earliest time at which an entry became
+-- due (empty without one), then the result of each batch: `ok`, `late` or the conflict, with the agent behind
+-- a blank where one is free.
 
 local function commit_general(at)
   local batch = cjson.decode(ARGV[at + 1])

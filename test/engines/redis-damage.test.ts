@@ -1,0 +1,41 @@
+/**
+ * A task that something else has damaged in Redis: an error of its own, which repeats nothing of its content.
+ */
+import { inspect } from 'node:util';
+import { createClient } from '@redis/client';
+import { expect, onTestFinished, test } from 'vitest';
+import { toProblem } from '../../server/http/problems.ts';
+import { StoreDamaged } from '../../server/ports/store.ts';
+import { demandRedis, REDIS_COMMANDS, startRedis } from '../harness/redis-process.ts';
+import { createRedisSubject } from './redis-under-test.ts';
+import { submit } from './store-under-test.ts';
+
+demandRedis('a damaged value in Redis');
+
+test.each(REDIS_COMMANDS)('on %s: its state and its input', async (command) => {
+  const redis = await startRedis(['--appendonly', 'no'], command);
+  onTestFinished(() => redis.dispose());
+  const subject = await createRedisSubject(redis, 'memory');
+  const store = await subject.open();
+  const client = await createClient({ url: redis.url }).connect();
+  try {
+    await submit(store, 't1');
+    await submit(store, 't2');
+    const [key = ''] = await client.keys('*task:t1');
+    for (const [field, kind] of [
+      ['s', 'task'],
+      ['i', 'input'],
+    ] as const) {
+      await client.hSet(key, field, '{"status":"a private text');
+      const error = await store.get(kind, 't1').catch((one: unknown) => one);
+      expect(error).toBeInstanceOf(StoreDamaged);
+      expect(String(error)).toMatch(/damaged.*t1/);
+      expect(inspect(error)).not.toContain('private');
+      expect(toProblem(error)).toMatchObject({ code: 'store_unavailable' });
+      expect((await store.get(kind, 't2'))?.value).toBeDefined();
+    }
+  } finally {
+    client.destroy();
+    await subject.dispose();
+  }
+});
