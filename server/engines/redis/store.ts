@@ -99,14 +99,6 @@ export function createRedisStore(engine: Engine): Store {
   };
 }
 
-<<<<<<< HEAD
-=======
-/** The fields of a value and its revision in the hash of a task; other kinds are read by a script. */
-const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
-  task: ['s', 'r'],
-  input: ['i', 'ir'],
-};
-
 /** Throws `StoreDamaged` for what is not JSON. The parser's own error is left out: it quotes the value. */
 function parseValue<K extends keyof Kinds>(kind: K, id: string, value: string): Kinds[K] {
   try {
@@ -116,26 +108,14 @@ function parseValue<K extends keyof Kinds>(kind: K, id: string, value: string): 
   }
 }
 
->>>>>>> a640b1a631c5624ac1fe335356db3beb0de3e758
 function createReads(
   engine: Engine,
   commit: Store['commit'],
 ): Pick<Store, 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   const { connection, values, statuses } = engine;
   async function get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
-<<<<<<< HEAD
     const [value, revision = ''] = await values.read(kind, id, caller);
-    return value === undefined ? undefined : { value: parseStored(value) as Kinds[K], revision };
-=======
-    const fields = FIELDS[kind];
-    const found = fields ? await values.read(`task:${id}`, fields, caller) : [];
-    const [value, revision] =
-      typeof found[0] === 'string'
-        ? found
-        : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
-    if (typeof value !== 'string') return undefined;
-    return { value: parseValue(kind, id, value), revision: String(revision) };
->>>>>>> a640b1a631c5624ac1fe335356db3beb0de3e758
+    return value === undefined ? undefined : { value: parseValue(kind, id, value), revision };
   }
 
   return {
