@@ -154,7 +154,9 @@ async function compareGroup(
   const alone: (readonly string[])[] = [];
   for (const one of encodeAll(false)) alone.push(await commit(run, general, [one]));
   const text = `${where}: ${JSON.stringify(batches)}`;
-  expect(results, text).toEqual(alone.map(([, result]) => result));
+  // Which of several free agents is named, Redis chooses.
+  const wordOf = (result = ''): string => result.split(' ')[0] ?? '';
+  expect(results.map(wordOf), text).toEqual(alone.map(([, result]) => wordOf(result)));
   expect(dueMs, text).toBe(alone.map(([ms = '']) => ms).reduce(earlier, ''));
   expect(await readKeys(client, flat), text).toEqual(await readKeys(client, general));
   return { forms: inFlat.map(({ args }) => args[0] ?? ''), results };

@@ -1,4 +1,4 @@
-/** Calls of one turn that travel to Redis together: joined, shared until they are sent, each with its result. */
+/** Calls that travel to Redis together: joined, shared until they are sent, each with its own result. */
 import { describe, expect, test } from 'vitest';
 import { createTurnCalls } from '../../server/engines/redis/turn-calls.ts';
 

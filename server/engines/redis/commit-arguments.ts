@@ -17,8 +17,8 @@ export type EncodedCommit = {
   readonly topics: readonly string[];
 };
 
-/** Encodes a batch: in its flat form where it fits and `isFlat` allows it, else in the general one. */
-export function encodeCommit(batch: Batch, name: CommitName, isFlat: boolean): EncodedCommit {
+/** Encodes a batch: in its flat form where it fits, else in the general one. Tests compare the two forms. */
+export function encodeCommit(batch: Batch, name: CommitName, isFlat = true): EncodedCommit {
   const topics = topicsOf(batch);
   const flat = isFlat ? encodeFlatCommit(batch, name) : undefined;
   const args = flat ?? encodeGeneralCommit(batch, name, { agents: agentsOf(batch), topics });

@@ -46,8 +46,6 @@ export type RedisDeps = {
   readonly testMs?: () => number;
   /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
   readonly wallMs?: () => number;
-  /** For tests: false makes every commit take the general form. */
-  readonly isFlat?: boolean;
 };
 
 /** In braces, so that all keys of a store live in one slot of a cluster. */
@@ -62,7 +60,7 @@ const LEAVE_TO_OTHERS_MS = 100;
 /** Opens the store; rejects with one sentence when it cannot be used. */
 export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const { clock, log, testMs, prefix = PREFIX } = deps;
-  const { isClockTrusted = false, wallMs = Date.now, isFlat = true } = deps;
+  const { isClockTrusted = false, wallMs = Date.now } = deps;
   const time = testMs
     ? createTestClock(testMs)
     : createStoreClock({ clock, log, isRedisTrusted: isClockTrusted, wallMs });
@@ -73,7 +71,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const processName = createUniqueName();
   const channel = channelOf(deps.address.database);
   const ownChannel = `${channel}/${processName}`;
-  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, isFlat };
+  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName };
   const onMessage = createMessageHandler(parts);
   const opener = { ...deps, prefix, time, channel, ownChannel, onMessage };
   let bulk: Connection | null = null;
@@ -215,7 +213,7 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
       warn(await validateServer(client, durability));
       if (epoch === '') await requireNoOlderReplica(client, deps.address.database);
       await client.subscribe(`${prefix}${channel}`, deps.onMessage);
-      await client.subscribe(`${prefix}${ownChannel}`, deps.onMessage).catch(acceptRefusal);
+      await client.subscribe(`${prefix}${ownChannel}`, deps.onMessage).catch(ignoreErrorReply);
     });
     let openedEpoch = '';
     let barrier = NO_BARRIER;
@@ -251,7 +249,7 @@ function createBulkOpener(
 }
 
 /** Where Redis lets this process listen to no channel of its own, it publishes although no other listens. */
-function acceptRefusal(error: unknown): void {
+function ignoreErrorReply(error: unknown): void {
   if (!isErrorReply(error)) throw error;
 }
 

@@ -66,8 +66,6 @@ export type Engine = {
   readonly nextDue: NextDue;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
-  /** Whether commits may take their flat form; they take the general one where it does not fit. */
-  readonly isFlat: boolean;
 };
 
 /** One call of `trim` is cut into slices, so that other calls run in between. */
@@ -138,7 +136,7 @@ function createReads(
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { connection, values, groups, inspection, dueTimer, clock, time, nextDue } = engine;
-  const { processName, isFlat } = engine;
+  const { processName } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
   const createName = (): string => {
@@ -151,7 +149,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
       connection.requireUp();
       const revision = createName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
-      const commit = encodeCommit(batch, { revision, notAfterMs }, isFlat);
+      const commit = encodeCommit(batch, { revision, notAfterMs });
       if (commit.isAdmission) inspection.requireMemory();
       const result =
         commit.size > SMALL_BYTES_MAX

@@ -1,7 +1,7 @@
 /**
  * Joins the calls of one kind that are made in one turn of the event loop, or while two of their scripts are
- * under way: they are sent as one, and equal ones are sent once. A call is sent after it is made, so its reply
- * is never older than the call.
+ * under way: they are sent as one, and equal ones are sent once. A call is sent after it is made, so its
+ * reply is never older than the call.
  */
 export type TurnCalls<T> = {
   /** Makes a call by its arguments. Callers of equal arguments that are not sent yet share its result. */
