@@ -2,7 +2,7 @@
  * Reads what the scripts return about agents: the status of each, and which changed since a cursor. An agent
  * whose record cannot be read is left out and logged by its id: it is never in the way of the others.
  */
-import type { Contact } from '../../domain/agent.ts';
+import type { AgentRecord, Contact } from '../../domain/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentChanges, AgentStatus } from '../../ports/store.ts';
 import type { Reply } from './client.ts';
@@ -20,6 +20,12 @@ export type AgentStatuses = {
    * read.
    */
   parse(agent_id: string, resumedMs: Reply | undefined, reply: Reply | undefined): AgentStatus | undefined;
+  /** An agent's record alone, from the fields of its value and its revision. */
+  parseRecord(
+    agent_id: string,
+    value: Reply | undefined,
+    revision: Reply | undefined,
+  ): AgentRecord | undefined;
 };
 
 /** Creates the reader of replies. Each damaged revision is logged once; the set of them is bounded. */
@@ -40,6 +46,15 @@ export function createAgentStatuses(log: Log): AgentStatuses {
         return parseAgentStatus(resumedMs, reply);
       } catch (error) {
         logDamage(agent_id, String(reply[1]), error);
+        return undefined;
+      }
+    },
+    parseRecord(agent_id, value, revision) {
+      if (typeof value !== 'string') return undefined;
+      try {
+        return JSON.parse(value);
+      } catch (error) {
+        logDamage(agent_id, String(revision), error);
         return undefined;
       }
     },

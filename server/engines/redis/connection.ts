@@ -36,16 +36,6 @@ export type Connection = {
   call(script: Script, args: readonly string[]): Promise<Reply>;
   /** Runs an idempotent script; it is sent again when its reply is lost. */
   callRepeatable(script: Script, args: readonly string[]): Promise<Reply>;
-  /**
-   * Reads a value and its revision: two fields of a hash, by its key without the prefix. Resolves with the
-   * bytes of the value where it has more than `bytesMax`. Cheaper than other scripts, but does not check that
-   * the store is still the same: a value that was found is right, one that is missing must be read again.
-   */
-  read(
-    key: string,
-    fields: readonly [value: string, revision: string],
-    bytesMax: number,
-  ): Promise<number | readonly (string | null)[]>;
   /** Looks at the server itself, not at the store. Where it rejects or is late, the connection goes down. */
   inspect(look: (opened: Opened) => Promise<void>): Promise<void>;
   /** The connection in use; throws `StoreUnavailable` while there is none. */
@@ -116,7 +106,7 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
   };
 }
 
-type Calls = Pick<Connection, 'call' | 'read' | 'inspect'> & {
+type Calls = Pick<Connection, 'call' | 'inspect'> & {
   /** Why the last write on this connection failed; null when it did not. */
   writeFailure(): string | null;
 };
@@ -138,13 +128,6 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
   }
 
   return {
-    async read(key, fields, bytesMax) {
-      const { client, barrier } = state.requireUp();
-      const args = ['1', `${deps.prefix}${key}`, ...fields, String(bytesMax)];
-      return (await receive(runScript(client, scripts.read, args), barrier)) as
-        | number
-        | readonly (string | null)[];
-    },
     async call(script, args) {
       const { client, barrier, epoch } = state.requireUp();
       const release = argumentBytes.take(args);

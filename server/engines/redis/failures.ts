@@ -79,3 +79,8 @@ export function describeOutage(cause: unknown): string {
 export function isPermanent(error: unknown): boolean {
   return error instanceof UnusableServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(messageOf(error));
 }
+
+/** Whether a call had no effect because the memory of Redis is full. */
+export function isMemoryFull(error: unknown): boolean {
+  return error instanceof StoreUnavailable && /^OOM\b/.test(messageOf(error.cause));
+}

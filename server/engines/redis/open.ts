@@ -9,9 +9,18 @@ import { createSharedReads } from '../shared-reads.ts';
 import type { RedisAddress } from './address.ts';
 import { createAgentStatuses } from './agent-status.ts';
 import { createBarrier, NO_BARRIER } from './barrier.ts';
-import { type ConnectionUse, connectPrimary, type RedisClient, type Reply, Unreachable } from './client.ts';
+import {
+  type ConnectionUse,
+  connectPrimary,
+  isErrorReply,
+  type RedisClient,
+  type Reply,
+  Unreachable,
+} from './client.ts';
+import { createCommitGroups } from './commit-groups.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Opened, OpenOptions } from './connection-state.ts';
+import { createContacts } from './contacts.ts';
 import { type Durability, requireNoOlderReplica, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
 import { createInspection } from './inspection.ts';
@@ -61,8 +70,10 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const dueTimer = createDueTimer({ clock, notifications, nowMs: time.nowMs, earliestMs: nextDue.ms });
   const processName = createUniqueName();
   const channel = channelOf(deps.address.database);
-  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, channel };
-  const opener = { ...deps, prefix, time, channel, onMessage: createMessageHandler(parts) };
+  const ownChannel = `${channel}/${processName}`;
+  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName };
+  const onMessage = createMessageHandler(parts);
+  const opener = { ...deps, prefix, time, channel, ownChannel, onMessage };
   let bulk: Connection | null = null;
   const connection = await openConnection({
     ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard, name: 'the connection' },
@@ -92,9 +103,15 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     throw error;
   }
   const values = createValues({ calls: connection, bulk, clock });
+  const onApplied = createApplyHandler(parts);
+  const groups = createCommitGroups(
+    { clock, processName, channel, ownChannel, onApplied },
+    connection.callRepeatable,
+  );
   const inspection = createInspection({ ...deps, connection });
   const statuses = createAgentStatuses(log);
-  return createRedisStore({ connection, bulk, values, inspection, statuses, ...parts });
+  const contacts = createContacts({ connection, values, statuses, nowMs: time.nowMs });
+  return createRedisStore({ connection, bulk, values, groups, inspection, statuses, contacts, ...parts });
 }
 
 /** Names of channels belong to no database, so a store in another one has a channel of its own. */
@@ -106,21 +123,34 @@ function createUniqueName(): string {
   return randomBytes(9).toString('base64url');
 }
 
+type Listening = Pick<Engine, 'notifications' | 'slices' | 'nextDue' | 'dueTimer'>;
+
+/** What this process itself has changed. */
+function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listening) {
+  return (topics: ReadonlySet<string>, dueMs: number | undefined): void => {
+    slices.forget();
+    for (const topic of topics) notifications.notify(topic);
+    if (dueMs === undefined) return;
+    nextDue.note(dueMs);
+    dueTimer.update();
+  };
+}
+
 /**
  * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed.
+ * What this process itself changed it knows from the reply.
  */
 function createMessageHandler(
-  parts: Pick<Engine, 'notifications' | 'slices' | 'nextDue' | 'dueTimer' | 'time' | 'processName'>,
+  parts: Listening & Pick<Engine, 'time' | 'processName'>,
 ): (message: string) => void {
   const { notifications, slices, nextDue, dueTimer, time, processName } = parts;
   return (message) => {
-    slices.forget();
     const [, due, sender, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
+    if (sender === processName) return;
+    slices.forget();
     for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) notifications.notify(topic);
     if (!due) return;
-    const dueMs = Number(due);
-    const atMs = sender === processName ? dueMs : Math.max(dueMs, time.nowMs() + LEAVE_TO_OTHERS_MS);
-    nextDue.note(atMs);
+    nextDue.note(Math.max(Number(due), time.nowMs() + LEAVE_TO_OTHERS_MS));
     dueTimer.update();
   };
 }
@@ -128,6 +158,7 @@ function createMessageHandler(
 type OpenerDeps = RedisDeps & {
   readonly prefix: string;
   readonly channel: string;
+  readonly ownChannel: string;
   readonly time: StoreClock;
   onMessage(message: string): void;
 };
@@ -158,7 +189,7 @@ async function prepare(
  * store.
  */
 function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) => Promise<Opened> {
-  const { durability, clock, log, prefix, channel, time } = deps;
+  const { durability, clock, log, prefix, channel, ownChannel, time } = deps;
   let warnedLast = '';
 
   function warn(warnings: readonly string[]): void {
@@ -182,6 +213,7 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
       warn(await validateServer(client, durability));
       if (epoch === '') await requireNoOlderReplica(client, deps.address.database);
       await client.subscribe(`${prefix}${channel}`, deps.onMessage);
+      await client.subscribe(`${prefix}${ownChannel}`, deps.onMessage).catch(ignoreErrorReply);
     });
     let openedEpoch = '';
     let barrier = NO_BARRIER;
@@ -214,6 +246,11 @@ function createBulkOpener(
     const barrier = deps.durability === 'replica' ? createBarrier(client, deps.prefix) : NO_BARRIER;
     return { client, notifications: null, barrier, epoch };
   };
+}
+
+/** Where Redis lets this process listen to no channel of its own, it publishes although no other listens. */
+function ignoreErrorReply(error: unknown): void {
+  if (!isErrorReply(error)) throw error;
 }
 
 /** While a failover is under way, two connections may find two servers. */

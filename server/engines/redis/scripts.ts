@@ -38,6 +38,7 @@
  *   barrier             counter, written to find out whether replicas have all writes before it
  *   hints               the channel of notifications; that of database N > 0 is hints:N, because channels
  *                       belong to no database
+ *   hints/<process>     a channel that only this process listens to, so that others can be counted
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -79,27 +80,26 @@ function readScript(name: string, flag: Flag, parts: readonly string[]): Script 
 
 /** What a script needs to write: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
-const COMMIT_PARTS = [...AGREED, 'agents', 'tasks', 'preconditions', 'apply'];
+const GENERAL = ['agents', 'tasks', 'notifications', 'preconditions', 'apply'];
+const COMMIT_PARTS = [...AGREED, ...GENERAL, 'deferred', 'flat'];
 const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {
   open: readScript('open', 'allow-oom', ['prelude', 'time']),
   setClock: readScript('set_clock', 'allow-oom', TIMED),
-  read: readScript('read', 'no-writes', []),
-  get: readScript('get', 'no-writes', TIMED),
-  agentStatus: readScript('agent_status', 'no-writes', [...TIMED, 'agents']),
+  reads: readScript('reads', 'no-writes', [...TIMED, 'agents']),
   agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
   list: readScript('list', 'no-writes', [...TIMED, 'agents']),
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
   claimable: readScript('claimable', 'allow-oom', TIMED),
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
-  /** A commit that adds a task or an agent. */
+  /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
-  /** Any other commit. */
+  /** Any other commits. */
   commit: readScript('commit', 'allow-oom', COMMIT_PARTS),
   takeDue: readScript('take_due', 'allow-oom', AGREED),
   renewLeases: readScript('renew_leases', 'allow-oom', AGREED),
-  touch: readScript('touch', 'allow-oom', [...AGREED, 'agents']),
+  touches: readScript('touches', 'allow-oom', [...AGREED, 'agents']),
   trim: readScript('trim', 'allow-oom', [...AGREED, 'tasks']),
   barrier: readScript('barrier', 'allow-oom', []),
 } as const satisfies Readonly<Record<string, Script>>;

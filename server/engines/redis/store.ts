@@ -29,7 +29,6 @@ import {
   type Store,
   StoreDamaged,
   StoreUnavailable,
-  type Touch,
 } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
@@ -37,8 +36,10 @@ import type { SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { type AgentStatuses, readAgentChanges } from './agent-status.ts';
 import type { Reply } from './client.ts';
-import { buildCommitArguments, isAdmission } from './commit-arguments.ts';
+import { encodeCommit } from './commit-arguments.ts';
+import type { CommitGroups } from './commit-groups.ts';
 import type { Connection } from './connection.ts';
+import type { Contacts } from './contacts.ts';
 import { readFeed, type Slice } from './feed.ts';
 import type { Inspection } from './inspection.ts';
 import { readPage } from './lists.ts';
@@ -46,15 +47,17 @@ import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
 import { createSlotReads } from './slot-reads.ts';
 import type { StoreClock } from './store-clock.ts';
-import type { Values } from './values.ts';
+import { SMALL_BYTES_MAX, type Values } from './values.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
   readonly connection: Connection;
   readonly bulk: Connection;
   readonly values: Values;
+  readonly groups: CommitGroups;
   readonly inspection: Inspection;
   readonly statuses: AgentStatuses;
+  readonly contacts: Contacts;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
@@ -63,8 +66,6 @@ export type Engine = {
   readonly nextDue: NextDue;
   /** Names this process among those that share the store; no other ever has the same name. */
   readonly processName: string;
-  /** Where notifications are published, without the prefix. */
-  readonly channel: string;
 };
 
 /** One call of `trim` is cut into slices, so that other calls run in between. */
@@ -87,6 +88,7 @@ export function createRedisStore(engine: Engine): Store {
       return warning === null ? health : { ok: true, warning };
     },
     async close() {
+      await engine.groups.whenIdle();
       await engine.bulk.close();
       await connection.close();
       notifications.close();
@@ -94,12 +96,6 @@ export function createRedisStore(engine: Engine): Store {
     },
   };
 }
-
-/** The fields of a value and its revision in the hash of a task; other kinds are read by a script. */
-const FIELDS: Partial<Record<keyof Kinds, readonly [string, string]>> = {
-  task: ['s', 'r'],
-  input: ['i', 'ir'],
-};
 
 /** Throws `StoreDamaged` for what is not JSON. The parser's own error is left out: it quotes the value. */
 function parseValue<K extends keyof Kinds>(kind: K, id: string, value: string): Kinds[K] {
@@ -116,14 +112,8 @@ function createReads(
 ): Pick<Store, 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
   const { connection, values, statuses } = engine;
   async function get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
-    const fields = FIELDS[kind];
-    const found = fields ? await values.read(`task:${id}`, fields, caller) : [];
-    const [value, revision] =
-      typeof found[0] === 'string'
-        ? found
-        : ((await connection.call(scripts.get, [kind, id])) as readonly Reply[]);
-    if (typeof value !== 'string') return undefined;
-    return { value: parseValue(kind, id, value), revision: String(revision) };
+    const [value, revision = ''] = await values.read(kind, id, caller);
+    return value === undefined ? undefined : { value: parseValue(kind, id, value), revision };
   }
 
   return {
@@ -131,8 +121,7 @@ function createReads(
     // Redis responds to a read after the writes that it has seen are durable.
     getForCommit: (request_id, caller) => get('task', request_id, caller),
     async getAgentStatus(agent_id) {
-      const reply = await connection.call(scripts.agentStatus, [agent_id]);
-      const [resumedMs, status] = reply as readonly Reply[];
+      const [resumedMs, status] = (await values.readStatus(agent_id)) as readonly Reply[];
       const agentStatus = statuses.parse(agent_id, resumedMs, status);
       if (agentStatus || !Array.isArray(status)) return agentStatus;
       // Nothing else would ever replace or remove a record that cannot be read; the agent registers again.
@@ -146,8 +135,8 @@ function createReads(
 }
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
-  const { connection, values, inspection, statuses, dueTimer, clock, time, nextDue } = engine;
-  const { processName, channel } = engine;
+  const { connection, values, groups, inspection, dueTimer, clock, time, nextDue } = engine;
+  const { processName } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
   const createName = (): string => {
@@ -157,13 +146,19 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
 
   return {
     async commit(batch: Batch): Promise<CommitResult> {
-      const isAdding = isAdmission(batch);
-      if (isAdding) inspection.requireMemory();
+      connection.requireUp();
       const revision = createName();
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
-      const args = buildCommitArguments(batch, { processName, channel, revision, notAfterMs });
-      const reply = await values.write(isAdding ? scripts.admit : scripts.commit, args, batch.caller);
-      return parseCommitResult(reply as readonly Reply[], revision);
+      const commit = encodeCommit(batch, { revision, notAfterMs });
+      if (commit.isAdmission) inspection.requireMemory();
+      const result =
+        commit.size > SMALL_BYTES_MAX
+          ? await values.writeLarge(
+              { bytes: commit.size, send: (bulk) => groups.runAlone(bulk.callRepeatable, commit) },
+              batch.caller,
+            )
+          : await groups.run(commit);
+      return parseCommitResult(result, revision);
     },
 
     async takeDue(limit) {
@@ -191,11 +186,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
       await connection.call(scripts.renewLeases, args);
     },
 
-    async touch(agent_id, touch) {
-      const reply = await connection.call(scripts.touch, [agent_id, ...encodeTouch(touch)]);
-      const [resumedMs, status] = reply as readonly Reply[];
-      return statuses.parse(agent_id, resumedMs, status)?.record;
-    },
+    touch: engine.contacts.touch,
 
     async trim({ keepTasksMs, sessionEventsMax }, limit) {
       let removed = 0;
@@ -211,8 +202,9 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
   };
 }
 
-function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revision): CommitResult {
-  switch (result) {
+function parseCommitResult(result: string, revision: Revision): CommitResult {
+  const [word, agent_id = ''] = splitOnce(result);
+  switch (word) {
     case 'ok':
       return { ok: true, revision };
     case 'late':
@@ -220,23 +212,23 @@ function parseCommitResult([result, agent_id]: readonly Reply[], revision: Revis
         'The commit reached Redis after its caller had given up; it was not applied.',
       );
     case 'free_agent':
-      return { ok: false, conflict: 'free_agent', agent_id: String(agent_id) };
+      return { ok: false, conflict: 'free_agent', agent_id };
     case 'revision':
     case 'slot':
     case 'lease':
     case 'waiting':
     case 'contact':
     case 'full':
-      return { ok: false, conflict: result };
+      return { ok: false, conflict: word };
     default:
       throw new Error(`The commit script returned ${JSON.stringify(result)}, which is not a result.`);
   }
 }
 
-function encodeTouch(touch: Touch): readonly string[] {
-  if (touch.by !== 'push') return [touch.by];
-  const { taken, busy, status, error } = touch;
-  return ['push', taken || busy ? '1' : '0', JSON.stringify({ taken, status, error })];
+/** The text before the first blank and the one behind it. */
+function splitOnce(text: string): readonly [string, string?] {
+  const at = text.indexOf(' ');
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function pairsOf(texts: readonly string[]): readonly (readonly [string, string])[] {

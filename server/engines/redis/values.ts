@@ -3,8 +3,8 @@
  * only so many bytes are under way, so that no other call waits behind them and neither side holds many of
  * them in memory:
  *
- *    read     on the connection of the calls. Where the value is large, its size comes instead of it,
- *             and it is read in its turn on the bulk connection.
+ *    read     on the connection of the calls, all reads of a turn together. Where the value is large, its
+ *             size comes instead of it, and it is read in its turn on the bulk connection.
  *    commit   on the connection of the calls; with large values in its turn on the bulk connection.
  *
  * Callers have turns: one that wants many large values holds up no other. A turn that has not come in time
@@ -18,28 +18,35 @@ import { createDeadlineSet, type DeadlineSet } from '../../async/deadline-set.ts
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { TIME_BUDGETS } from '../../ports/limits.ts';
-import { StoreUnavailable } from '../../ports/store.ts';
+import { type Kinds, StoreUnavailable } from '../../ports/store.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
-import type { Script } from './scripts.ts';
+import { scripts } from './scripts.ts';
+import { createTurnCalls } from './turn-calls.ts';
 
-/** The fields of a value and of its revision. */
-type Fields = readonly [value: string, revision: string];
-
-type Found = readonly (string | null)[];
+/** A value and its revision; nothing where there is none. */
+type Found = readonly [value?: string, revision?: string];
 
 /** A read that is not sent yet, and how many wait for it. */
 type SharedRead = { readonly start: () => Promise<Found>; callers: number };
 
+/** Sends large values by the connection that it gets. */
+type LargeWrite<T> = { readonly bytes: number; send(bulk: Connection): Promise<T> };
+
 export type Values = {
-  /** A value and its revision; nothing where it is missing, which must be read again by a script. */
-  read(key: string, fields: Fields, caller?: Caller): Promise<Found>;
-  /** Runs a script that writes values; it is sent again when its reply is lost. */
-  write(script: Script, args: readonly string[], caller?: Caller): Promise<Reply>;
+  /** A value and its revision; nothing where there is none. */
+  read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
+  /** What the script of reads replies about the status of an agent. */
+  readStatus(agent_id: string): Promise<Reply>;
+  /**
+   * Writes large values of so many bytes on the bulk connection, in the caller's turn; `write` is sent again
+   * when its reply is lost.
+   */
+  writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
 };
 
 /** A larger value is read and written on the bulk connection. */
-const SMALL_BYTES_MAX = 64 * 2 ** 10;
+export const SMALL_BYTES_MAX = 64 * 2 ** 10;
 /** No value is larger. */
 const LARGEST = Number.MAX_SAFE_INTEGER;
 /** A large read may wait this long for its turn: many callers may want large values at once. */
@@ -61,6 +68,7 @@ export function createValues(deps: {
     reject(new StoreUnavailable('Too many large values are on their way.'));
   const reads = createDeadlineSet({ clock, withinMs: READ_TURN_WITHIN_MS, onLate });
   const writes = createDeadlineSet({ clock, withinMs: TIME_BUDGETS.storeWithinMs, onLate });
+  const turn = createTurnCalls((args) => readAll(calls, SMALL_BYTES_MAX, args));
   const waitingReads = new Map<string, SharedRead>();
   const waitingWrites = createWaitingWrites();
 
@@ -75,9 +83,13 @@ export function createValues(deps: {
   }
 
   /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
-  async function readInTurn(bytes: number, key: string, fields: Fields, caller: Caller): Promise<Found> {
-    const name = `${key} ${fields[0]}`;
-    const shared = waitingReads.get(name) ?? createSharedRead(name, () => bulk.read(key, fields, LARGEST));
+  async function readInTurn(bytes: number, kind: keyof Kinds, id: string, caller: Caller): Promise<Found> {
+    const name = `${kind} ${id}`;
+    const read = async (): Promise<Found> => {
+      const [found] = await readAll(bulk, LARGEST, [kind, id]);
+      return found as Found;
+    };
+    const shared = waitingReads.get(name) ?? createSharedRead(name, read);
     shared.callers += 1;
     try {
       return await takeTurn(reads, { bytes, caller, start: shared.start });
@@ -88,11 +100,11 @@ export function createValues(deps: {
   }
 
   /** A read that is sent in the turn of whichever of its callers comes first. */
-  function createSharedRead(name: string, read: () => Promise<Reply>): SharedRead {
+  function createSharedRead(name: string, read: () => Promise<Found>): SharedRead {
     let reading: Promise<Found> | null = null;
     const start = (): Promise<Found> => {
       if (!reading) waitingReads.delete(name);
-      reading ??= read() as Promise<Found>;
+      reading ??= read();
       return reading;
     };
     const shared = { start, callers: 0 };
@@ -101,22 +113,33 @@ export function createValues(deps: {
   }
 
   return {
-    async read(key, fields, caller = UNNAMED_CALLER) {
-      const found = await calls.read(key, fields, SMALL_BYTES_MAX);
-      return typeof found === 'number' ? await readInTurn(found, key, fields, caller) : found;
+    async read(kind, id, caller = UNNAMED_CALLER) {
+      calls.requireUp();
+      const found = await turn.run([kind, id]);
+      return typeof found === 'number' ? await readInTurn(found, kind, id, caller) : (found as Found);
     },
-    async write(script, args, caller = UNNAMED_CALLER) {
-      const bytes = args.reduce((sum, arg) => sum + arg.length, 0);
-      if (bytes <= SMALL_BYTES_MAX) return await calls.callRepeatable(script, args);
+    async readStatus(agent_id) {
+      calls.requireUp();
+      return await turn.run(['status', agent_id]);
+    },
+    async writeLarge({ bytes, send }, caller = UNNAMED_CALLER) {
       if (!waitingWrites.hold(caller.key, bytes))
         throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
       try {
-        return await takeTurn(writes, { bytes, caller, start: () => bulk.callRepeatable(script, args) });
+        return await takeTurn(writes, { bytes, caller, start: () => send(bulk) });
       } finally {
         waitingWrites.release(caller.key, bytes);
       }
     },
   };
+}
+
+async function readAll(
+  connection: Connection,
+  bytesMax: number,
+  args: readonly string[],
+): Promise<readonly Reply[]> {
+  return (await connection.call(scripts.reads, [String(bytesMax), ...args])) as readonly Reply[];
 }
 
 /** Counts the bytes of the commits that wait, in all and for each caller. */

@@ -1,16 +1,7 @@
--- Applies a batch whose preconditions hold. Nothing in here may fail: Redis does not undo what a script has
--- done.
+-- Applies a general batch whose preconditions hold. Nothing in here may fail: Redis does not undo what a
+-- script has done.
 
 local meta = PREFIX .. 'meta'
-
--- The earliest time at which this commit makes an entry due; nil without one.
-local earliest_due_ms
-
-local function note_due(ms)
-  if not earliest_due_ms or ms < earliest_due_ms then
-    earliest_due_ms = ms
-  end
-end
 
 local function reschedule(change)
   if change.remove then
@@ -166,14 +157,6 @@ local function add_unreported(unreported)
   redis.call('ZADD', PREFIX .. 'fade', digits(now + UNREPORTED_MS), expiring)
 end
 
-local function publish(batch)
-  if not earliest_due_ms and batch.topics == '[]' then
-    return
-  end
-  local due = earliest_due_ms and digits(earliest_due_ms) or ''
-  redis.call('PUBLISH', PREFIX .. batch.channel, due .. ' ' .. batch.processName .. ' ' .. batch.topics)
-end
-
 -- `values` are what the writes name by index.
 local function apply(batch, values)
   local agents_before = {}
@@ -203,5 +186,7 @@ local function apply(batch, values)
       note_due(now)
     end
   end
-  publish(batch)
+  for _, topic in ipairs(batch.topics) do
+    note_topic(topic)
+  end
 end

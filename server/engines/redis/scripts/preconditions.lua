@@ -75,36 +75,36 @@ end
 -- its caller, which lost the reply, sent it again. Returns nil when it may be applied.
 local function find_conflict(batch)
   if batch.notAfterMs and now > batch.notAfterMs then
-    return { 'late' }
+    return 'late'
   end
   for _, write in ipairs(batch.writes) do
     local revision = revision_of(write) or 'absent'
     if revision == batch.revision then
-      return { 'ok' }
+      return 'ok'
     end
     if write.expect ~= 'any' and revision ~= write.expect then
-      return { 'revision' }
+      return 'revision'
     end
   end
   for _, change in ipairs(batch.due) do
     if change.lease and redis.call('HGET', PREFIX .. 'leases', change.ref) ~= change.lease then
-      return { 'lease' }
+      return 'lease'
     end
   end
   if not can_grant(batch.slots) then
-    return { 'slot' }
+    return 'slot'
   end
   if has_waiting_task(batch.noneWaiting) then
-    return { 'waiting' }
+    return 'waiting'
   end
   if batch.noContactAfter and had_contact_after(batch.noContactAfter) then
-    return { 'contact' }
+    return 'contact'
   end
   local free_agent = find_free_agent(batch.noneFree)
   if free_agent then
-    return { 'free_agent', free_agent }
+    return 'free_agent ' .. free_agent
   end
   if exceeds_limits(batch) then
-    return { 'full' }
+    return 'full'
   end
 end

@@ -1,0 +1,53 @@
+-- Notes contacts of agents. From ARGV[3] on come for each: the agent, the kind of contact, and of a push
+-- whether it is a contact, and its outcome (both empty for others). Only pushes count as a change of the
+-- agent: ranking reads no other statistic. Returns for each the time of the agent's last contact, its record
+-- and the revision of that; nothing where it has no record.
+
+-- Every note is a write, which may wait for the disk, and a second one within this time adds nothing.
+local CONTACT_GRAIN_MS = 250
+
+local function note_contact(id, kind, is_contact)
+  local key = PREFIX .. 'agent:' .. id
+  local found = redis.call('HMGET', key, 'cm', 'bm', 'rm')
+  local since_ms = found[1] and now - tonumber(found[1])
+  local was_just_noted = kind ~= 'beat' and since_ms and since_ms >= 0 and since_ms < CONTACT_GRAIN_MS
+  if is_contact and not was_just_noted then
+    redis.call('HSET', key, 'cm', digits(now))
+  end
+  if kind == 'beat' then
+    redis.call('HSET', key, 'bm', digits(now))
+    if found[2] or found[3] then
+      local resumed = redis.call('HGET', PREFIX .. 'meta', 'resumed')
+      local from = math.max(tonumber(found[2] or 0), tonumber(found[3] or 0), tonumber(resumed or 0))
+      redis.call('HSET', key, 'bg', digits(now - from))
+    end
+  end
+end
+
+local function note_push(id, is_contact, outcome)
+  local key = PREFIX .. 'agent:' .. id
+  if is_contact then
+    redis.call('HDEL', key, 'um')
+  else
+    redis.call('HSETNX', key, 'um', digits(now))
+  end
+  if redis.call('HGET', key, 'p') ~= outcome then
+    redis.call('HSET', key, 'p', outcome)
+    record_change(id)
+  end
+end
+
+local replies = {}
+for index = 3, #ARGV, 4 do
+  local id, kind, is_contact, outcome = ARGV[index], ARGV[index + 1], ARGV[index + 2] ~= '0', ARGV[index + 3]
+  if redis.call('EXISTS', PREFIX .. 'agent:' .. id) == 1 then
+    note_contact(id, kind, is_contact)
+    if kind == 'push' then
+      note_push(id, is_contact, outcome)
+    end
+    replies[#replies + 1] = redis.call('HMGET', PREFIX .. 'agent:' .. id, 'cm', 'v', 'r')
+  else
+    replies[#replies + 1] = {}
+  end
+end
+return replies

@@ -1,0 +1,102 @@
+/**
+ * The messages by which processes on one Redis notify each other: sent where another process listens, to
+ * replicas of version 1.0 too, and not missing where Redis permits less.
+ */
+import { createClient } from '@redis/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import { openRedisStore } from '../../server/engines/redis/open.ts';
+import type { Store } from '../../server/ports/store.ts';
+import { createClock } from '../../server/system/clock.ts';
+import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { SILENT } from '../harness/silent-log.ts';
+import { submit, taskRef } from './store-under-test.ts';
+
+demandRedis('the messages between processes');
+
+describe.skipIf(REDIS_COMMANDS.length === 0)('a commit', () => {
+  let redis: RedisProcess;
+  let raw: ReturnType<typeof createClient>;
+  beforeAll(async () => {
+    redis = await startRedis(['--appendonly', 'no']);
+    raw = createClient({ url: redis.url });
+    await raw.connect();
+  });
+  afterAll(async () => {
+    raw.destroy();
+    await redis.dispose();
+  });
+
+  async function open(prefix: string, credentials = ''): Promise<Store> {
+    const address = parseRedisAddress(`redis://${credentials}127.0.0.1:${redis.port}`);
+    if ('mistake' in address) throw new Error(address.mistake);
+    return await openRedisStore({
+      ...{ address, durability: 'memory', clock: createClock(), log: SILENT, prefix },
+    });
+  }
+
+  async function countMessages(): Promise<number> {
+    const calls = /^cmdstat_publish:calls=(\d+)/m.exec(await raw.info('commandstats'))?.[1];
+    return Number(calls ?? 0);
+  }
+
+  /** Submits a task in one store; resolves when the other was notified of it. */
+  async function notify(from: Store, to: Store, id: string): Promise<void> {
+    const over = new AbortController();
+    const topic = to.watch(taskRef(id), over.signal)[Symbol.asyncIterator]();
+    await topic.next();
+    const notified = topic.next();
+    await submit(from, id);
+    expect((await notified).done).toBe(false);
+    over.abort();
+  }
+
+  test('of the only process is not published, and is heard there', async () => {
+    const store = await open('{only}:');
+    const before = await countMessages();
+    await notify(store, store, 't1');
+    expect(await countMessages()).toBe(before);
+    await store.close();
+  });
+
+  test('of one of two processes is published once, and heard by both', async () => {
+    const [one, other] = [await open('{two}:'), await open('{two}:')];
+    const before = await countMessages();
+    await notify(one, other, 't1');
+    await notify(one, one, 't2');
+    expect(await countMessages()).toBe(before + 2);
+    await one.close();
+    await notify(other, other, 't3');
+    expect(await countMessages()).toBe(before + 2);
+    await other.close();
+  });
+
+  test('reaches a process of version 1.0, and its message is heard', async () => {
+    const store = await open('{old}:');
+    const heard = Promise.withResolvers<string>();
+    const listener = createClient({ url: redis.url });
+    await listener.connect();
+    await listener.subscribe('{old}:hints', (message) => heard.resolve(message));
+    await submit(store, 't1');
+    expect(await heard.promise).toMatch(/^\d+ \S+ \["task:t1"\]$/);
+    const over = new AbortController();
+    const topic = store.watch(taskRef('t2'), over.signal)[Symbol.asyncIterator]();
+    await topic.next();
+    const notified = topic.next();
+    await raw.publish('{old}:hints', ' another ["task:t2"]');
+    expect((await notified).done).toBe(false);
+    over.abort();
+    listener.destroy();
+    await store.close();
+  });
+
+  test('of a user who may neither count listeners nor listen to other channels is heard by others', async () => {
+    const rules = ['on', '>secret', '~*', '+@all', '-pubsub', 'resetchannels', '&{acl}:hints'];
+    await raw.sendCommand(['ACL', 'SETUSER', 'narrow', ...rules]);
+    const [one, other] = [await open('{acl}:', 'narrow:secret@'), await open('{acl}:')];
+    await notify(one, other, 't1');
+    await notify(other, one, 't2');
+    await one.close();
+    await other.close();
+  });
+});
