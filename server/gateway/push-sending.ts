@@ -75,7 +75,8 @@ type Deps = {
 /** A push that waits longer than this for its turn was not taken: another agent may be free. */
 const TURN_WITHIN_MS = 30_000;
 /**
- * After a longer wait for its turn, a push looks whether its task still is what the attempt was begun for.
+ * After a longer wait, for its turn or for the commit that allows it, a push renews its lease first: the time
+ * that is left of it may be too short, and another replica may have the task by now.
  */
 const LONG_WAIT_MS = 200;
 /** What counts for a task that was stored before its payload was measured. */
@@ -164,7 +165,7 @@ async function startSending(
   const nothing = { promise: Promise.resolve(null) };
   if (lease === null || stop.signal.aborted) return nothing;
   const waitedMs = store.nowMs() - (written.value.delivery?.attemptMs ?? 0);
-  if (waitedMs > LONG_WAIT_MS && !(await isCurrent(store, attempt))) return nothing;
+  if (waitedMs > LONG_WAIT_MS && !(await renewLease(deps, push))) return nothing;
   const input = push.input ?? (await readInput(deps, attempt));
   push.input = undefined;
   if (input === null) return { promise: Promise.resolve(UNREADABLE) };
@@ -190,17 +191,16 @@ async function readInput(
   }
 }
 
-/** Whether the task still waits for the outcome of this attempt: it may have been settled or have moved. */
-async function isCurrent(store: Store, { request_id, written }: PushAttempt): Promise<boolean> {
-  const now = (await store.get('task', request_id))?.value;
-  const before = written.value.delivery;
-  return (
-    now?.status === 'running' &&
-    now.agent_id === written.value.agent_id &&
-    now.delivery?.assignedMs === before?.assignedMs &&
-    now.delivery?.attempts === before?.attempts &&
-    now.delivery?.acknowledged === false
-  );
+/**
+ * Returns whether the push has the lease. Without it the task was settled or acknowledged, or another
+ * dispatcher has taken it.
+ */
+async function renewLease({ commits }: Deps, push: RunningPush): Promise<boolean> {
+  const { lease, attempt } = push;
+  if (lease === null) return false;
+  const { ok } = await commits.reschedule([{ ref: taskRef(attempt.request_id), atMs: 'held', lease }]);
+  // This process may have taken the task again meanwhile, and given its lease to this push.
+  return ok || (push.lease !== null && push.lease !== lease);
 }
 
 /** The task is due at once: the next look finds its deadline over, moves it or pushes again. */

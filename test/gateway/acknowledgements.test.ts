@@ -160,6 +160,36 @@ describe.each(STORES)('on %s, a task that an agent is free for', (_name, open) =
     expect(world.pusher.sent).toHaveLength(1);
   });
 
+  test.each([
+    [1_400, 'its lease is renewed first'],
+    [1_700, 'another process has pushed it by then'],
+  ])('is pushed once when the reply to its commit takes %i ms: %s', async (replyMs) => {
+    const other = await start();
+    const { clock, pusher, store } = other;
+    const world = createWorld(
+      {
+        ...store,
+        async commit(batch) {
+          const result = await store.commit(batch);
+          if (batch.noneWaiting) await clock.sleep(replyMs);
+          return result;
+        },
+      },
+      { clock, pusher },
+    );
+    await world.gateway.registerAgent(buildRegistration('A'));
+    await world.runUntilIdle();
+    const submitted = world.gateway.submitTask(buildSubmission());
+    for (let passedMs = 0; passedMs < 4_000; passedMs += 100) {
+      await clock.advance(100);
+      if (passedMs % 400 === 0) await Promise.all([world.duties.renewLeases(), other.duties.renewLeases()]);
+      await other.runUntilIdle();
+    }
+    const { request_id } = await submitted;
+    expect(pusher.sent.map(({ task }) => task.request_id)).toEqual([request_id]);
+    expect(await isAcknowledged(other, request_id)).toBe(true);
+  });
+
   test('waits, when another process took the slot that this one thought free', async () => {
     const pusher = createFakePusher();
     const ids = countIds();
