@@ -5,6 +5,7 @@
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import { connectPrimary } from '../../server/engines/redis/client.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
@@ -88,6 +89,15 @@ describe.skipIf(REDIS_COMMANDS.length === 0)('a commit', () => {
     over.abort();
     listener.destroy();
     await store.close();
+  });
+
+  test('is not waited for on a connection that was closed before it listened', async () => {
+    const address = parseRedisAddress(redis.url);
+    if ('mistake' in address) throw new Error(address.mistake);
+    const signal = new AbortController().signal;
+    const client = await connectPrimary(address, { use: 'notifications', onGone: () => undefined, signal });
+    client.destroy();
+    await expect(client.subscribe('{closed}:hints', () => undefined)).rejects.toThrow('was closed');
   });
 
   test('of a user who may neither count listeners nor listen to other channels is heard by others', async () => {

@@ -128,7 +128,11 @@ async function connect(
   return {
     peer,
     send: (command) => client.sendCommand<Reply>([...command]),
-    subscribe: async (channel, onMessage) => void (await client.subscribe(channel, onMessage)),
+    async subscribe(channel, onMessage) {
+      // The client's own promise would never settle.
+      if (!client.isOpen) throw new Unreachable(`${peer}: the connection was closed`);
+      await client.subscribe(channel, onMessage);
+    },
     destroy,
   };
 }
