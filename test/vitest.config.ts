@@ -54,8 +54,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Suites beside each other. Those of `ci` wait more than they compute, so two cores serve three of them. */
-const WORKERS = group === 'alone' ? 1 : group === 'ci' ? 3 : 2;
+/** Suites beside each other: many wait more than they compute, so two cores serve three of them. */
+const WORKERS = group === 'alone' ? 1 : 3;
 
 export default defineConfig({
   root,

@@ -111,7 +111,10 @@ export function serveOperation(
   return {
     ...{ name, method: method.toUpperCase(), path },
     async middleware(ctx) {
-      const { reply, caller, release } = await (calledFirst.get(ctx.req) ?? handle(ctx));
+      const first = calledFirst.get(ctx.req);
+      // A large reply must not stay in memory for as long as its reader takes.
+      calledFirst.delete(ctx.req);
+      const { reply, caller, release } = await (first ?? handle(ctx));
       try {
         await respond(deps, ctx, caller, reply);
       } finally {

@@ -28,9 +28,11 @@ describe('the target', () => {
   test('comes from the environment, but options have priority', () => {
     expect(readTarget({}, env)).toEqual({
       ...{ url: 'http://env:1', auth: 'env-secret', adminAuth: 'env-admin', isDefaultAuth: false },
+      hasHeaders: true,
     });
     expect(readTarget({ url: 'http://o', auth: 'o-secret', adminAuth: 'o-admin' }, env)).toEqual({
       ...{ url: 'http://o', auth: 'o-secret', adminAuth: 'o-admin', isDefaultAuth: false },
+      hasHeaders: true,
     });
   });
 
@@ -39,6 +41,7 @@ describe('the target', () => {
     for (const empty of [{}, nothing]) {
       expect(readTarget({}, empty)).toEqual({
         ...{ url: 'http://127.0.0.1:8080', auth: DEFAULT_AUTH, adminAuth: undefined, isDefaultAuth: true },
+        hasHeaders: true,
       });
     }
     expect(DEFAULT_AUTH).toBe(DEFAULT_GATEWAY_AUTH);

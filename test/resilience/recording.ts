@@ -51,6 +51,8 @@ function readCall(call: string, folder: string, isFailed: boolean): Operation | 
   if (!isKept(target, folder)) return isSocket(target) ? readAnswer(call) : undefined;
   switch (name) {
     case 'pwrite64': {
+      if (/"\.\.\., \d+, \d+/.test(call))
+        throw new Error('A write is longer than what strace records of it.');
       const [, bytes = '', at = ''] =
         /"([^"]*)", \d+, (\d+)\)/.exec(call) ?? /"([^"]*)", \d+, (\d+)/.exec(call) ?? [];
       return { kind: 'write', file: target, at: Number(at), bytes: decode(bytes) };

@@ -71,17 +71,32 @@ const LIMITS = {
 };
 const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
 
-function readScript(name: string, flag: Flag, parts: readonly string[]): Script {
-  const files = [...parts, name].map((part) => join(import.meta.dirname, 'scripts', `${part}.lua`));
+/** Parts that are defined only when the function of this name is called, which returns what it names. */
+type LazyParts = { readonly name: string; readonly parts: readonly string[]; readonly returns: string };
+
+function readScript(name: string, flag: Flag, parts: readonly (string | LazyParts)[]): Script {
   const shebang = flag === null ? '#!lua' : `#!lua flags=${flag}`;
-  const text = [shebang, LIMITS_LINE, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
+  const text = [shebang, LIMITS_LINE, ...[...parts, name].map(readPart)].join('\n');
   return { text, endsOrFrees: flag === 'allow-oom', sha: createHash('sha1').update(text).digest('hex') };
+}
+
+function readPart(part: string | LazyParts): string {
+  if (typeof part === 'string') {
+    return readFileSync(join(import.meta.dirname, 'scripts', `${part}.lua`), 'utf8');
+  }
+  const inner = part.parts.map(readPart).join('\n');
+  return `local function ${part.name}()\n${inner}\nreturn ${part.returns}\nend`;
 }
 
 /** What a script needs to write: its caller's clock must agree. */
 const AGREED = ['prelude', 'epoch', 'time', 'agreement'];
-const GENERAL = ['agents', 'tasks', 'notifications', 'preconditions', 'apply'];
-const COMMIT_PARTS = [...AGREED, ...GENERAL, 'deferred', 'flat'];
+/** To define them takes a third of the time of a script that has flat commits alone. */
+const GENERAL: LazyParts = {
+  name: 'load_general',
+  parts: ['agents', 'preconditions', 'apply'],
+  returns: 'find_conflict, apply',
+};
+const COMMIT_PARTS = [...AGREED, 'tasks', 'notifications', 'deferred', 'flat', GENERAL];
 const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {

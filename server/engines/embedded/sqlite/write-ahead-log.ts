@@ -30,6 +30,8 @@ const MAGIC_BIG = 0x377f0683;
 const FORMAT = 3_007_000;
 const PAGE_BYTES_MIN = 512;
 const PAGE_BYTES_MAX = 65_536;
+/** What is written at once: a log may have 32 MB and more. */
+const PIECE_BYTES = 2 ** 20;
 
 type WordPair = readonly [number, number];
 type Header = {
@@ -169,5 +171,7 @@ function readAll(descriptor: number): Buffer {
 
 function writeAll(descriptor: number, bytes: Buffer): void {
   let done = 0;
-  while (done < bytes.length) done += writeSync(descriptor, bytes, done, bytes.length - done, done);
+  while (done < bytes.length) {
+    done += writeSync(descriptor, bytes, done, Math.min(PIECE_BYTES, bytes.length - done), done);
+  }
 }

@@ -5,7 +5,12 @@
 -- due (empty without one), then the result of each batch: `ok`, `late` or the conflict, with the agent behind
 -- a blank where one is free.
 
+local find_conflict, apply
+
 local function commit_general(at)
+  if not apply then
+    find_conflict, apply = load_general()
+  end
   local batch = cjson.decode(ARGV[at + 1])
   local conflict = find_conflict(batch)
   if conflict then
