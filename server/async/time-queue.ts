@@ -18,7 +18,7 @@ type Entry = { readonly atMs: number; readonly number: number; readonly work: ()
 export function createTimeQueue(clock: Clock): TimeQueue {
   const entries = new BTree<Entry, undefined>(undefined, (a, b) => a.atMs - b.atMs || a.number - b.number);
   let added = 0;
-  /** The time for which the timer is set, and what ends it; null while there is none. */
+  /** When the timer fires, and what stops it; null when no timer is set. */
   let timer: { readonly atMs: number; readonly stop: AbortController } | null = null;
 
   function setTimer(): void {

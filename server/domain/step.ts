@@ -61,10 +61,8 @@
  *   time, or a running one that wants to move while no other agent is eligible. Its own agent is tried on.
  *   `stay` ends that when it no longer wants to move.
  * - `fetch`: its agent registered `pull` since it was assigned, so claims hand the task out from now on.
- * - `assign` is part of the commit that submits the task where an agent is free then; the states and the
- *   table
- *   are the same. `acknowledge` may be decided up to 250 ms after the agent's response, on whatever the state
- *   is by then.
+ * - `assign` is part of the commit that submits the task when an agent is free at that moment; the table is
+ *   the same. `acknowledge` is decided up to 250 ms after the agent's response, on the state at that time.
  * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
  *   then count as not taken, even when their response comes later.
  */

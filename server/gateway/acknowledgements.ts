@@ -3,7 +3,7 @@
  * then need no commit for that. So an acknowledgement waits for up to 250 ms, while the push keeps its lease:
  *
  *   2xx or 409 ─▶ waits ── a commit of this process acknowledges or settles the task ─▶ falls away
- *                   ╰───── 250 ms are over, or the gateway drains ───────────────────▶ is committed
+ *                   ╰───── 250 ms are over, or the gateway drains ────────────────────▶ is committed
  *
  * Invariant: no response and no other commit rests on an acknowledgement that waits. When the process dies
  * meanwhile, the attempt counts as unknown: the task is pushed again under the same `webhook-id`.

@@ -147,9 +147,9 @@ export type Store = {
   /** Where reads and commits of large values wait for their turn, callers have turns. */
   get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller): Promise<Stored<Kinds[K]> | undefined>;
   /**
-   * A task as the next commit will find it, which may not be durable yet: to decide a commit on, never to be
-   * shown, and what it leads to is shown only after that commit. A refusal that rests on it is
-   * decided again on a read by `get`.
+   * A task as the next commit will find it, which may not be durable yet. It is read to decide a commit and
+   * is never shown; what it leads to is shown only after that commit. A refusal that rests on it is decided
+   * again on a read by `get`.
    */
   getForCommit(request_id: string, caller?: Caller): Promise<Stored<TaskState> | undefined>;
   /** An agent's record and counts; undefined when it has no record. */

@@ -106,7 +106,7 @@ describe('a fresh checkout', () => {
 
     test('the agent and the client of the README work, and Ctrl-C ends the agent well', async (context) => {
       const env = envOf();
-      if (env === null) return context.skip();
+      if (env === null) return context.skip(`${title} is not on this machine`);
       const [agentFile, clientFile] = [
         write('agent.mjs', textOf('agent')),
         write('client.mjs', textOf('client')),
@@ -126,7 +126,7 @@ describe('a fresh checkout', () => {
       '%s works',
       async (command, context) => {
         const env = envOf();
-        if (env === null) return context.skip();
+        if (env === null) return context.skip(`${title} is not on this machine`);
         const { code, stdout, stderr } = await runShell(command, checkout.folder, { env });
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
         expect(stdout).toMatch(/✓ An agent can register, send heartbeats, claim, report and unregister/);

@@ -20,7 +20,7 @@ type FlatParts = {
   readonly slot: SlotChange | undefined;
 };
 
-/** In the words of a flat commit: there is none. */
+/** Stands for an absent word of a flat commit. */
 const NONE = '-';
 
 /** The arguments of a batch in its flat form; undefined where it does not fit. */

@@ -24,7 +24,7 @@ import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 import { createTurnCalls } from './turn-calls.ts';
 
-/** A value and its revision; nothing where there is none. */
+/** A value and its revision; empty when nothing is stored. */
 type Found = readonly [value?: string, revision?: string];
 
 /** A read that is not sent yet, and how many wait for it. */
@@ -34,7 +34,7 @@ type SharedRead = { readonly start: () => Promise<Found>; callers: number };
 type LargeWrite<T> = { readonly bytes: number; send(bulk: Connection): Promise<T> };
 
 export type Values = {
-  /** A value and its revision; nothing where there is none. */
+  /** A value and its revision; empty when nothing is stored. */
   read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
   /** What the script of reads replies about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;

@@ -3,8 +3,8 @@
  * from the file.
  *
  * Invariants
- * - A session's tail has no hole and reaches to the last event that was decided. A session gets one with an
- *   event while its feed has a reader, and loses it with an event while there is none.
+ * - A session's tail has no hole and reaches to the last event that was decided. It begins with the first
+ *   event that is added while the feed is being read, and is dropped when an event is added while it is not.
  * - No event is returned before its commit is durable, nor after it was trimmed.
  * - Beyond the bounds, events are dropped: the oldest of a session, or whole tails, those that got no event
  *   for longest first. A reader that needs a dropped event reads the file.
