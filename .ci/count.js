@@ -1,6 +1,15 @@
-// Reads vitest's JSON reports and prints the closing line "N passed, N failed" over all of them; fails when one of
-// them ran nothing or anything failed.
+// Reads vitest's JSON reports and prints what failed and why, so that the end of a long output names it, then the
+// closing line "N passed, N failed" over all reports. Fails when a report ran nothing or anything failed.
 import { existsSync, readFileSync } from 'node:fs';
+
+/** The first lines of a failure, indented. */
+const indent = (message = '') =>
+  message
+    .slice(0, 3_000)
+    .split('\n')
+    .slice(0, 20)
+    .map((line) => `  ${line}`)
+    .join('\n');
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 let isComplete = true;
@@ -14,7 +23,12 @@ for (const file of process.argv.slice(2)) {
   const brokenSuites = report.testResults.filter(
     (suite) => suite.status === 'failed' && suite.assertionResults.every((one) => one.status !== 'failed'),
   );
-  for (const suite of brokenSuites) console.log(`could not run: ${suite.name}`);
+  for (const suite of brokenSuites) console.log(`could not run: ${suite.name}\n${indent(suite.message)}`);
+  for (const suite of report.testResults) {
+    for (const test of suite.assertionResults.filter((one) => one.status === 'failed')) {
+      console.log(`failed: ${suite.name}: ${test.fullName}\n${indent(test.failureMessages.join('\n'))}`);
+    }
+  }
   total.passed += report.numPassedTests;
   total.failed += report.numFailedTests + brokenSuites.length;
   total.skipped += report.numPendingTests + report.numTodoTests;
