@@ -164,7 +164,8 @@ function describeCalls(): string[] {
   };
   function secretOf({ security, requestBody }: DocumentedCall): string {
     const schemes = security.flatMap((scheme) => Object.keys(scheme));
-    if (schemes.includes('AdminAuth')) return '`X-Admin-Auth`';
+    // Where the gateway's secret will do, the administrator's is an alternative.
+    if (schemes.includes('AdminAuth') && !schemes.includes('HeaderAuth')) return '`X-Admin-Auth`';
     const reference = requestBody?.content['application/json']?.schema.$ref;
     if (reference === undefined) return 'Bearer';
     const schema = document.components.schemas[reference.split('/').at(-1) ?? ''];
