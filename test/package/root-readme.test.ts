@@ -169,7 +169,9 @@ function describeCalls(): string[] {
     const reference = requestBody?.content['application/json']?.schema.$ref;
     if (reference === undefined) return 'Bearer';
     const schema = document.components.schemas[reference.split('/').at(-1) ?? ''];
-    return schema?.required?.includes('auth') ? '`auth`' : '`auth` optional';
+    // Only the administrator's secret can stand for the field.
+    const isRequired = schema?.required?.includes('auth') || schemes.includes('AdminAuth');
+    return isRequired ? '`auth`' : '`auth` optional';
   }
   return Object.entries(document.paths).flatMap(([path, calls]) =>
     Object.entries(calls).map(([method, call]) => `${method.toUpperCase()} ${path}: ${secretOf(call)}`),
