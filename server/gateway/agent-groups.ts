@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import BTreeModule from 'sorted-btree';
 import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
+import { type AgentTally, createAgentTally, isOnline } from './agent-tally.ts';
 
 const BTree = BTreeModule.default;
 
@@ -22,6 +23,10 @@ export type AgentGroups = {
   clear(): void;
   /** Characters of the tags of all agents. */
   tagChars(): number;
+  /** The agents by state, and their slots. */
+  figures: AgentTally['figures'];
+  /** Whether an agent has the tag that is registered and not offline. */
+  isServed(tag: string): boolean;
   /** The free agents of each group that shares a tag, with the number of tags it shares. */
   share(tags: readonly string[]): Iterable<readonly [FreeAgents, number]>;
 };
@@ -31,6 +36,8 @@ type Group = {
   readonly tags: readonly string[];
   readonly free: FreeAgents;
   size: number;
+  /** Those that are registered and not offline. */
+  online: number;
 };
 type Entry = { readonly candidate: Candidate; readonly group: Group };
 
@@ -39,6 +46,7 @@ export function createAgentGroups(): AgentGroups {
   const entries = new Map<string, Entry>();
   const groups = new Map<string, Group>();
   const groupsByTag = new Map<string, Set<Group>>();
+  let tally = createAgentTally();
   let tagChars = 0;
 
   function findGroup(agentTags: readonly string[]): Group {
@@ -47,7 +55,7 @@ export function createAgentGroups(): AgentGroups {
     const existing = groups.get(key);
     if (existing) return existing;
     const free = new BTree<Candidate, true>(undefined, compareCandidates);
-    const group: Group = { key, tags, free, size: 0 };
+    const group: Group = { key, tags, free, size: 0, online: 0 };
     groups.set(key, group);
     for (const tag of tags) {
       const sharing = groupsByTag.get(tag) ?? new Set();
@@ -71,6 +79,8 @@ export function createAgentGroups(): AgentGroups {
     entries.delete(agent_id);
     tagChars -= countTagChars(entry.candidate.record.agent_tags);
     if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
+    tally.count(entry.candidate, -1);
+    if (isOnline(entry.candidate.record)) entry.group.online -= 1;
     entry.group.size -= 1;
     if (entry.group.size === 0) removeGroup(entry.group);
   }
@@ -83,6 +93,8 @@ export function createAgentGroups(): AgentGroups {
       remove(agent_id);
       const group = findGroup(agent_tags);
       group.size += 1;
+      if (isOnline(candidate.record)) group.online += 1;
+      tally.count(candidate, 1);
       tagChars += countTagChars(agent_tags);
       entries.set(agent_id, { candidate, group });
       if (isFree(candidate)) group.free.set(candidate, true);
@@ -91,9 +103,15 @@ export function createAgentGroups(): AgentGroups {
       entries.clear();
       groups.clear();
       groupsByTag.clear();
+      tally = createAgentTally();
       tagChars = 0;
     },
     tagChars: () => tagChars,
+    figures: () => tally.figures(),
+    isServed(tag) {
+      for (const { online } of groupsByTag.get(tag) ?? []) if (online > 0) return true;
+      return false;
+    },
     share(tags) {
       const shared = new Map<FreeAgents, number>();
       for (const tag of new Set(tags)) {

@@ -6,6 +6,7 @@
  */
 import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
+import type { AgentFigures } from '../ports/figures.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
 import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
 
@@ -33,6 +34,10 @@ export type AgentIndex = {
   ): Candidate | undefined;
   /** Characters of the tags of all agents that this copy knows. */
   tagChars(): number;
+  /** The agents by state and their slots, as this copy has them. */
+  figures(): AgentFigures;
+  /** Whether an agent has the tag that is registered and not offline. */
+  isServed(tag: string): boolean;
   /** An agent's record as this copy has it. */
   find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -83,6 +88,8 @@ export function createAgentIndex(
   return {
     ...createRefreshing(store, groups),
     tagChars: groups.tagChars,
+    figures: groups.figures,
+    isServed: groups.isServed,
     find: (agent_id) => groups.get(agent_id)?.record,
 
     async reload(agent_id) {

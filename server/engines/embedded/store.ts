@@ -125,7 +125,14 @@ function createReads(
   engine: Engine,
 ): Pick<
   Store,
-  'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'
+  | 'get'
+  | 'getForCommit'
+  | 'getAgentStatus'
+  | 'readAgentChanges'
+  | 'list'
+  | 'listClaimable'
+  | 'readDemand'
+  | 'findSlots'
 > {
   const { generations, contacts, nowMs } = engine;
   return {
@@ -157,6 +164,16 @@ function createReads(
       const found = claimable.list(agent_id, nowMs(), limit);
       await commits.whenDurable(commits.lastSeq());
       return found;
+    },
+
+    async readDemand(tagsMax) {
+      const { tasks, waiting } = generations.current();
+      return {
+        openTasks: tasks.size,
+        waitingTasks: waiting.count(),
+        oldestWaitingMs: waiting.oldestMs(),
+        tags: waiting.tags(tagsMax),
+      };
     },
 
     async findSlots(agent_id, request_ids) {
