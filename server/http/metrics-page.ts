@@ -1,4 +1,4 @@
-/** `/metrics`: the metrics as Prometheus text, for the administrator or, if it is so set, for every caller. */
+/** `/metrics`: the metrics as Prometheus text, for the administrator or, if that is set, for every caller. */
 import type { Middleware } from 'koa';
 import { requireAdminSecret } from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';

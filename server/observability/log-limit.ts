@@ -20,7 +20,7 @@ const LINES_MAX = 5;
 const KEYS_MAX = 200;
 const OTHER_KEYS = 'others';
 
-/** What happened of one kind in this minute: how many lines were logged, and how often each key came again. */
+/** What happened of one kind in this minute: how many lines were logged, how often each key came again. */
 type Kind = { lines: number; readonly repeats: Map<string, number> };
 
 /** Creates it with nothing counted. */

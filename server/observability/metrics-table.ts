@@ -2,7 +2,7 @@
  * Every metric of the gateway, once, as data: name, type, labels, help and buckets. OPERATING.md has the same
  * table; a test compares them.
  *
- * No label has unbounded values: a type, a tag, a session or an id is none. Each metric says whether it
+ * No label has unbounded values, such as a type, a tag, a session or an id. Each metric says whether it
  * speaks of this process alone or of the whole store:
  *
  *   process   what this process has done, or has now: add it up over the replicas
@@ -21,7 +21,7 @@ export const PUSH_OUTCOMES = [
   'unknown',
 ] as const satisfies readonly PushOutcome['kind'][];
 export const COMMIT_ENDS = ['applied', 'conflict', 'unavailable'] as const;
-export const AGENT_STATES = [
+const AGENT_STATES = [
   'ready',
   'processing',
   'draining',

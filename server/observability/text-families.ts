@@ -30,7 +30,7 @@ export function describeFamilies(samples: Samples): readonly Family[] {
 }
 
 /** The help of a metric, and how the figures of several replicas belong together. */
-export function describeHelp(name: MetricName): string {
+function describeHelp(name: MetricName): string {
   const { help, of }: Metric = METRICS[name];
   const scope = of === 'process' ? 'Of this process.' : 'Of the whole store: every replica says the same.';
   return `${help} ${scope}`;

@@ -19,7 +19,7 @@ export type TaskFigures = {
   readonly waiting: number;
   /** Since the oldest of the waiting tasks was submitted; 0 when none waits. */
   readonly oldestWaitingMs: number;
-  /** Tags that waiting tasks ask for, and how many of them no agent has that is registered and not offline. */
+  /** Tags that waiting tasks ask for, and those of them that no agent has, registered and not offline. */
   readonly waitingTags: number;
   readonly tagsWithoutAgent: number;
   /** What the call of the store took. */

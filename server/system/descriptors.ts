@@ -1,4 +1,4 @@
-/** How many files and connections this process may have open, as the system limits it, and how many it has. */
+/** How many files and connections this process may have open, and how many it has. */
 import { readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-/** What is logged of tasks, agents and requests: which lines, how many of them in a minute, and what of the rest. */
+/** What is logged of tasks, agents and requests: which lines, how many in a minute, and what of the rest. */
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';

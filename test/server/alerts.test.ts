@@ -1,6 +1,6 @@
 /**
- * The alerts and the configuration for Prometheus, by Debian's package `prometheus`: promtool checks and tests
- * them, and a real Prometheus scrapes a real gateway until an alert fires.
+ * The alerts and the configuration for Prometheus, by Debian's package `prometheus`: promtool checks and
+ * tests them, and a real Prometheus scrapes a real gateway until an alert fires.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * A bad day of a real gateway at `LOG_LEVEL=info`: an agent that is down and comes back, wrong secrets again and
- * again, tasks for a tag that no agent has. Its log stays short, and each line says something.
+ * A bad day of a real gateway at `LOG_LEVEL=info`: an agent that is down and comes back, wrong secrets again
+ * and again, tasks for a tag that no agent has. Its log stays short, and each line says something.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

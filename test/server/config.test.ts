@@ -84,6 +84,7 @@ describe('with settings', () => {
       REDIS_PASSWORD: 'redis-password-01',
       REDIS_DURABILITY: 'replica',
       STORE_CLOCK: 'trust',
+      METRICS_PUBLIC: 'true',
       LOG_LEVEL: 'debug',
       BODY_MAX_BYTES: '1024',
       OPEN_TASKS_MAX: '10',
@@ -115,7 +116,7 @@ describe('with settings', () => {
       store: { kind: 'redis', address: { ...REDIS, password: 'redis-password-01' } },
       redisDurability: 'replica',
       isRedisClockTrusted: true,
-      isMetricsPublic: false,
+      isMetricsPublic: true,
       logLevel: 'debug',
       bodyBytesMax: 1_024,
       openTasksMax: 10,
@@ -137,7 +138,10 @@ describe('with settings', () => {
         ],
       ],
     });
-    expect(warnings).toEqual([]);
+    expect(warnings).toEqual([expect.stringMatching(/^METRICS_PUBLIC: any machine that reaches HOST 0/)]);
+  });
+
+  test('one that has no effect, or loses what is stored, is warned of', () => {
     expect(
       accept({ GATEWAY_AUTH: SECRET, STORE: 'memory:', REDIS_PASSWORD: 'redis-password-01' }).warnings,
     ).toEqual([

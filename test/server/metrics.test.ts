@@ -1,13 +1,11 @@
 /**
- * The metrics: what is counted, the text that is rendered from it, that no label grows with what callers send,
- * and the bounds of a scrape.
+ * The metrics: what is counted, what is read at a scrape, that no label grows with what callers send, and the
+ * bounds of a scrape.
  */
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createTaskState, type TaskState } from '../../server/domain/task.ts';
 import type { Trigger } from '../../server/domain/triggers.ts';
 import { createCounts } from '../../server/observability/counts.ts';
-import { METRICS, type Metric, type MetricName } from '../../server/observability/metrics-table.ts';
 import { createObservability } from '../../server/observability/observability.ts';
 import { observeCommits, observePushes } from '../../server/observability/observers.ts';
 import type { Figures } from '../../server/ports/figures.ts';
@@ -273,59 +271,6 @@ describe('the bounds of a scrape', () => {
     const text = await render();
     expect(text).not.toContain('canary');
     expect(text.length - before).toBeLessThan(3_000);
-  });
-});
-
-describe('the table of metrics', () => {
-  const names = Object.keys(METRICS) as MetricName[];
-
-  test('has names with base units, `_total` on counters alone, and a sentence for each', () => {
-    for (const name of names) {
-      const { type, help, labels, buckets }: Metric = METRICS[name];
-      expect(name).toMatch(/^task_gateway_[a-z_]+$/);
-      expect(name.endsWith('_total'), name).toBe(type === 'counter');
-      expect(buckets !== undefined, name).toBe(type === 'histogram');
-      expect(name, name).not.toMatch(/_(ms|milliseconds|minutes|hours|kb|mb)\b/);
-      expect(help, name).toMatch(/\.$/);
-      expect(
-        [...labels].filter((label) => /^(type|tag|tags|session|agent_id|request_id|le)$/.test(label)),
-      ).toEqual([]);
-      expect([...(buckets ?? [])].toSorted((a, b) => a - b)).toEqual([...(buckets ?? [])]);
-    }
-  });
-
-  test('is rendered whole, each metric with its help, type and labels alone', async () => {
-    const page = createPage({}, 'redis');
-    page.observer.noteRequest({
-      ...{ operation: 'getTask', method: 'GET', path: '/x', status: 200, code: undefined, ms: 1 },
-      peer: () => 'p',
-    });
-    const text = await page.render();
-    for (const name of names) {
-      const { type, labels }: Metric = METRICS[name];
-      expect(text, name).toMatch(new RegExp(`^# HELP ${name} \\S.*Of (this process|the whole store)`, 'm'));
-      expect(text, name).toMatch(new RegExp(`^# TYPE ${name} ${type}$`, 'm'));
-      const series = [...text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?(?:\\{(.*)\\})? `, 'gm'))];
-      expect(series.length, name).toBeGreaterThan(0);
-      for (const [, found = ''] of series) {
-        const used = [...found.matchAll(/(\w+)="/g)]
-          .map(([, label]) => label)
-          .filter((label) => label !== 'le');
-        expect(used, name).toEqual([...labels]);
-      }
-    }
-  });
-
-  test('is the one in OPERATING.md', () => {
-    const page = readFileSync(new URL('../../server/OPERATING.md', import.meta.url), 'utf8');
-    const rows = names.map((name) => {
-      const { type, of, labels, help }: Metric = METRICS[name];
-      const shown = labels.map((label) => `\`${label}\``).join(', ');
-      return `| \`${name}\` | ${type} | ${shown} | ${of} | ${help} |`;
-    });
-    const head = ['| Metric | Type | Labels | Of | Meaning |', '|---|---|---|---|---|'];
-    const expected = `\n${[...head, ...rows].join('\n')}\n\n`;
-    expect(/<!-- metrics -->\n([\s\S]*?)<!-- \/metrics -->/.exec(page)?.[1]).toBe(expected);
   });
 });
 

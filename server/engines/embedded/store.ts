@@ -30,7 +30,7 @@ import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
 import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
-import { buildAgentStatus, listPage } from './lists.ts';
+import { buildAgentStatus, listPage, readDemand } from './lists.ts';
 import {
   buildPrefetchRequest,
   lookUp,
@@ -110,6 +110,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   return {
     nowMs,
     ...createReads(engine),
+    readDemand: async (tagsMax) => readDemand(engine.generations.current(), tagsMax),
     ...createWrites(engine),
     ...createStreams(engine),
     health: generations.health,
@@ -125,14 +126,7 @@ function createReads(
   engine: Engine,
 ): Pick<
   Store,
-  | 'get'
-  | 'getForCommit'
-  | 'getAgentStatus'
-  | 'readAgentChanges'
-  | 'list'
-  | 'listClaimable'
-  | 'readDemand'
-  | 'findSlots'
+  'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'
 > {
   const { generations, contacts, nowMs } = engine;
   return {
@@ -164,16 +158,6 @@ function createReads(
       const found = claimable.list(agent_id, nowMs(), limit);
       await commits.whenDurable(commits.lastSeq());
       return found;
-    },
-
-    async readDemand(tagsMax) {
-      const { tasks, waiting } = generations.current();
-      return {
-        openTasks: tasks.size,
-        waitingTasks: waiting.count(),
-        oldestWaitingMs: waiting.oldestMs(),
-        tags: waiting.tags(tagsMax),
-      };
     },
 
     async findSlots(agent_id, request_ids) {

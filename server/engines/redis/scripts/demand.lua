@@ -1,7 +1,7 @@
--- How many tasks are open and wait, and for what; ARGV[3] is how many tags at most. Returns the number of open
--- and of waiting tasks, the position of the oldest waiting one (empty without one), and the tags. A replica of
--- an earlier version neither adds to these sets nor removes from them: what it left behind is removed here,
--- and what it lets wait is not counted.
+-- How many tasks are open and wait, and for what; ARGV[3] is how many tags at most. Returns the number of
+-- open and of waiting tasks, the position of the oldest waiting one (empty without one), and the tags. A
+-- replica of an earlier version neither adds to these sets nor removes from them: what it left behind is
+-- removed here, and what it lets wait is not counted.
 
 -- Tasks that are looked at for the oldest one that still waits.
 local STALE_MAX = 100
