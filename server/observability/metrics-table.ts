@@ -8,7 +8,6 @@
  *   process   what this process has done, or has now: add it up over the replicas
  *   store     what the store holds, the same from every replica: take any of them, never the sum
  */
-import type { AgentState } from '../domain/agent.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
 
 /** How a task ended, by what settled it. */
@@ -21,13 +20,6 @@ export const PUSH_OUTCOMES = [
   'unknown',
 ] as const satisfies readonly PushOutcome['kind'][];
 export const COMMIT_ENDS = ['applied', 'conflict', 'unavailable'] as const;
-const AGENT_STATES = [
-  'ready',
-  'processing',
-  'draining',
-  'offline',
-] as const satisfies readonly AgentState[];
-
 /** One metric. `buckets` are the upper bounds of a histogram, in seconds, without the last one. */
 export type Metric = {
   readonly type: 'counter' | 'gauge' | 'histogram';
