@@ -1,5 +1,5 @@
 /** Counts the agents of the index by state, and their slots, one change at a time. */
-import { type AgentRecord, type AgentState, agentState } from '../domain/agent.ts';
+import { type AgentState, agentState } from '../domain/agent.ts';
 import type { Candidate } from '../domain/match.ts';
 import type { AgentFigures } from '../ports/figures.ts';
 
@@ -22,9 +22,4 @@ export function createAgentTally(): AgentTally {
     },
     figures: () => ({ states: { ...states }, usedSlots, freeSlots }),
   };
-}
-
-/** Whether the agent is registered and not offline. */
-export function isOnline({ offlineMs, unregisteredMs }: AgentRecord): boolean {
-  return offlineMs === null && unregisteredMs === null;
 }

@@ -21,6 +21,7 @@ import { mayLeaveOpenPush } from './delivery.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createDueTurn } from './due-turn.ts';
 import { createEvents } from './events.ts';
+import { createExplanations } from './explanations.ts';
 import { createFigures } from './figures.ts';
 import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
@@ -72,6 +73,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const acknowledgements = createAcknowledgements(clock);
   const commits = createTaskCommits({
     ...deps,
+    findAwaited: acknowledgements.find,
     noteWritten(transition) {
       const {
         request_id,
@@ -119,6 +121,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
         ...createAgents(shared),
         ...createReports(shared),
         listTasks,
+        ...createExplanations(shared),
       }),
       // A call that may take long has no deadline as a whole; each of its reads is bounded.
       getTask,
