@@ -1,4 +1,4 @@
-/** How one call is made: with its options, or the client's, and with the secret where the contract expects it. */
+/** How one call is made: with its options or the client's, and the secret where the contract expects it. */
 import { CALL_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
 import type { Guard } from './responses.ts';
 import { type SecretSource, withSecret } from './secrets.ts';

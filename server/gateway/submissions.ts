@@ -23,6 +23,7 @@ import { isLargeText } from '../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
+import type { Observer } from '../ports/observer.ts';
 import { type Batch, type CommitResult, type Revision, taskRef, type Write } from '../ports/store.ts';
 import { type AssignDeps, pickAgent, prepareAssignment } from './assign.ts';
 import { commitDeadlineMs } from './commit-step.ts';
@@ -41,6 +42,7 @@ type Deps = AssignDeps & {
   readonly ids: Ids;
   readonly limits: TaskLimits;
   readonly largeTasks: LargeTasks;
+  readonly observer: Pick<Observer, 'noteSubmitted' | 'noteStep'>;
 };
 
 /** A submission with its id, time and state, as it is stored when no agent is free. */
@@ -123,6 +125,7 @@ async function commitSubmission(
   else if (assigned) await deps.agentIndex.reload(assigned.agent_id);
   if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {
     result = await commit(pendingBatch(deps, accepted));
+    if (result.ok) deps.observer.noteSubmitted(accepted.input.request_id, accepted.state);
   }
   // A large task is read in turns from the first time on.
   if (result.ok && isLargeInput(accepted.input)) {
@@ -159,6 +162,8 @@ function assignAccepted(
     agent_id: to.agent_id,
     batch: { ...addInput(deps, input, batch), noneWaiting: input.task_tags },
     start(revision) {
+      deps.observer.noteSubmitted(request_id, state);
+      deps.observer.noteStep(decided.transition);
       if (!to.attempted) return;
       const written = { value: after, revision };
       const isSmall = !isLargeInput(input);
