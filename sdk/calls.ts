@@ -116,8 +116,7 @@ export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession
   const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual', bodySerializer: writeJson });
   const send = createSend(deps);
   return {
-    ...createTaskCalls(api, send, deps.readsBy),
-    ...createExplainCalls(api, send, deps.readsBy),
+    ...createTaskCalls(api, send, deps),
     ...createAgentCalls(api, send),
     ...createAdminCalls(api, send),
     openSession: createOpenSession(deps, (request) =>
@@ -144,12 +143,10 @@ function pathOf(request_id: RequestId) {
   return { request_id: requireId(request_id) };
 }
 
-function createTaskCalls(
-  api: Api,
-  send: Send,
-  readsBy: CallsDeps['readsBy'],
-): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
-  const calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> = {
+type TaskCalls = Pick<Calls, 'submitTask' | 'getTask' | 'explainTask' | 'previewMatch' | 'cancelTask'>;
+
+function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCalls {
+  const calls: TaskCalls = {
     async submitTask<Payload, Result>(
       submission: TaskSubmission<Payload>,
       options?: CallOptions & { readonly idempotencyKey?: string | undefined },
@@ -178,6 +175,20 @@ function createTaskCalls(
       );
     },
 
+    explainTask: (request_id, options) =>
+      send(options, readsBy, checkExplanation, (init) =>
+        api.GET('/api/cli/tasks/{request_id}/explain', { ...init, params: { path: pathOf(request_id) } }),
+      ),
+
+    // Where it is the administrator's, a header has the secret: JSON leaves out what is undefined.
+    previewMatch: (query, options) =>
+      send(options, readsBy, checkMatchPreview, (init, secret) =>
+        api.POST('/api/cli/match', {
+          ...init,
+          body: (readsBy === 'authorization' ? { ...query, auth: secret } : query) as never,
+        }),
+      ),
+
     async cancelTask(request_id, options) {
       try {
         return await send(options, 'authorization', checkCancelReceipt, (init) =>
@@ -192,29 +203,6 @@ function createTaskCalls(
     },
   };
   return calls;
-}
-
-function createExplainCalls(
-  api: Api,
-  send: Send,
-  readsBy: CallsDeps['readsBy'],
-): Pick<Calls, 'explainTask' | 'previewMatch'> {
-  return {
-    explainTask: (request_id, options) =>
-      send(options, readsBy, checkExplanation, (init) =>
-        api.GET('/api/cli/tasks/{request_id}/explain', { ...init, params: { path: pathOf(request_id) } }),
-      ),
-
-    previewMatch({ task_tags }, options) {
-      const isAdmin = readsBy === 'x-admin-auth';
-      return send(options, isAdmin ? readsBy : 'body', checkMatchPreview, (init, auth) =>
-        api.POST('/api/cli/match', {
-          ...init,
-          body: { task_tags: [...task_tags], ...(!isAdmin && { auth }) },
-        }),
-      );
-    },
-  };
 }
 
 /** Whether a retry may have failed only because an earlier attempt, whose response was lost, took effect. */

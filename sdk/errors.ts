@@ -261,7 +261,7 @@ export class NoAgentAvailableError extends TaskFailedError {
   override readonly name: string = 'NoAgentAvailableError';
   declare readonly code: 'no_agent_available';
   /** Which agents there were, and what to do; absent if the gateway did not say so within 2 s. */
-  readonly explanation: TaskExplanation | undefined;
+  declare readonly explanation: TaskExplanation | undefined;
 
   constructor(task: FailedTask, explanation?: TaskExplanation) {
     const tags = JSON.stringify(task.task_tags);
@@ -273,18 +273,15 @@ export class NoAgentAvailableError extends TaskFailedError {
   }
 }
 
-/**
- * Creates the error for a failed task, of the class that its `error_info` indicates. The explanation is for a
- * task that found no agent.
- */
-export function createTaskError(task: FailedTask, explanation?: TaskExplanation): TaskFailedError {
+/** Creates the error for a failed task, of the class that its `error_info` indicates. */
+export function createTaskError(task: FailedTask): TaskFailedError {
   switch (task.error_info) {
     case CANCELLED_TEXT:
       return new TaskCancelledError(task);
     case TIMEOUT_TEXT:
       return new TaskTimeoutError(task);
     case NO_AGENT_TEXT:
-      return new NoAgentAvailableError(task, explanation);
+      return new NoAgentAvailableError(task);
     default:
       return new TaskFailedError(task);
   }

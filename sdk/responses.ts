@@ -107,21 +107,13 @@ export const checkTaskPage = createGuard<TaskPage>({
   next_cursor: orNull(isText),
 });
 
-/** Checks the texts and lists of an explanation: numbers are shown, and nothing is computed with them. */
-const isMatch = createGuard({
-  tags: isListOf(createGuard({ tag: isText })),
-  agents: isListOf(createGuard({ agent_id: isText, shared_tags: isTexts, state: isText, reason: isText })),
-});
-const ADVICE = { hint: orNull(isText), remedies: isListOf(isObject) };
-export const checkExplanation = createGuard<TaskExplanation>({
-  ...{
-    request_id: isText,
-    status: isText,
-    history: isListOf(createGuard({ event: isText, time: isNumber })),
-  },
-  ...{ match: orNull(isMatch), ...ADVICE },
-});
-export const checkMatchPreview = createGuard<MatchPreview>({ match: isMatch, ...ADVICE });
+/**
+ * Of explanations and previews, what the SDK itself reads. What shows the rest checks it: a page need not load
+ * that.
+ */
+const checkAdvice = createGuard({ hint: orNull(isText), match: orNull(isObject) });
+export const checkExplanation = checkAdvice as Guard<TaskExplanation>;
+export const checkMatchPreview = checkAdvice as Guard<MatchPreview>;
 
 const isProblem = createGuard<Problem>({ code: isText, title: isText, detail: isText });
 const isFieldErrors = isListOf(createGuard<FieldError>({ pointer: isText, detail: isText }));

@@ -17,7 +17,14 @@ import type {
   TaskExplanation,
   TaskSubmission,
 } from './contract.ts';
-import { AbortError, ApiError, ConnectionError, createTaskError, TaskGatewayError } from './errors.ts';
+import {
+  AbortError,
+  ApiError,
+  ConnectionError,
+  createTaskError,
+  NoAgentAvailableError,
+  TaskGatewayError,
+} from './errors.ts';
 import { createId } from './ids.ts';
 import { runCallback } from './log.ts';
 import { isSettled, NO_AGENT_TEXT } from './settled.ts';
@@ -180,9 +187,9 @@ async function requireSuccess<Payload, Result>(
   call: CallOptions,
 ): Promise<SuccessfulTask<Payload, Result>> {
   if (task.status === 'success') return task;
-  const isUnmatched = task.error_info === NO_AGENT_TEXT;
-  const explanation = isUnmatched ? await explainQuietly(calls, task.request_id, call) : undefined;
-  throw createTaskError(task as unknown as FailedTask, explanation);
+  const failed = task as unknown as FailedTask;
+  if (failed.error_info !== NO_AGENT_TEXT) throw createTaskError(failed);
+  throw new NoAgentAvailableError(failed, await explainQuietly(calls, task.request_id, call));
 }
 
 /**

@@ -63,6 +63,7 @@ export type ClientSettings = {
   readonly baseUrl: string;
   /** The variable of the environment that `baseUrl` is from; empty if an option gave it. */
   readonly urlVariable: string;
+  /** Rejects where the option is absent, as may be beside `adminAuth`. */
   readonly auth: SecretSource;
   /** Rejects where the option is absent. */
   readonly adminAuth: SecretSource;
@@ -88,17 +89,19 @@ export function readSettings(options: ClientOptions): ClientSettings {
   const auth = readOption('auth', options.auth, 'AUTH');
   const adminAuth = readOption('adminAuth', options.adminAuth, 'ADMIN_AUTH');
   // Not with that of the environment alone: there a missing secret is a mistake that is found at once.
-  const hasAdminAlone = auth.value === undefined && options.adminAuth !== undefined;
-  const readSecret = (given: Given<Secret>, secret: Secret): SecretSource =>
-    createSecretSource(given.name, secret, given.variable, redactor);
+  const hasAdminAlone = options.adminAuth && auth.value === undefined;
+  const baseUrl = readBaseUrl(url);
+  if (!hasAdminAlone) requireValue(auth);
+  const readSecret = (given: Given<Secret>): SecretSource =>
+    createSecretSource(given.name, given.value ?? (() => throwMissing(given)), given.variable, redactor);
   const level = readOption('logLevel', options.logLevel, 'LOG');
   const readNumber = (name: NumberOption, variable: string, byDefault: number, least: number): number =>
     requireNumber(readOption(name, options[name], variable), byDefault, least);
   return {
-    baseUrl: readBaseUrl(url),
+    baseUrl,
     urlVariable: url.variable,
-    auth: readSecret(auth, hasAdminAlone ? () => throwMissing(auth) : requireValue(auth)),
-    adminAuth: readSecret(adminAuth, adminAuth.value ?? (() => throwMissing(adminAuth))),
+    auth: readSecret(auth),
+    adminAuth: readSecret(adminAuth),
     readsBy: hasAdminAlone ? 'x-admin-auth' : 'authorization',
     timeoutMs: readNumber('timeoutMs', 'TIMEOUT_MS', TIMEOUT_MS, 1),
     maxRetries: readNumber('maxRetries', 'MAX_RETRIES', MAX_RETRIES, 0),

@@ -50,7 +50,7 @@ function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advic
       const waited = describeWaited(state);
       if (!match)
         return advise([`No agent with one of its tags had a free slot.${waited}`], [remedy('submit_again')]);
-      const { hint, remedies } = adviseOnMatch(match, null, state.queueEndMs !== null);
+      const { hint, remedies } = adviseOnMatch(match, null, waited !== '');
       return { hint: `${waited}${hint}`.trim(), remedies };
     }
     case 'timeout':
@@ -69,7 +69,7 @@ function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advic
 }
 
 function describeWaited({ queueEndMs, createdMs }: TaskState): string {
-  if (queueEndMs === null) return '';
+  if (queueEndMs === null || queueEndMs === createdMs) return '';
   return `The task waited ${describeMs(queueEndMs - createdMs)} for an agent, as its \`queue_timeout\` says. `;
 }
 

@@ -6,19 +6,12 @@ import { describe, expect, test } from 'vitest';
 import { adviseOnTask, type PresentAgent, type Situation } from '../../server/domain/advice.ts';
 import type { Advice } from '../../server/domain/advice-words.ts';
 import { describeMs } from '../../server/domain/advice-words.ts';
-import { completeAgent } from '../../server/domain/agent.ts';
 import { addHistory, outcomeOf } from '../../server/domain/history.ts';
 import { adviseOnMatch } from '../../server/domain/match-advice.ts';
 import { decodeMatch, encodeMatch } from '../../server/domain/match-record.ts';
 import { step } from '../../server/domain/step.ts';
 import { createTaskState, type TaskState } from '../../server/domain/task.ts';
-import {
-  ANY_TASK,
-  describeMatchAgent,
-  type MatchAgent,
-  type MatchTag,
-  type TaskMatch,
-} from '../../server/domain/task-match.ts';
+import type { MatchAgent, MatchTag, TaskMatch } from '../../server/domain/task-match.ts';
 import type { Trigger } from '../../server/domain/triggers.ts';
 
 const T0 = 1_000_000;
@@ -292,23 +285,6 @@ describe('the advice on a task with', () => {
     expect(advice.hint).toBe(hint);
     expect(remediesOf(advice)).toBe(remedies);
   });
-});
-
-test.each([
-  ['full', { current_load: 4 }, 4],
-  ['draining', { draining: true }, 0],
-  ['offline', { offlineMs: T0 }, 0],
-  ['eligible', {}, 0],
-] as const)('an agent is %s', (reason, more, slots) => {
-  const fields = {
-    ...{ agent_id: 'A', endpoint: 'pull', agent_tags: ['gpu'], max_concurrent: 4, external: 0 },
-    ...{ registration: 'r', registeredMs: T0, draining: false, offlineMs: null, left: false },
-    ...{ unregisteredMs: null, lostAfterMs: null, ...more },
-  };
-  const contact = { contactMs: T0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
-  const candidate = { record: completeAgent(fields), slots, lastGrantMs: 0, lastPushUntaken: false, contact };
-  expect(describeMatchAgent(candidate, ['gpu'], ANY_TASK).reason).toBe(reason);
-  expect(describeMatchAgent(candidate, ['cpu'], ANY_TASK).reason).toBe('no_shared_tag');
 });
 
 test('a stored match is the match that was seen', () => {

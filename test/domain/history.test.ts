@@ -1,4 +1,4 @@
-/** What a task's history records of each step, how it is folded and kept short, and what it says of old tasks. */
+/** What a history records of each step, how it is folded and kept short, and what it says of old tasks. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task } from '../../contract.ts';
 import { TaskGatewayError } from '../../errors.ts';
-import { renderExplanation, renderPreview } from '../terminal/explanation.ts';
+import { renderExplanation, renderPreview, requireReadable } from '../terminal/explanation.ts';
 import { renderJson } from '../terminal/outcome.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { resolveTaskId } from './task-ids.ts';
@@ -27,6 +27,7 @@ export function addTaskExplain(parent: Command, context: CommandContext): void {
       const signal = interrupts.first;
       const request_id = await resolveTaskId(connection, id, signal);
       const explanation = await connection.client.explainTask(request_id, { signal });
+      requireReadable(explanation);
       const format = getOutputFormat(command);
       await terminal.print(
         format === 'table' ? renderExplanation(terminal, explanation) : renderJson(explanation, format),
@@ -48,6 +49,7 @@ export function addMatchCommand(program: Command, context: CommandContext): void
     .action(async (task_tags: string[], _options: unknown, command: Command) => {
       const { client } = connectCommand(context, command);
       const preview = await client.previewMatch({ task_tags }, { signal: interrupts.first });
+      requireReadable(preview);
       const format = getOutputFormat(command);
       await terminal.print(
         format === 'table'

@@ -1,6 +1,7 @@
 /** Renders explanations of tasks and previews of matches for people. */
 import type { HistoryEntry, MatchAgent, TaskExplanation, TaskMatch } from '../../contract.ts';
-import { cleanText } from './safe-text.ts';
+import { createForeignError } from '../../errors.ts';
+import { cleanText, describeValue } from './safe-text.ts';
 import { type Column, renderFields, renderTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { formatAge, formatTime } from './time.ts';
@@ -13,6 +14,22 @@ export function translateHint(hint: string | null): string {
     .replaceAll('`queue_timeout`', '--queue-timeout')
     .replaceAll('`timeout`', '--timeout')
     .replaceAll('`POST /api/cli/match`', '"task-gateway match"');
+}
+
+type Shown = { readonly history?: unknown; readonly match: TaskMatch | null };
+
+/**
+ * Throws a `ConnectionError` unless history and match can be rendered: the response may not be a gateway's.
+ */
+export function requireReadable({ history = [], match }: Shown): void {
+  const hasAgents = match === null || (isObjects(match.tags) && isObjects(match.agents));
+  const hasLists = match === null || match.agents?.every((one) => Array.isArray(one.shared_tags));
+  if (isObjects(history) && hasAgents && hasLists) return;
+  throw createForeignError('not_a_gateway', 'sent an explanation that can’t be read');
+}
+
+function isObjects(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null);
 }
 
 /** Renders a task's explanation: what became of it, its history, the agents it could go to, and the hint. */
@@ -47,10 +64,10 @@ function renderHistory({ out }: Terminal, history: readonly HistoryEntry[]): str
   const rows = history.map((entry) => ({ ...entry, sinceSeconds: entry.time - startSeconds }));
   const columns: readonly Column<HistoryRow>[] = [
     { title: 'TIME', cell: ({ time }) => formatTime(time, 'milliseconds'), whole: true },
-    { title: 'AFTER', cell: ({ sinceSeconds }) => `${sinceSeconds.toFixed(3)} s` },
-    { title: 'EVENT', cell: ({ event, count }) => (count > 1 ? `${event} ×${count}` : event) },
-    { title: 'AGENT ID', cell: ({ agent_id }) => agent_id ?? '–' },
-    { title: 'DETAIL', cell: ({ detail }) => detail ?? '' },
+    { title: 'AFTER', cell: ({ sinceSeconds }) => `${Number(sinceSeconds).toFixed(3)} s` },
+    { title: 'EVENT', cell: ({ event, count }) => (count > 1 ? `${event} ×${count}` : describeValue(event)) },
+    { title: 'AGENT ID', cell: ({ agent_id }) => describeValue(agent_id ?? '–') },
+    { title: 'DETAIL', cell: ({ detail }) => describeValue(detail ?? '') },
   ];
   return renderTable(columns, rows, { widthMax: out.columns, paintHead: (text) => out.paint('bold', text) });
 }
@@ -61,13 +78,13 @@ function renderMatch({ out }: Terminal, match: TaskMatch): string {
   const head = `Agents ${when}, of ${match.agents_total} registered (${tags || 'no tags'}):\n`;
   if (match.agents.length === 0) return cleanText(head.trimEnd()).concat('\n');
   const columns: readonly Column<MatchAgent>[] = [
-    { title: 'AGENT ID', cell: ({ agent_id }) => agent_id },
+    { title: 'AGENT ID', cell: ({ agent_id }) => describeValue(agent_id) },
     {
       title: 'VERDICT',
-      cell: ({ reason, push_failing }) => (push_failing ? `${reason}, push failing` : reason),
+      cell: ({ reason, push_failing }) => (push_failing ? `${reason}, push failing` : describeValue(reason)),
       paint: (text, { eligible }) => out.paint(eligible ? 'green' : 'yellow', text),
     },
-    { title: 'STATE', cell: ({ state }) => state },
+    { title: 'STATE', cell: ({ state }) => describeValue(state) },
     { title: 'LOAD', cell: ({ current_load, max_concurrent }) => `${current_load}/${max_concurrent}` },
     { title: 'SHARED TAGS', cell: ({ shared_tags }) => shared_tags.join(',') },
     { title: 'SEEN', cell: ({ last_contact_time }) => formatAge(match.time - last_contact_time) },
