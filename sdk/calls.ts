@@ -104,6 +104,7 @@ export type CallsDeps = Network &
     readonly auth: SecretSource;
     readonly adminAuth: SecretSource;
     readonly headers: Readonly<Record<string, string>>;
+    readonly traceparent: (() => string | undefined) | undefined;
   };
 
 type Options = CallOptions | undefined;
@@ -168,7 +169,7 @@ function createSend(deps: CallsDeps) {
         (fetch) =>
           request(
             {
-              headers: { ...options?.headers },
+              headers: { ...writeTrace(deps, options), ...options?.headers },
               fetch(one) {
                 // Set last, it replaces a header of the caller's in any spelling.
                 if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
@@ -182,6 +183,13 @@ function createSend(deps: CallsDeps) {
       ),
     );
   };
+}
+
+/** The headers of the call's trace; without one of its own, of that which the client's option returns. */
+function writeTrace(deps: CallsDeps, options: Options): Record<string, string> {
+  const { traceparent = deps.traceparent?.(), tracestate } = options ?? {};
+  if (!traceparent) return {};
+  return tracestate ? { traceparent, tracestate } : { traceparent };
 }
 
 /** Returns an id that a path can hold: a URL takes `.` and `..` for steps between folders. */

@@ -18,6 +18,7 @@ import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
 import { readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
+import { loadTracing } from './system/tracing.ts';
 
 export type RunningGateway = {
   readonly address: AddressInfo;
@@ -99,6 +100,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
     largeWork,
+    tracing: await loadTracing(log),
   });
   const http = await createHttp({
     gateway,

@@ -25,6 +25,7 @@ import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import { type Lease, type Ref, type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
+import type { Tracing } from '../ports/tracing.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { recordPush } from './push-outcome.ts';
@@ -74,6 +75,7 @@ type Deps = {
   readonly commits: TaskCommits;
   readonly acknowledgements: Acknowledgements;
   readonly log: Log;
+  readonly tracing: Tracing;
   /** Under way at once. */
   readonly pushesMax: number;
 };

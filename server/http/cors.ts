@@ -12,7 +12,7 @@ export function allowOrigin(allowed: CorsOrigins, origin: string): Record<string
   if (!isAll && !allowed.includes(origin)) return vary;
   return {
     'Access-Control-Allow-Origin': isAll ? '*' : origin,
-    'Access-Control-Expose-Headers': 'Task-Gateway-Version, Retry-After',
+    'Access-Control-Expose-Headers': 'Task-Gateway-Version, Retry-After, traceparent, tracestate',
     ...vary,
   };
 }
@@ -22,7 +22,7 @@ export function describePreflight(methods: string): Record<string, string> {
   return {
     'Access-Control-Allow-Methods': methods,
     'Access-Control-Allow-Headers':
-      'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Admin-Auth, If-None-Match',
+      'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Admin-Auth, If-None-Match, traceparent, tracestate',
     'Access-Control-Max-Age': '600',
   };
 }

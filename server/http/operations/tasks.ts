@@ -1,4 +1,5 @@
 /** The client's operations on tasks: submit, get, cancel. */
+import { parseTraceContext } from '../../domain/trace-context.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import type { Handlers } from './handlers.ts';
 
@@ -20,7 +21,8 @@ export function createTaskHandlers(
         timeout: body.timeout ?? 600,
         ...(body.queue_timeout !== undefined && { queue_timeout: body.queue_timeout }),
       };
-      const task = await gateway.submitTask(submission, header('Idempotency-Key'), caller);
+      const trace = parseTraceContext(header('traceparent'), header('tracestate'));
+      const task = await gateway.submitTask(submission, header('Idempotency-Key'), caller, trace);
       return { status: 200, body: task };
     },
 
