@@ -25,8 +25,8 @@ export type HandlerContext = {
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */
   reply(text: string): void;
   /**
-   * The trace that the task belongs to (W3C Trace Context): the parent for the spans of the work. Undefined if
-   * the task was submitted without one and claimed.
+   * The trace that the task belongs to (W3C Trace Context): the parent for the spans of the work. Undefined
+   * if the task was submitted without one and claimed.
    */
   readonly traceparent?: string | undefined;
   /** What tracing systems have added to `traceparent`. */

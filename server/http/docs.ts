@@ -41,7 +41,7 @@ const HEADERS = {
   'Cache-Control': 'no-cache',
 };
 
-/** The routes of the page and its files. With a slash at its end the page's relative addresses would be wrong. */
+/** The routes of the page and its files. With a slash at its end its relative addresses would be wrong. */
 export function listDocsRoutes(): readonly { readonly path: string; readonly middleware: Middleware }[] {
   const routes = FILES.map(({ path, file, contentType }) => {
     let loading: Promise<Page> | undefined;

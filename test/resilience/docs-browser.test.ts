@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { findBrowser, launchBrowser } from '../resilience/browser-page.ts';
+import { findBrowser, launchBrowser } from './browser-page.ts';
 
 const executable = findBrowser();
 if (executable === undefined) {
@@ -88,9 +88,14 @@ describe.skipIf(executable === undefined)('the API page', () => {
       .filter({ has: page.getByText(summary, { exact: true }) })
       .click();
 
-  test('shows every operation with its three samples, and asks no other origin for anything', async () => {
+  test('shows the three samples of an operation, and asks no other origin for anything', async () => {
     const { page, seen } = await open();
-    for (const { summary } of await listOperations()) {
+    const operations = await listOperations();
+    for (const { summary } of operations)
+      expect(await page.getByText(summary, { exact: true }).count()).toBe(1);
+    for (const { summary } of operations.filter(({ operationId }) =>
+      /submitTask|pushTask/.test(operationId),
+    )) {
       const block = page.locator('.opblock', { has: page.locator(`text="${summary}"`) });
       await toggle(page, summary);
       await block.locator('.samples-source').waitFor();
@@ -104,14 +109,13 @@ describe.skipIf(executable === undefined)('the API page', () => {
         expect.stringContaining('@task-gateway/sdk'),
         expect.stringContaining('task-gateway '),
       ]);
-      await toggle(page, summary);
     }
     expect(seen.complaints).toEqual([]);
     expect(
       seen.requests.filter((url) => !url.startsWith(`${origin}${PATH}/`) && !url.startsWith('data:')),
     ).toEqual([]);
     expect(await page.getByText('invalid', { exact: false }).count()).toBe(0);
-  }, 60_000);
+  });
 
   test('makes a call to the gateway that serves it, with the secret that was typed', async () => {
     const { page, seen } = await open();
@@ -143,9 +147,8 @@ describe.skipIf(executable === undefined)('the API page', () => {
   });
 
   test.each([
-    [360, false],
     [360, true],
-    [1_280, true],
+    [1_280, false],
   ])('fits a window of %i pixels, dark: %s', async (width, dark) => {
     const { page } = await open({ width, dark });
     await toggle(page, 'Submit a task');
