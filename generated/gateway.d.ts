@@ -13,7 +13,8 @@ export interface paths {
         /**
          * Submit a task
          * @description Submits a task and returns it as it is at that moment: `pending`, even if an agent is free. Matching
-         *     follows immediately. To receive the task's event, subscribe to `cli_session_id` first.
+         *     follows immediately. The task's event is stored when it ends: subscribe to `cli_session_id` before or
+         *     after.
          *
          *     A repeat with the same `Idempotency-Key` and content returns the first response again and creates
          *     nothing. Without the header every call creates a task. On 503 `busy` retry after `Retry-After`. On 503
@@ -80,8 +81,9 @@ export interface paths {
         /**
          * Subscribe to completion events
          * @description Streams the `task_done` events of a session: first the stored events, then live ones, in the order in
-         *     which the tasks became terminal. The stream stays open; subscribe before submitting. Events are kept for
-         *     24 hours, at most 100,000 per session. The response is never cached, compressed or buffered
+         *     which the tasks became terminal. The stream stays open. A reader that comes late gets everything that is
+         *     stored; subscribe before you submit to learn of an end the moment it happens. Events are kept for 24
+         *     hours, at most 100,000 per session. The response is never cached, compressed or buffered
          *     (`Cache-Control: no-store, no-transform`, `X-Accel-Buffering: no`).
          *
          *     After a disconnect, reconnect with the last `id` as `Last-Event-ID` (`EventSource` does): the stream
@@ -112,7 +114,7 @@ export interface paths {
          * @description Returns the next task to an agent that registered with `endpoint: pull`: the oldest task assigned to it
          *     that is not acknowledged yet and was not returned in the last 15 seconds. 204 means that there was none
          *     within `wait` seconds: claim again. Delivery is at least once: a task that is neither reported nor named
-         *     in `request_ids` is returned again. On 404 register again.
+         *     in `request_ids` is returned again. On 404 register again. An agent that registered a URL gets 422.
          */
         post: operations["claimTask"];
         delete?: never;
@@ -280,7 +282,7 @@ export interface components {
             agent_id: components["schemas"]["Name"];
             /**
              * Format: int64
-             * @description The agent's load now, tasks of the gateway included.
+             * @description The agent's load now, tasks of the gateway included. Below 2^63; above 2^53 it is read as a double.
              */
             current_load?: number;
             /** @description The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
@@ -314,7 +316,7 @@ export interface components {
             max_concurrent: number;
             /**
              * Format: int64
-             * @description The tasks of the gateway plus the external load.
+             * @description The tasks of the gateway plus the external load. Above 2^53 it is exact only as a double is.
              */
             current_load: number;
             /**
@@ -348,8 +350,9 @@ export interface components {
             /** @description The agent's id, chosen by the agent and stable across restarts. */
             agent_id: components["schemas"]["Name"];
             /**
-             * @description The URL tasks are pushed to: absolute, `http` or `https`, without user and password, called exactly as
-             *     given. Or the word `pull`: then nothing is pushed and the agent claims its tasks.
+             * @description The URL tasks are pushed to: absolute, `http` or `https`, without user and password, read as
+             *     the URL standard (WHATWG) parses it, so blanks around it and a missing `//` pass. Or the word `pull`:
+             *     then nothing is pushed and the agent claims its tasks.
              */
             endpoint: string;
             /** @description What the agent can do: it gets tasks that share at least one tag. */
@@ -363,7 +366,8 @@ export interface components {
             /**
              * Format: int64
              * @description The agent's load now, tasks of the gateway included. At or above `max_concurrent` the agent is full. The
-             *     part that tasks of the gateway do not explain counts as external load.
+             *     part that tasks of the gateway do not explain counts as external load. Below 2^63; above 2^53 it is read
+             *     as a double.
              * @default 0
              */
             current_load?: number;
@@ -374,9 +378,10 @@ export interface components {
             request_ids?: components["schemas"]["RequestIds"];
             /**
              * Format: double
-             * @description Seconds without contact after which the agent is `offline` and its running tasks fail with
-             *     `agent lost: no contact for N s`; a task that was assigned later has as long from its assignment. Without
-             *     it they keep running until they are reported or time out.
+             * @description Seconds without contact after which the agent's running tasks fail, within 2 seconds, with
+             *     `agent lost: no contact for N s` (N: the whole seconds of silence), and the agent is `offline` if it was
+             *     not before; a task that was assigned later has as long from its assignment. Without it they keep running
+             *     until they are reported or time out.
              */
             lost_after?: number;
         };
@@ -499,8 +504,9 @@ export interface components {
             state: components["schemas"]["AgentState"];
             /**
              * @description Tasks the agent may stop working on. With `request_ids` in the call: those of them that are terminal or
-             *     no longer assigned to the agent. Without: those assigned to it that became terminal without its report in
-             *     the last 10 minutes. At most 1,000.
+             *     no longer assigned to the agent, in the order of the call. Without: those assigned to it that became
+             *     terminal without its report in the last 10 minutes, newest first, in each response until then. At most
+             *     1,000.
              */
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
@@ -738,7 +744,7 @@ export interface components {
             agent_id: components["schemas"]["Name"];
             /**
              * Format: double
-             * @description Seconds to wait for a task if there is none.
+             * @description Seconds to wait for a task if there is none; over 60 counts as 60.
              * @default 0
              */
             wait?: number;
@@ -825,7 +831,8 @@ export interface components {
             status: "success" | "failed" | "running";
             /**
              * Format: int32
-             * @description 0 to 100. Never decreases; counts only from the agent that has the task now. On `success` it becomes 100.
+             * @description 0 to 100. Never decreases; counts only from the agent that has the task now, with `running` and with
+             *     `failed`. On `success` it becomes 100.
              */
             progress?: number;
             /**
@@ -833,7 +840,7 @@ export interface components {
              *     first `reply` is kept for the final result. On `failed` it is dropped.
              */
             result?: components["schemas"]["TaskResult"] | null;
-            /** @description On `failed` the reason, for people; null or absent becomes `agent reported failure`. */
+            /** @description On `failed` the reason, for people; null, absent or empty becomes `agent reported failure`. */
             error_info?: string | null;
         };
         /**
@@ -1026,8 +1033,8 @@ export interface operations {
                  */
                 "Idempotency-Key"?: string;
                 /**
-                 * @description The trace that the task belongs to (W3C Trace Context). It is kept with the task, and comes with each of
-                 *     its pushes and with the claim that returns it. A malformed one is ignored. A repeat under an
+                 * @description The trace that the task belongs to (W3C Trace Context). It is kept with the task, and comes with each
+                 *     of its pushes and with the claim that returns it. A malformed one is ignored. A repeat under an
                  *     `Idempotency-Key` may have another one; the first counts.
                  */
                 traceparent?: string;
@@ -1433,7 +1440,10 @@ export interface operations {
             query: {
                 /** @description The session, exactly as given in the submission of its tasks. An unused session has an idle stream. */
                 cli_session_id: components["schemas"]["Name"];
-                /** @description The same as the header `Last-Event-ID`, for clients that can't send it. The header takes precedence. */
+                /**
+                 * @description The same as the header `Last-Event-ID`, for clients that can't send it. It counts when the header is
+                 *     absent or empty.
+                 */
                 last_event_id?: string;
             };
             header?: {
@@ -1572,7 +1582,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A task, with the trace that it was submitted in. */
+            /** @description A task for this agent. */
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];

@@ -66,7 +66,8 @@ export type Calls = {
     options?: CallOptions & { readonly idempotencyKey?: string | undefined },
   ): Promise<Task<Payload, Result>>;
   /**
-   * Returns a task; with `wait` (seconds, at most 60) once it is in a terminal state or that time has passed.
+   * Returns a task; with `wait` (seconds, over 60 counts as 60) once it is in a terminal state or that time
+   * has passed.
    * `Payload` and `Result` are the caller's word: they are not checked.
    */
   getTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
@@ -82,7 +83,8 @@ export type Calls = {
    */
   heartbeatAgent(heartbeat: AgentHeartbeat, options?: CallOptions): Promise<HeartbeatReceipt>;
   /**
-   * Claims a task for an agent registered as `pull`; null if none came within `wait` (seconds, at most 60).
+   * Claims a task for an agent registered as `pull`; null if none came within `wait` (seconds, over
+   * 60 counts as 60).
    */
   claimTask(claim: TaskClaim, options?: CallOptions): Promise<Task | null>;
   /**

@@ -12,6 +12,7 @@ import type { RenderedBody } from './operations/handlers.ts';
 import { Problem, validationFailed } from './problems.ts';
 import type { BodyRead, ReadBody } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
+import { validateFields } from './request/field-checks.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
 import { isObject, readHeader, requireBodySecret, requireSecret } from './request/required-secret.ts';
@@ -195,7 +196,7 @@ function requireValidCall(
   if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
     throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
   }
-  const parts = requireValidParts(operation, query, body, ctx, deps.limits);
+  const parts = requireValidParts(operation, query, read, ctx, deps.limits);
   const stored = STORED_VALUES[operation.operationId];
   if (read.mayGrow && stored !== undefined) requireStorable(body, stored, deps.limits.bodyBytesMax);
   return {
@@ -222,7 +223,7 @@ function requireStorable(body: unknown, field: string, bytesMax: number): void {
 function requireValidParts(
   operation: Operation,
   rawQuery: Query,
-  body: unknown,
+  read: BodyRead,
   ctx: Context,
   limits: JsonLimits,
 ): RequestParts {
@@ -231,11 +232,12 @@ function requireValidParts(
     path: ctx.params ?? {},
     query,
     header: ctx.req.headers,
-    ...(operation.body && { requestBody: body }),
+    ...(operation.body && { requestBody: read.value }),
   };
-  const excess = operation.body ? findExcess(body, limits) : undefined;
+  const excess = operation.body && !read.isWithinLimits ? findExcess(read.value, limits) : undefined;
   if (excess) throw validationFailed([excess]);
-  const errors = [...queryErrors, ...operation.validate(parts)].filter(isFirstAtItsPointer);
+  const fieldErrors = validateFields(operation.operationId, parts);
+  const errors = [...queryErrors, ...operation.validate(parts), ...fieldErrors].filter(isFirstAtItsPointer);
   if (errors.length > 0) throw validationFailed(errors);
   return parts;
 }

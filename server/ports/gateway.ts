@@ -191,12 +191,17 @@ export type GatewayCode =
   | 'validation_failed'
   | 'busy';
 
-/** A refusal of the gateway: a stable code and one sentence a person can act on. */
+/**
+ * A refusal of the gateway: a stable code and one sentence a person can act on. A `validation_failed` also
+ * has the JSON Pointer of the field that the sentence is about.
+ */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: GatewayCode;
-  constructor(code: GatewayCode, detail: string) {
+  readonly pointer: string;
+  constructor(code: GatewayCode, detail: string, pointer = '') {
     super(detail);
     this.code = code;
+    this.pointer = pointer;
   }
 }

@@ -116,7 +116,7 @@ describe('every field of every body', () => {
       ['submitTask', { payload: { half: '\ud800', ['__proto__']: { admin: true }, '': null } }],
       ['registerAgent', { agent_id: name, max_concurrent: 1_000_000, current_load: 0, lost_after: 0.001 }],
       ['registerAgent', { max_concurrent: 0, request_ids: Array(1_000).fill('r'), agent_tags: [] }],
-      ['claimTask', { wait: 60 }],
+      ['claimTask', { wait: 61 }],
       ['claimTask', { wait: 0, request_ids: [] }],
       ['reportResult', { progress: 0, status: 'running', result: null, error_info: null }],
       ['reportResult', { progress: 100.0, status: 'failed', error_info: '', result: { more: [1] } }],
@@ -129,6 +129,13 @@ describe('every field of every body', () => {
 });
 
 describe('rules that a schema can’t express', () => {
+  test('are named together with everything else that is wrong', async () => {
+    const endpoint = 'ftp://host';
+    const body = { endpoint, agent_tags: 'a', max_concurrent: -1 };
+    const response = await sendChecked(server.url, buildCall('registerAgent', secrets, body));
+    expect([...pointersOf(response)].sort()).toEqual(['/agent_tags', '/endpoint', '/max_concurrent']);
+  });
+
   test.each([
     ...[
       '',

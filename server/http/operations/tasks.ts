@@ -1,9 +1,8 @@
 /** The client's operations on tasks: submit, get, cancel. */
 import { parseTraceContext } from '../../domain/trace-context.ts';
 import type { Gateway } from '../../ports/gateway.ts';
-import type { Handlers } from './handlers.ts';
+import { type Handlers, limitWait } from './handlers.ts';
 
-const WAIT_SECONDS_MAX = 60;
 /** The signal of a read that does not wait. */
 const NEVER = new AbortController().signal;
 
@@ -27,7 +26,7 @@ export function createTaskHandlers(
     },
 
     async getTask({ path, query, signal, caller }) {
-      const waitMs = Math.min(query.wait ?? 0, WAIT_SECONDS_MAX) * 1_000;
+      const waitMs = limitWait(query.wait) * 1_000;
       const left = waitMs > 0 ? signal() : NEVER;
       return { status: 200, body: await gateway.getTask(path.request_id, waitMs, left, caller) };
     },
