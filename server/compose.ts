@@ -20,6 +20,7 @@ import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
 import { countDescriptors, readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
+import { loadTracing } from './system/tracing.ts';
 
 export type RunningGateway = {
   readonly address: AddressInfo;
@@ -104,6 +105,7 @@ async function startOnStore(
       agentsMax: config.agentsMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
+    tracing: await loadTracing(log),
   });
   const http = await createHttp({
     ...shared,

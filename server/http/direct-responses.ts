@@ -18,7 +18,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { describeHeaders, isBodyBounded } from './boundary.ts';
 import type { RequireHost } from './host-rule.ts';
-import type { ServedOperation } from './serve-operation.ts';
+import type { SendShort, ServedOperation } from './serve-operation.ts';
 
 type Deps = {
   readonly app: Koa;
@@ -48,10 +48,14 @@ export function createListener(deps: Deps): RequestListener {
   const jsonHeaders = [...headers, 'Content-Type', 'application/json', 'Content-Length'];
 
   /** Sends a reply and returns true, unless something has come up that Koa's way responds to otherwise. */
-  function send(req: IncomingMessage, res: ServerResponse, text: string | undefined): boolean {
+  function send(req: IncomingMessage, res: ServerResponse, ...[text, own]: Parameters<SendShort>): boolean {
     if (draining.aborted || res.destroyed || !isBodyBounded(req, limits.bodyBytesMax)) return false;
     if (text === undefined) res.writeHead(204, headers).end();
-    else res.writeHead(200, [...jsonHeaders, String(Buffer.byteLength(text))]).end(text);
+    else {
+      const all = [...jsonHeaders, String(Buffer.byteLength(text))];
+      if (own) all.push(...Object.entries(own).flat());
+      res.writeHead(200, all).end(text);
+    }
     return true;
   }
 
@@ -62,7 +66,7 @@ export function createListener(deps: Deps): RequestListener {
   ): Promise<void> {
     const startedMs = clock.monotonicMs();
     const ctx: Context = Object.assign(app.createContext(req, res), { params });
-    if (await operation.callFirst(ctx, (text) => send(req, res, text))) {
+    if (await operation.callFirst(ctx, (...sent) => send(req, res, ...sent))) {
       const ms = clock.monotonicMs() - startedMs;
       const { name, method, path } = operation;
       const status = res.statusCode;

@@ -13,6 +13,7 @@ import type { Observer } from '../ports/observer.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
 import { createListener } from './direct-responses.ts';
+import { listDocsRoutes } from './docs.ts';
 import { createHostRule } from './host-rule.ts';
 import { createMetricsPage } from './metrics-page.ts';
 import { createAdminHandlers } from './operations/admin.ts';
@@ -213,10 +214,11 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
   return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
-/** Registers the pages; returns their paths. */
+/** Registers the pages; returns the paths of those that any web page may read. */
 function registerPages(router: Router, version: string): ReadonlySet<string> {
   const pages = loadPages(version);
   for (const page of pages) router.get(page.path, servePage(page));
+  for (const { path, middleware } of listDocsRoutes()) router.get(path, middleware);
   return new Set(pages.map(({ path }) => path));
 }
 

@@ -27,6 +27,8 @@ const config: KnipConfig = {
         'spec/main.tsp',
         // Loaded by the TypeSpec compiler.
         'spec/checks.js',
+        // Loaded by the page at /docs.
+        'spec/docs/page.js',
       ],
       project: ['.ci/**', 'spec/**/*.{ts,js,tsp}', 'test/**/*.{ts,js}', '!test/bench/peer/**'],
       vitest: { config: 'test/vitest.config.ts' },
