@@ -24,8 +24,10 @@ async function showDocument() {
     if (!response.ok) throw new Error(`it responded with ${response.status}`);
     const spec = await response.json();
     spec.servers = [{ url: baseUrl, description: 'This gateway.' }];
+    const [description, guide] = splitAtHeading(spec.info.description);
+    spec.info.description = description;
     globalThis.SwaggerUIBundle({
-      ...{ spec, domNode: target, plugins: [codeSamples, usableStream] },
+      ...{ spec, domNode: target, plugins: [foldGuide(guide), codeSamples, usableStream] },
       ...{ deepLinking: true, displayRequestDuration: true, validatorUrl: null },
       ...{ docExpansion: 'list', defaultModelsExpandDepth: 0 },
     });
@@ -35,6 +37,31 @@ async function showDocument() {
     text.textContent = `The gateway's document could not be read: ${error.message}. Load the page again.`;
     target.replaceChildren(text);
   }
+}
+
+/** The text before its first heading, and the rest. */
+function splitAtHeading(text) {
+  const at = text.search(/^#/m);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at)];
+}
+
+/** Shows the long part of the description folded, so that the operations are not pages below. */
+function foldGuide(guide) {
+  return ({ React }) => {
+    const h = React.createElement;
+    const withGuide = (Original) => (props) => {
+      const Markdown = props.getComponent('Markdown', true);
+      return h(React.Fragment, null, [
+        h(Original, { ...props, key: 'info' }),
+        guide !== '' &&
+          h('details', { key: 'guide', className: 'guide wrapper' }, [
+            h('summary', { key: 'summary' }, 'Guide: what no schema can say'),
+            h(Markdown, { key: 'text', source: guide }),
+          ]),
+      ]);
+    };
+    return { wrapComponents: { InfoContainer: withGuide } };
+  };
 }
 
 /** A call of the event stream has no end that the page could wait for. */
