@@ -30,7 +30,7 @@ export function readFirstExample(path: string, method: string, operation: Json):
   const body = readBody(operationId, operation.requestBody);
   const schemes = listObjects(operation.security).flatMap((one) => Object.keys(one));
   // Where the gateway's secret will do, the administrator's is an alternative.
-  const isOfAdmin = schemes.includes('AdminAuth') && !schemes.includes('HeaderAuth');
+  const isOfAdmin = schemes.length > 0 && schemes.every((scheme) => scheme === 'AdminAuth');
   const hasHeader = !body && schemes.includes('HeaderAuth');
   return {
     ...{ operationId, method, path, body },
