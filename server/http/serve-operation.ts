@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
+import { renderJson } from '../domain/json-text.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import type { Caller } from '../ports/caller.ts';
 import type { RenderedBody } from './operations/handlers.ts';
@@ -17,7 +18,7 @@ import { parseQuery, type Query } from './request/query.ts';
 import { isObject, readHeader, requireBodySecret, requireSecret } from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';
 import type { WriterDeps } from './response/response-writer.ts';
-import { renderReply } from './response/send-body.ts';
+import { renderShortReply } from './response/send-body.ts';
 import { respondInParts } from './response/send-parts.ts';
 import type { EventSource, Streams } from './stream/sse.ts';
 
@@ -86,7 +87,12 @@ export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
    * undefined for a response without a body, and returns whether it was sent. Resolves with false when the
    * middleware is to continue. Never rejects.
    */
-  callFirst(ctx: Context, send: (text: string | undefined) => boolean): Promise<boolean>;
+  callFirst(request: RequestContext, send: (text: string | undefined) => boolean): Promise<boolean>;
+};
+
+/** The part of Koa's context that an operation needs until its reply is sent. */
+export type RequestContext = Pick<Context, 'req' | 'res' | 'querystring'> & {
+  readonly params?: Readonly<Record<string, string>>;
 };
 
 /** Joins an operation of the document with its handler. */
@@ -98,7 +104,7 @@ export function serveOperation(
   const { operationId: name, method, path } = operation;
   const calledFirst = new WeakMap<IncomingMessage, Promise<Handled>>();
 
-  async function handle(ctx: Context): Promise<Handled> {
+  async function handle(ctx: RequestContext): Promise<Handled> {
     const { call, release } = await readCall(deps, operation, ctx);
     try {
       return { reply: await handler(call), caller: call.caller, release };
@@ -148,7 +154,7 @@ export function serveOperation(
  */
 function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
   if (reply.status === 204) return undefined;
-  return 'body' in reply && !isLargeValue(reply.body) ? renderReply(reply.body) : null;
+  return 'body' in reply && !isLargeValue(reply.body) ? renderShortReply(reply.body) : null;
 }
 
 const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
@@ -157,10 +163,10 @@ const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
 async function readCall(
   deps: OperationDeps,
   operation: Operation,
-  ctx: Context,
+  ctx: RequestContext,
 ): Promise<{ call: Call; release: () => void }> {
   const query = parseQuery(ctx.querystring);
-  const hasSecret = requireSecret(deps.secrets, operation, query, ctx);
+  const hasSecret = requireSecret(deps.secrets, operation, query, ctx.req);
   const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
   const stored = STORED_VALUES[operation.operationId];
   try {
@@ -176,7 +182,7 @@ async function readCall(
 function requireValidCall(
   deps: OperationDeps,
   operation: Operation,
-  ctx: Context,
+  ctx: RequestContext,
   { query, hasSecret, read }: { query: Query; hasSecret: boolean; read: BodyRead },
 ): Call {
   const { value: body } = read;
@@ -190,7 +196,7 @@ function requireValidCall(
   return {
     path: parts.path,
     query: parts.query,
-    header: (name) => readHeader(ctx, name),
+    header: (name) => readHeader(ctx.req, name),
     body: operation.body ? operation.body.pickDeclared(body) : undefined,
     isTrusted,
     signal: () => createSignal(ctx, deps.draining),
@@ -212,7 +218,7 @@ function requireValidParts(
   operation: Operation,
   rawQuery: Query,
   body: unknown,
-  ctx: Context,
+  ctx: RequestContext,
   limits: JsonLimits,
 ): RequestParts {
   const { query, errors: queryErrors } = operation.readQuery(rawQuery);
@@ -245,8 +251,8 @@ async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply:
   ctx.set('Content-Type', 'application/json');
   if ('parts' in reply) return await respondInParts(deps, ctx, caller, reply.parts);
   if ('rendered' in reply) ctx.body = reply.rendered;
-  else if (!isLargeValue(reply.body)) ctx.body = renderReply(reply.body);
-  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderReply(reply.body));
+  else if (!isLargeValue(reply.body)) ctx.body = renderShortReply(reply.body);
+  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderJson(reply.body));
 }
 
 async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {
@@ -265,7 +271,7 @@ async function respondWithStream(streams: Streams, ctx: Context, events: EventSo
 }
 
 /** A signal that fires when the connection closes or the server drains. */
-function createSignal(ctx: Context, draining: AbortSignal): AbortSignal {
+function createSignal(ctx: RequestContext, draining: AbortSignal): AbortSignal {
   const closed = new AbortController();
   ctx.res.once('close', () => closed.abort('closed'));
   return AbortSignal.any([closed.signal, draining]);

@@ -1,5 +1,5 @@
 /** Where a request must carry a secret, and what is refused when it is missing or wrong. */
-import type { Context } from 'koa';
+import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problems.ts';
 import type { Operation } from './contract.ts';
 import type { Query } from './query.ts';
@@ -15,15 +15,20 @@ type SecretRules = {
  * A secret in the query counts for every gateway operation; the `Authorization` header only where it is
  * documented. Returns whether a right one was sent.
  */
-export function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): boolean {
+export function requireSecret(
+  secrets: Secrets,
+  { secret }: Operation,
+  query: Query,
+  req: IncomingMessage,
+): boolean {
   if (secret === 'admin') {
-    if (!secrets.isAdminSecret(readHeader(ctx, 'X-Admin-Auth'))) {
+    if (!secrets.isAdminSecret(readHeader(req, 'X-Admin-Auth'))) {
       throw unauthorized('Send the administrator’s secret in the header X-Admin-Auth.', 'X-Admin-Auth');
     }
     return true;
   }
   const inQuery = query.get('auth');
-  const bearer = inQuery || secret === 'body' ? undefined : readBearer(ctx);
+  const bearer = inQuery || secret === 'body' ? undefined : readBearer(req);
   if (inQuery) {
     // A repeated secret is not a right one.
     if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
@@ -66,13 +71,13 @@ function unauthorized(detail: string, scheme = 'Bearer'): Problem {
 }
 
 /** A header by its name; of several with the name, all. */
-export function readHeader(ctx: Context, name: string): string | undefined {
-  const value = ctx.req.headers[name.toLowerCase()];
+export function readHeader({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name.toLowerCase()];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-function readBearer(ctx: Context): string | undefined {
-  return /^bearer +(.*)$/i.exec(ctx.req.headers.authorization ?? '')?.[1];
+function readBearer({ headers: { authorization } }: IncomingMessage): string | undefined {
+  return authorization === undefined ? undefined : /^bearer +(.*)$/i.exec(authorization)?.[1];
 }
 
 /** Whether a JSON value is an object. */
