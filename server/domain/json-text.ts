@@ -29,19 +29,23 @@ export class JsonText {
 
 /** As `JSON.stringify`, but a field that is a `JsonText` is copied. */
 export function writeJson(value: object): string {
-  return writeParts(value).join('');
+  return hasTextField(value) ? writeParts(value).join('') : JSON.stringify(value);
 }
 
 /** The same in UTF-8. No large text is joined with another before its bytes are copied. */
 export function renderJson(value: object): Buffer {
+  if (!hasTextField(value)) return Buffer.from(JSON.stringify(value));
   const parts = writeParts(value);
   if (!parts.some(isLargeText)) return Buffer.from(parts.join(''));
   return Buffer.concat(parts.map((part) => Buffer.from(part)));
 }
 
-/** The texts that make up the JSON of a value: one, unless a field is a `JsonText`. */
+function hasTextField(value: object): boolean {
+  return Object.values(value).some((field) => field instanceof JsonText);
+}
+
+/** The texts that make up the JSON of a value with a field that is a `JsonText`. */
 function writeParts(value: object): readonly string[] {
-  if (!Object.values(value).some((field) => field instanceof JsonText)) return [JSON.stringify(value)];
   const parts: string[] = [];
   let between: [string, unknown][] = [];
   const writeBetween = (): void => {

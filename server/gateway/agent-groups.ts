@@ -80,6 +80,14 @@ export function createAgentGroups(): AgentGroups {
     remove,
     put(candidate) {
       const { agent_id, agent_tags } = candidate.record;
+      const entry = entries.get(agent_id);
+      // The usual change: a slot was granted or released.
+      if (entry && entry.candidate.record === candidate.record) {
+        if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
+        if (isFree(candidate)) entry.group.free.set(candidate, true);
+        entries.set(agent_id, { candidate, group: entry.group });
+        return;
+      }
       remove(agent_id);
       const group = findGroup(agent_tags);
       group.size += 1;
