@@ -1,10 +1,11 @@
 /** The agent's result report: `reportResult`. */
+import type { AgentRecord } from '../domain/agent.ts';
 import type { JsonObject } from '../domain/task.ts';
 import type { Trigger } from '../domain/triggers.ts';
-import { UNNAMED_CALLER } from '../ports/caller.ts';
+import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
-import type { TaskCommits } from './commit-step.ts';
+import type { AdvanceResult, TaskCommits } from './commit-step.ts';
 import type { RecentReports } from './recent-reports.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 import { taskNotFound } from './tasks.ts';
@@ -19,16 +20,24 @@ type Deps = {
 /** Creates the report operation. Late and repeated reports return `accepted: false`. */
 export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
   const { store, commits, agents, recentReports } = deps;
+
+  async function noteContact({ agent_id, status }: Report): Promise<AgentRecord | undefined> {
+    const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call' });
+    // Only of agents there are: what is kept of others would grow with what callers make up.
+    if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
+    return agent;
+  }
+
+  async function commitReport(report: Report, caller: Caller): Promise<AdvanceResult> {
+    const { request_id } = report;
+    const lastRead = await store.getForCommit(request_id, caller);
+    return await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
+  }
+
   return {
     async reportResult(report, caller = UNNAMED_CALLER) {
-      const { request_id, agent_id } = report;
-      const [agent, lastRead] = await Promise.all([
-        agents.noteContactIfRegistered(agent_id, { by: 'call' }),
-        store.getForCommit(request_id, caller),
-      ]);
-      // Only of agents there are: what is kept of others would grow with what callers make up.
-      if (agent && report.status !== 'running') recentReports.note(agent_id, store.nowMs());
-      const result = await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
+      const { request_id } = report;
+      const [agent, result] = await Promise.all([noteContact(report), commitReport(report, caller)]);
       switch (result.kind) {
         case 'absent':
           throw taskNotFound();
