@@ -105,8 +105,8 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Each loads or compiles a piece of what has not been needed yet. */
-  readonly preparations: readonly (() => void | Promise<void>)[];
+  /** Each compiles a piece of what has not been needed yet. */
+  readonly preparations: readonly (() => void)[];
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
@@ -132,10 +132,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
-  const bodies = createBodyReader({ ...deps, addresses });
   const operationDeps = {
     secrets: createSecrets(deps.secrets),
-    readBody: bodies.read,
+    readBody: createBodyReader({ ...deps, addresses }),
     callerOf: addresses.callerOf,
     writers,
     limits: deps.limits,
@@ -181,7 +180,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
-    preparations: [bodies.prepare, ...contract.operations.map(({ prepare }) => prepare)],
+    preparations: contract.operations.map(({ prepare }) => prepare),
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();

@@ -38,15 +38,11 @@ type CollectedBody = {
   readonly release: () => void;
 };
 
-export type BodyCollector = {
-  /**
-   * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem`
-   * (413, 408 or 503) or with `CallerGone`.
-   */
-  collect(req: IncomingMessage, declaredBytes: number | null): Promise<CollectedBody>;
-  /** Loads what the first body in parts needs: a third of all modules come with koa-body. */
-  prepare(): Promise<void>;
-};
+/**
+ * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem` (413,
+ * 408 or 503) or with `CallerGone`.
+ */
+export type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
 
 /** A body while it is read. */
 type BodyUnderWay = { -readonly [Key in keyof ArrivingBody]: ArrivingBody[Key] };
@@ -60,7 +56,7 @@ export function createBodyCollector({
   readonly limits: BodyLimits;
   readonly clock: Clock;
   readonly addresses: RemoteAddresses;
-}): BodyCollector {
+}): CollectBody {
   const small = createBodyReserve(limits.smallBodiesBytesMax, clock.monotonicMs);
   const large = createBodyReserve(limits.largeBodiesBytesMax, clock.monotonicMs);
   const arrivals = createArrivalClock(clock, limits);
@@ -98,43 +94,34 @@ export function createBodyCollector({
     }
   }
 
-  return {
-    async collect(req, declaredBytes) {
-      const isSmall = declaredBytes !== null && declaredBytes <= SMALL_BYTES;
-      const first = isSmall ? readFirstChunk(req, declaredBytes) : null;
-      const body: BodyUnderWay = {
-        address: addresses.ofRequest(req),
-        startedMs: clock.monotonicMs(),
-        arrivedBytes: 0,
-        isLarge: (declaredBytes ?? 0) > SMALL_BYTES,
-        fail: (problem) => first?.fail(problem),
-      };
-      arrivals.add(body);
-      try {
-        const whole = first && (await first.bytes);
-        return whole ? describeCollected(body, whole) : await collectParts(req, declaredBytes, body);
-      } finally {
-        arrivals.remove(body);
-      }
-    },
-    prepare: parser.load,
+  return async (req, declaredBytes) => {
+    const isSmall = declaredBytes !== null && declaredBytes <= SMALL_BYTES;
+    const first = isSmall ? readFirstChunk(req, declaredBytes) : null;
+    const body: BodyUnderWay = {
+      address: addresses.ofRequest(req),
+      startedMs: clock.monotonicMs(),
+      arrivedBytes: 0,
+      isLarge: (declaredBytes ?? 0) > SMALL_BYTES,
+      fail: (problem) => first?.fail(problem),
+    };
+    arrivals.add(body);
+    try {
+      const whole = first && (await first.bytes);
+      return whole ? describeCollected(body, whole) : await collectParts(req, declaredBytes, body);
+    } finally {
+      arrivals.remove(body);
+    }
   };
 }
 
 type Parse = (body: CountedBody) => Promise<Buffer>;
 
-/** koa-body, which is loaded when it is first needed. */
+/** koa-body, which is loaded when it is first needed: a third of all modules come with it, and 12 MB. */
 function createParser(bodyBytesMax: number) {
   let parse: Parse | null = null;
   let loading: Promise<Parse> | null = null;
 
-  async function load(): Promise<void> {
-    loading ??= loadParser(bodyBytesMax);
-    parse = await loading;
-  }
-
   return {
-    load,
     loaded: () => parse,
     /** Loads it for a body that may fail meanwhile. */
     async loadFor(body: BodyUnderWay, req: IncomingMessage): Promise<Parse> {

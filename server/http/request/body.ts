@@ -29,12 +29,6 @@ export type BodyRead = {
 
 export type ReadBody = (ctx: Pick<Context, 'req'>) => Promise<BodyRead>;
 
-export type BodyReader = {
-  readonly read: ReadBody;
-  /** Loads what the first body in parts needs: a third of all modules come with koa-body. */
-  prepare(): Promise<void>;
-};
-
 export type BodyDeps = {
   readonly limits: BodyLimits & JsonLimits;
   readonly clock: Clock;
@@ -43,20 +37,20 @@ export type BodyDeps = {
 };
 
 /**
- * Creates the reader. `read` rejects with a `Problem` (413, 415, 408 or 503, 422 for a large body beyond
+ * Creates the reader. It rejects with a `Problem` (413, 415, 408 or 503, 422 for a large body beyond
  * the limits of JSON, or 400, checked in this order) or with `CallerGone`.
  */
-export function createBodyReader(deps: BodyDeps): BodyReader {
+export function createBodyReader(deps: BodyDeps): ReadBody {
   const { limits, addresses, largeWork } = deps;
   const { bodyBytesMax } = limits;
-  const collector = createBodyCollector(deps);
+  const collect = createBodyCollector(deps);
 
-  async function read({ req }: Pick<Context, 'req'>): Promise<BodyRead> {
+  return async ({ req }) => {
     const declaredBytes = readDeclaredBytes(req);
     if (declaredBytes !== null && declaredBytes > bodyBytesMax) throw describeTooLarge(bodyBytesMax);
     requireReadableBody(req, declaredBytes !== 0);
     if (declaredBytes === 0) return { ...parseBody(Buffer.alloc(0), bodyBytesMax), release() {} };
-    const { bytes, isLarge, release } = await collector.collect(req, declaredBytes);
+    const { bytes, isLarge, release } = await collect(req, declaredBytes);
     try {
       if (!isLarge) return { ...parseBody(bytes, bodyBytesMax), release };
       if (req.socket.destroyed) throw new CallerGone();
@@ -72,9 +66,7 @@ export function createBodyReader(deps: BodyDeps): BodyReader {
       release();
       throw error;
     }
-  }
-
-  return { read, prepare: collector.prepare };
+  };
 }
 
 /** The length that the headers declare; null when the body is sent in chunks. */
