@@ -17,10 +17,13 @@ export interface paths {
          *     seconds.
          *
          *     Delivery is at least once: the same `webhook-id` may come again, so keep the ids of your tasks. 429 and
-         *     503 mean that the agent is busy, 410 that it is gone. 3xx and other 4xx (except 408) mean that the task
-         *     is not taken: the push is retried after 1, 2, 4 … 30 seconds, then the task is moved. After anything else
-         *     (408, 5xx, no response) the gateway assumes that the agent may have the task and repeats the push to it.
-         *     A failed push never fails the task; only its deadline does.
+         *     503 mean that the agent is busy, 410 that it is gone. 3xx, other 4xx (except 408) and no connection mean
+         *     that the task is not taken: the push is repeated after 1, 2, 4, 8, 16, then every 30 seconds, each up to
+         *     25 % shorter or longer. After at least 3 attempts and 10 seconds the task moves, if another agent is
+         *     eligible; until one is, whichever agent comes to have room is offered it at once. After anything else
+         *     (408, other 5xx, no response) the gateway assumes that the agent may have the task and repeats the push
+         *     to it; the task moves only when the agent has been offline or unregistered for 90 seconds. A failed push
+         *     never fails the task; only its deadline does.
          */
         post: operations["pushTask"];
         delete?: never;
@@ -188,8 +191,8 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description The agent is gone: the task is not taken, and the agent is `offline` until it registers or sends a
-             *     heartbeat.
+             * @description The agent is gone: the task is not taken, and the agent is `offline`, and not pushed to, until it registers
+             *     or sends a heartbeat.
              */
             410: {
                 headers: {
@@ -198,24 +201,26 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description The agent is busy and has not taken the task. The gateway asks another agent at once, and does not ask this
-             *     one again for 30 seconds.
+             * @description The agent is busy and has not taken the task. The gateway offers it at once to another agent that has not
+             *     refused this task in the last 30 seconds. Without one it asks this agent again, as after any push that was
+             *     not taken.
              */
             429: {
                 headers: {
-                    /** @description Seconds the gateway should wait before it asks this agent again. */
+                    /** @description Seconds the gateway waits at least before it asks this agent again; over 300 counts as 300. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
             /**
-             * @description The agent is busy and has not taken the task. The gateway asks another agent at once, and does not ask this
-             *     one again for 30 seconds.
+             * @description The agent is busy and has not taken the task. The gateway offers it at once to another agent that has not
+             *     refused this task in the last 30 seconds. Without one it asks this agent again, as after any push that was
+             *     not taken.
              */
             503: {
                 headers: {
-                    /** @description Seconds the gateway should wait before it asks this agent again. */
+                    /** @description Seconds the gateway waits at least before it asks this agent again; over 300 counts as 300. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };

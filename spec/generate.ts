@@ -15,7 +15,7 @@ import {
   correctStreamedDocument,
   mergePush,
 } from './corrections.ts';
-import type { Json } from './document.ts';
+import { type Json, requireObject } from './document.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
 const generatedFolder = join(specFolder, '..', 'generated');
@@ -27,7 +27,7 @@ function generateFiles(): ReadonlyMap<string, string> {
     const files = new Map<string, string>();
     const readDocument = compileSources(folder);
     const emitted = readDocument('3.1', 'TaskGateway');
-    const gateway = correctGatewayDocument(structuredClone(emitted));
+    const gateway = addGuide(correctGatewayDocument(structuredClone(emitted)));
     const streamed = correctStreamedDocument(readDocument('3.2', 'TaskGateway'), gateway, emitted);
     const agent = correctAgentDocument(readDocument('3.1', 'TaskGatewayAgent'));
     addDocument(files, 'task-gateway.3.1', mergePush(gateway, agent));
@@ -40,6 +40,13 @@ function generateFiles(): ReadonlyMap<string, string> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Returns the gateway's document with `guide.md`, what no schema can say, behind its description. */
+function addGuide(document: Json): Json {
+  const info = requireObject(document, 'info');
+  const guide = readFileSync(join(specFolder, 'guide.md'), 'utf8');
+  return { ...document, info: { ...info, description: `${info.description}\n\n${guide}` } };
 }
 
 /** Compiles the TypeSpec sources; returns a function that reads one of the emitted documents. */

@@ -33,7 +33,8 @@ export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
       if (record.endpoint !== PULL_ENDPOINT) {
         throw new GatewayError(
           'validation_failed',
-          'This agent registered a URL, so tasks are pushed to it. To claim tasks, register with "endpoint": "pull".',
+          'must be an agent that registered with "endpoint": "pull"; this one registered a URL, so tasks are pushed to it',
+          '/agent_id',
         );
       }
       if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);

@@ -19,6 +19,7 @@ import { mayLeaveOpenPush } from './delivery.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createDueTurn } from './due-turn.ts';
 import { createEvents } from './events.ts';
+import { createExplanations } from './explanations.ts';
 import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
 import { createPushes } from './pushes.ts';
@@ -68,6 +69,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const acknowledgements = createAcknowledgements(clock);
   const commits = createTaskCommits({
     ...deps,
+    findAwaited: acknowledgements.find,
     noteWritten({ request_id, before: { value: before }, after }) {
       if (isSettled(after) || after.delivery?.acknowledged) acknowledgements.drop(request_id);
       if (before.agent_id !== null && isReleased(before, after)) agentIndex.noteRelease(before.agent_id);
@@ -109,6 +111,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
         ...createAgents(shared),
         ...createReports(shared),
         listTasks,
+        ...createExplanations(shared),
       }),
       // A call that may take long has no deadline as a whole; each of its reads is bounded.
       getTask,

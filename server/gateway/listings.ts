@@ -8,6 +8,7 @@
 import type { LargeWork } from '../async/large-work.ts';
 import { yieldToEventLoop } from '../async/waiting.ts';
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
+import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { describeTask, type TaskState } from '../domain/task.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
@@ -108,7 +109,7 @@ async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['
     ...(query.session !== undefined && { session: query.session }),
     ...(query.session === undefined && query.agent !== undefined && { agent_id: query.agent }),
   };
-  const found: TaskPage = { tasks: [], bytes: 0, after: query.cursor ? decodeCursor(query.cursor) : null };
+  const found: TaskPage = { tasks: [], bytes: 0, after: query.cursor ? requirePosition(query.cursor) : null };
   const endMs = clock.monotonicMs() + PAGE_WITHIN_MS;
   for (let lookedAt = 0; lookedAt < LOOKED_AT_MAX; lookedAt += LOOK_SLICE) {
     const { after } = found;
@@ -128,7 +129,7 @@ async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['
 }
 
 function endPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType<Gateway['listTasks']>> {
-  return { tasks, next_cursor: isEnd || after === null ? null : encodeCursor(after) };
+  return { tasks, next_cursor: isEnd || after === null ? null : writeCursor(after) };
 }
 
 /**
@@ -173,17 +174,9 @@ function matches(state: TaskState, query: TaskQuery): boolean {
   );
 }
 
-function encodeCursor(position: string): string {
-  return Buffer.from(position, 'utf8').toString('base64url');
-}
-
-function decodeCursor(cursor: string): string {
-  const position = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (position === '' || encodeCursor(position) !== cursor) {
-    throw new GatewayError(
-      'validation_failed',
-      'cursor: not valid. Send the next_cursor of the last page unchanged.',
-    );
-  }
-  return position;
+function requirePosition(cursor: string): string {
+  const position = readCursor(cursor);
+  if (position !== null) return position;
+  const detail = 'must be the `next_cursor` of the previous page';
+  throw new GatewayError('validation_failed', detail, '/cursor');
 }

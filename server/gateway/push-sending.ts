@@ -42,6 +42,8 @@ export type RunningPush = {
   readonly stop: AbortController;
   /** The agent has the task; the commit of that may still wait. */
   isAcknowledged: boolean;
+  /** When it was sent, by the monotonic clock; null before. */
+  sentMs: number | null;
   /** Set until the attempt is sent or waits for its turn, where it was submitted just now. */
   input: TaskInput | undefined;
 };
@@ -53,7 +55,8 @@ export function createRunningPush(
   input: TaskInput | undefined,
 ): RunningPush {
   const { lease } = attempt;
-  return { attempt, origin, lease, stop: new AbortController(), isAcknowledged: false, input };
+  const stop = new AbortController();
+  return { attempt, origin, lease, stop, isAcknowledged: false, sentMs: null, input };
 }
 
 export type PushSending = {
@@ -173,6 +176,7 @@ async function startSending(
   const nowMs = store.nowMs();
   const remainingSeconds = Math.max(0, written.value.deadlineMs - nowMs) / 1_000;
   const task = describeTask(input, written.value);
+  push.sentMs = deps.clock.monotonicMs();
   return { promise: pusher.push({ endpoint, task, remainingSeconds, nowMs }, stop.signal, end) };
 }
 

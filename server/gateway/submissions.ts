@@ -11,7 +11,6 @@
 import { createHash } from 'node:crypto';
 import { dueMs } from '../domain/delivery.ts';
 import { isKeptAsText, JsonText } from '../domain/json-text.ts';
-import { step } from '../domain/step.ts';
 import {
   createTaskState,
   describeFreshTask,
@@ -28,7 +27,7 @@ import { type Batch, type CommitResult, type Revision, taskRef, type Write } fro
 import { type AssignDeps, pickAgent, prepareAssignment } from './assign.ts';
 import { commitDeadlineMs } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
-import { batchFor } from './task-batch.ts';
+import { batchFor, decideTransition } from './task-batch.ts';
 
 export type TaskLimits = {
   /** Longest time a task may stay open, whatever its `timeout` says. */
@@ -146,16 +145,16 @@ function assignAccepted(
   const { endpoint, registration } = candidate.record;
   const { request_id } = input;
   const trigger: Trigger = { type: 'assign', ...to };
-  const decided = step(state, trigger, deps.store.nowMs());
-  if (!decided.ok) return undefined;
-  const after = decided.state;
+  const before = { value: state, revision: 'absent' };
+  const decided = decideTransition(request_id, before, trigger, deps.store.nowMs());
+  if (decided.kind !== 'transition') return undefined;
+  const { after } = decided.transition;
   // No other lease has this name: the entry is new, and only once.
   const lease = `submission of ${request_id}`;
-  const before = { value: state, revision: 'absent' };
   const due = to.attempted
     ? { lease, isNew: true as const, dueAt: 'held' as const }
     : { dueAt: dueMs(after) ?? to.nextMs };
-  const batch = batchFor({ request_id, before, after, trigger }, { ...due, registration });
+  const batch = batchFor(decided.transition, { ...due, registration });
   return {
     agent_id: to.agent_id,
     batch: { ...addInput(deps, input, batch), noneWaiting: input.task_tags },

@@ -64,6 +64,9 @@ const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly ti
   store_unavailable: { status: 503, title: 'Store unavailable' },
 };
 
+/** Every code that a response can have. */
+export const PROBLEM_CODES: ReadonlySet<string> = new Set(Object.keys(TABLE));
+
 /** Seconds after which the same request may be sent again. */
 const RETRY_AFTER_SECONDS: Partial<Record<ProblemCode, number>> = {
   too_many_streams: 5,
@@ -155,7 +158,7 @@ function fromGateway(error: GatewayError): Problem {
     return new Problem(error.code, error.message, { errors });
   }
   if (error.code === 'validation_failed') {
-    return new Problem(error.code, error.message, { errors: [{ pointer: '', detail: error.message }] });
+    return validationFailed([{ pointer: error.pointer, detail: error.message }]);
   }
   return new Problem(error.code, error.message);
 }

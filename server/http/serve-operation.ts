@@ -13,9 +13,16 @@ import type { RenderedBody } from './operations/handlers.ts';
 import { Problem, validationFailed } from './problems.ts';
 import type { BodyRead, ReadBody } from './request/body.ts';
 import type { Operation, OperationId, RequestParts } from './request/contract.ts';
+import { validateFields } from './request/field-checks.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
-import { isObject, readHeader, requireBodySecret, requireSecret } from './request/required-secret.ts';
+import {
+  isObject,
+  readHeader,
+  requireBodySecret,
+  requireSecret,
+  type SentSecrets,
+} from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { renderShortReply } from './response/send-body.ts';
@@ -166,11 +173,11 @@ async function readCall(
   ctx: RequestContext,
 ): Promise<{ call: Call; release: () => void }> {
   const query = parseQuery(ctx.querystring);
-  const hasSecret = requireSecret(deps.secrets, operation, query, ctx.req);
+  const sent = requireSecret(deps.secrets, operation, query, ctx.req);
   const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
   const stored = STORED_VALUES[operation.operationId];
   try {
-    const call = requireValidCall(deps, operation, ctx, { query, hasSecret, read });
+    const call = requireValidCall(deps, operation, ctx, { query, sent, read });
     if (stored === undefined) read.release();
     return { call, release: read.release };
   } catch (error) {
@@ -183,14 +190,14 @@ function requireValidCall(
   deps: OperationDeps,
   operation: Operation,
   ctx: RequestContext,
-  { query, hasSecret, read }: { query: Query; hasSecret: boolean; read: BodyRead },
+  { query, sent, read }: { query: Query; sent: SentSecrets; read: BodyRead },
 ): Call {
   const { value: body } = read;
-  const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, hasSecret);
+  const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, sent);
   if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
     throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
   }
-  const parts = requireValidParts(operation, query, body, ctx, deps.limits);
+  const parts = requireValidParts(operation, query, read, ctx, deps.limits);
   const stored = STORED_VALUES[operation.operationId];
   if (read.mayGrow && stored !== undefined) requireStorable(body, stored, deps.limits.bodyBytesMax);
   return {
@@ -217,7 +224,7 @@ function requireStorable(body: unknown, field: string, bytesMax: number): void {
 function requireValidParts(
   operation: Operation,
   rawQuery: Query,
-  body: unknown,
+  read: BodyRead,
   ctx: RequestContext,
   limits: JsonLimits,
 ): RequestParts {
@@ -226,11 +233,12 @@ function requireValidParts(
     path: ctx.params ?? {},
     query,
     header: ctx.req.headers,
-    ...(operation.body && { requestBody: body }),
+    ...(operation.body && { requestBody: read.value }),
   };
-  const excess = operation.body ? findExcess(body, limits) : undefined;
+  const excess = operation.body && !read.isWithinLimits ? findExcess(read.value, limits) : undefined;
   if (excess) throw validationFailed([excess]);
-  const errors = [...queryErrors, ...operation.validate(parts)].filter(isFirstAtItsPointer);
+  const fieldErrors = validateFields(operation.operationId, parts);
+  const errors = [...queryErrors, ...operation.validate(parts), ...fieldErrors].filter(isFirstAtItsPointer);
   if (errors.length > 0) throw validationFailed(errors);
   return parts;
 }

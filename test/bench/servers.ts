@@ -46,10 +46,7 @@ type Command = {
 };
 
 /** Starts a server and waits for the line with its address. */
-async function startServer(
-  name: string,
-  { words, env, store, root = ROOT }: Command,
-): Promise<Server> {
+async function startServer(name: string, { words, env, store, root = ROOT }: Command): Promise<Server> {
   const beganMs = performance.now();
   const child = spawn(process.execPath, words, {
     cwd: root,

@@ -7,14 +7,7 @@ import { createWrittenTasks } from '../../server/engines/redis/written-tasks.ts'
 import { type Batch, type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { demandRedis, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { createRedisSubject } from './redis-under-test.ts';
-import {
-  buildState,
-  finish,
-  must,
-  readState,
-  type StoreUnderTest,
-  submit,
-} from './store-under-test.ts';
+import { buildState, finish, must, readState, type StoreUnderTest, submit } from './store-under-test.ts';
 
 demandRedis('the suite on written tasks');
 

@@ -109,6 +109,16 @@ describe.each(STORES)('on %s', (_name, open) => {
       expect(await read(world, await submit(world))).toMatchObject({ error_info: '无可用 Agent' });
     });
 
+    test('an agent that registered a URL cannot claim', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A'));
+      await expect(world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER)).rejects.toMatchObject({
+        code: 'validation_failed',
+        pointer: '/agent_id',
+        message: expect.stringContaining('"endpoint": "pull"'),
+      });
+    });
+
     test('the token of an earlier registration neither unregisters, drains nor fills its successor', async () => {
       const world = await start();
       const first = await world.gateway.registerAgent(buildRegistration('A'));

@@ -73,6 +73,24 @@ describe('limits on the whole body', () => {
     ]);
   });
 
+  test('in a large body too, however the number is written', async () => {
+    const text = `"${'x'.repeat(70_000)}"`;
+    const refused = [{ pointer: '/payload/deep/1/true/0', detail: 'must be a finite number' }];
+    for (const number of ['1e400', '-1E+309', '2.5e0400', `1${'0'.repeat(309)}`, `-${'9'.repeat(400)}.5`]) {
+      expect(await send(`[${text},{"true":[${number}]}]`), number).toEqual(refused);
+      expect(await send(`[{"e":${text}},{"true":[ ${number} ,false]}]`), number).toEqual(refused);
+    }
+    for (const number of [
+      '1e308',
+      '1E-400',
+      '9'.repeat(300),
+      `1${'0'.repeat(308)}`,
+      `0.${'1'.repeat(900)}`,
+    ]) {
+      expect(await send(`[${text},{"true":[${number},true,false,null]}]`), number).toBe(200);
+    }
+  });
+
   test('too many keys are refused, however they are spread', async () => {
     const few = await startTestServer(gateway, { limits: { keysMax: 10 } });
     const payload = { list: [{ a: 1 }, { a: 1 }, { a: 1 }] };

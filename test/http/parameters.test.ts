@@ -64,10 +64,10 @@ describe('every query parameter', () => {
 
   test('filters of a listing are passed on decoded, with the default limit', async () => {
     gateway.calls.length = 0;
-    const path = '/api/admin/tasks?status=failed&type=a+b&tag=%E4%B8%AD&session=%2B&agent=a%26b&cursor=c';
+    const path = '/api/admin/tasks?status=failed&type=a+b&tag=%E4%B8%AD&session=%2B&agent=a%26b&cursor=Yw';
     expect((await sendChecked(server.url, { ...buildCall('listTasks', secrets), path })).status).toBe(200);
     expect(gateway.calls[0]?.args[0]).toEqual({
-      ...{ status: 'failed', type: 'a b', tag: '中', session: '+', agent: 'a&b', cursor: 'c' },
+      ...{ status: 'failed', type: 'a b', tag: '中', session: '+', agent: 'a&b', cursor: 'Yw' },
       limit: 100,
     });
   });

@@ -240,14 +240,33 @@ describe('errors that the gateway throws', () => {
     await failing.stop();
   });
 
-  test('a cursor that the gateway refuses names the parameter', async () => {
-    const unknown = new GatewayError('validation_failed', 'Not one of ours.');
-    const failing = await startTestServer(createFakeGateway({ listTasks: () => Promise.reject(unknown) }));
-    const response = await sendChecked(failing.url, {
-      ...buildCall('listTasks', secrets),
-      path: '/api/admin/tasks?cursor=x',
+  test('a cursor that no page had is named, together with everything else that is wrong', async () => {
+    const gateway = createFakeGateway();
+    const server = await startTestServer(gateway);
+    const ask = async (query: string): Promise<unknown> => {
+      const path = `/api/admin/tasks?${query}`;
+      return (await sendChecked(server.url, { ...buildCall('listTasks', secrets), path })).json.errors;
+    };
+    expect(await ask('cursor=x')).toEqual([
+      { pointer: '/cursor', detail: 'must be the `next_cursor` of the previous page' },
+    ]);
+    expect(await ask('limit=0&cursor=x&status=none')).toMatchObject([
+      { pointer: '/status' },
+      { pointer: '/limit' },
+      { pointer: '/cursor' },
+    ]);
+    expect(gateway.calls).toEqual([]);
+    await server.stop();
+  });
+
+  test('a refusal of the gateway names the field that it is about', async () => {
+    const refusal = new GatewayError('validation_failed', 'must be another agent', '/agent_id');
+    const failing = await startTestServer(createFakeGateway({ claimTask: () => Promise.reject(refusal) }));
+    const response = await sendChecked(failing.url, buildCall('claimTask', secrets));
+    expect(response.json).toMatchObject({
+      status: 422,
+      errors: [{ pointer: '/agent_id', detail: 'must be another agent' }],
     });
-    expect(response.json).toMatchObject({ status: 422, errors: [{ pointer: '/cursor' }] });
     await failing.stop();
   });
 });

@@ -28,8 +28,8 @@ import {
   type Ref,
   type Revision,
   type Store,
-  type Stored,
   StoreDamaged,
+  type Stored,
   StoreUnavailable,
 } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';

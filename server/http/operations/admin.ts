@@ -1,8 +1,7 @@
 /** The administrator's operations: list agents and tasks. */
 import { renderJson } from '../../domain/json-text.ts';
 import type { TaskInfo } from '../../domain/task.ts';
-import { type AgentListing, type Gateway, GatewayError } from '../../ports/gateway.ts';
-import { validationFailed } from '../problems.ts';
+import type { AgentListing, Gateway } from '../../ports/gateway.ts';
 import type { Handlers } from './handlers.ts';
 
 /** Creates the handlers. */
@@ -23,15 +22,8 @@ export function createAdminHandlers(gateway: Gateway): Pick<Handlers, 'listAgent
         ...(agent !== undefined && { agent }),
         ...(cursor !== undefined && { cursor }),
       };
-      try {
-        const { tasks, next_cursor } = await gateway.listTasks(asked, renderTask, caller);
-        return { status: 200, rendered: renderPage(tasks, next_cursor) };
-      } catch (error) {
-        // Only the gateway can check a cursor: it made it.
-        if (!(error instanceof GatewayError) || error.code !== 'validation_failed') throw error;
-        const detail = 'must be the `next_cursor` of the previous page';
-        throw validationFailed([{ pointer: '/cursor', detail }]);
-      }
+      const { tasks, next_cursor } = await gateway.listTasks(asked, renderTask, caller);
+      return { status: 200, rendered: renderPage(tasks, next_cursor) };
     },
   };
 }

@@ -1,7 +1,6 @@
 /** The agent's operations: register, heartbeat, claim, report, unregister. */
 import type { Gateway } from '../../ports/gateway.ts';
-import { validationFailed } from '../problems.ts';
-import type { Handlers } from './handlers.ts';
+import { type Handlers, limitWait } from './handlers.ts';
 
 /** Creates the handlers. Of a heartbeat without a right secret only the `agent_id` is passed on. */
 export function createAgentHandlers(
@@ -9,7 +8,6 @@ export function createAgentHandlers(
 ): Pick<Handlers, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
   return {
     async registerAgent({ body }) {
-      requireEndpoint(body.endpoint);
       const reply = await gateway.registerAgent({
         agent_id: body.agent_id,
         endpoint: body.endpoint,
@@ -36,7 +34,7 @@ export function createAgentHandlers(
     async claimTask({ body, signal }) {
       const claim = {
         agent_id: body.agent_id,
-        wait: body.wait ?? 0,
+        wait: limitWait(body.wait),
         ...(body.request_ids !== undefined && { request_ids: body.request_ids }),
       };
       const task = await gateway.claimTask(claim, signal());
@@ -59,16 +57,4 @@ export function createAgentHandlers(
       return { status: 200, body: await gateway.unregisterAgent(body.agent_id, body.registration) };
     },
   };
-}
-
-/**
- * Requires what no schema can: an absolute http(s) URL without credentials, as WHATWG parses it, or `pull`.
- */
-function requireEndpoint(endpoint: string): void {
-  if (endpoint === 'pull') return;
-  const url = URL.parse(endpoint);
-  const isHttp = url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
-  if (isHttp && url.username === '' && url.password === '') return;
-  const detail = 'must be an absolute http or https URL without credentials, or `pull`';
-  throw validationFailed([{ pointer: '/endpoint', detail }]);
 }

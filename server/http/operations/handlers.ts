@@ -33,6 +33,14 @@ type Call<Op> = {
   readonly caller: Caller;
 };
 
+/** Seconds that a call may wait; more count as these. */
+const WAIT_SECONDS_MAX = 60;
+
+/** The seconds that a call waits that asks for so many; none without a number. */
+export function limitWait(seconds: number | undefined): number {
+  return Math.min(seconds ?? 0, WAIT_SECONDS_MAX);
+}
+
 /**
  * A body that the handler renders as JSON itself, because it is too large to be one value: whole, or in parts
  * that are asked for as the reader takes them.

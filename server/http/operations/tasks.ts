@@ -1,15 +1,14 @@
-/** The client's operations on tasks: submit, get, cancel. */
+/** The client's operations on tasks: submit, get, explain, cancel; and the preview of a match. */
 import type { Gateway } from '../../ports/gateway.ts';
-import type { Handlers } from './handlers.ts';
+import { type Handlers, limitWait } from './handlers.ts';
 
-const WAIT_SECONDS_MAX = 60;
 /** The signal of a read that does not wait. */
 const NEVER = new AbortController().signal;
 
 /** Creates the handlers. */
 export function createTaskHandlers(
   gateway: Gateway,
-): Pick<Handlers, 'submitTask' | 'getTask' | 'cancelTask'> {
+): Pick<Handlers, 'submitTask' | 'getTask' | 'explainTask' | 'previewMatch' | 'cancelTask'> {
   return {
     async submitTask({ body, header, caller }) {
       const submission = {
@@ -25,9 +24,17 @@ export function createTaskHandlers(
     },
 
     async getTask({ path, query, signal, caller }) {
-      const waitMs = Math.min(query.wait ?? 0, WAIT_SECONDS_MAX) * 1_000;
+      const waitMs = limitWait(query.wait) * 1_000;
       const left = waitMs > 0 ? signal() : NEVER;
       return { status: 200, body: await gateway.getTask(path.request_id, waitMs, left, caller) };
+    },
+
+    async explainTask({ path, caller }) {
+      return { status: 200, body: await gateway.explainTask(path.request_id, caller) };
+    },
+
+    async previewMatch({ body }) {
+      return { status: 200, body: await gateway.previewMatch(body.task_tags) };
     },
 
     async cancelTask({ path }) {

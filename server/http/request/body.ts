@@ -23,6 +23,8 @@ export type BodyRead = {
   readonly value: unknown;
   /** Whether parts of it may be longer when they are written again. */
   readonly mayGrow: boolean;
+  /** Whether it is known to be within the limits of JSON; else the value must be looked through. */
+  readonly isWithinLimits?: boolean;
   /** Returns its memory to the reserve, once nothing holds its value. Idempotent. */
   release(): void;
 };
@@ -55,12 +57,12 @@ export function createBodyReader(deps: BodyDeps): ReadBody {
       if (!isLarge) return { ...parseBody(bytes, bodyBytesMax), release };
       if (req.socket.destroyed) throw new CallerGone();
       return await largeWork.run({ caller: addresses.callerOf(req), order: 'small' }, async () => {
-        const excess = await scanJson(bytes, limits);
+        const { excess, mayBeInfinite } = await scanJson(bytes, limits);
         if (excess) throw validationFailed([excess]);
         const parsed = parseBody(bytes, bodyBytesMax);
         // What validates the value has a turn of its own.
         await yieldToEventLoop();
-        return { ...parsed, release };
+        return { ...parsed, isWithinLimits: !mayBeInfinite, release };
       });
     } catch (error) {
       release();

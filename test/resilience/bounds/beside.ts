@@ -17,7 +17,7 @@ import type { CallerOptions, Sample } from './beside-caller.ts';
 export const SCALE = Number(process.env.BOUNDS_SCALE ?? 1);
 
 /** Times of B's calls, and each status or error that was not a success. */
-export type Measured = { readonly alone: Sample; readonly beside: Sample; readonly atOnceMs?: number };
+export type Measured = { readonly alone: Sample; readonly beside: Sample };
 
 export type MeasureOptions = {
   /** Names the figures that are printed. */
@@ -32,8 +32,6 @@ export type MeasureOptions = {
   /** How long B calls, alone and then beside A; 3 s in CI. */
   readonly seconds?: number;
   readonly everyMs?: number;
-  /** Below this a call of B counts as served at once, where a piece of A's work cannot be cut smaller. */
-  readonly atOnceMs?: number;
 };
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
@@ -63,11 +61,10 @@ export async function measureBeside(options: MeasureOptions): Promise<Measured> 
   const alone = await callAtRate(seconds);
   const end = await options.takeAll();
   try {
-    const { atOnceMs } = options;
-    const beside = await measureRounds(alone, () => callAtRate(seconds), atOnceMs);
+    const beside = await measureRounds(alone, () => callAtRate(seconds));
     printFigure(`${options.name}-alone-p99`, percentile(alone.tookMs, 0.99), 'ms');
     printFigure(`${options.name}-beside-p99`, percentile(beside.tookMs, 0.99), 'ms');
-    return { alone, beside, ...(atOnceMs !== undefined && { atOnceMs }) };
+    return { alone, beside };
   } finally {
     await end();
   }
@@ -77,35 +74,31 @@ export async function measureBeside(options: MeasureOptions): Promise<Measured> 
  * Fails when a call of B failed beside A, or when B's 99th percentile is more than three times that of alone
  * and more than 250 ms, in each round. `TEST_FULL` asserts the bare ratio.
  */
-export function expectUnaffected({ alone, beside, atOnceMs }: Measured): void {
+export function expectUnaffected({ alone, beside }: Measured): void {
   expect(alone.failures, 'B alone').toEqual([]);
   expect(beside.failures, 'B beside A').toEqual([]);
   const aloneMs = percentile(alone.tookMs, 0.99);
   expect(percentile(beside.tookMs, 0.99), `alone it was ${aloneMs.toFixed(1)} ms`).toBeLessThan(
-    longestAllowedMs(alone, atOnceMs),
+    longestAllowedMs(alone),
   );
 }
 
 /** B's best round beside A, with the failures of all rounds. */
-export async function measureRounds(
-  alone: Sample,
-  round: () => Promise<Sample>,
-  atOnceMs?: number,
-): Promise<Sample> {
+export async function measureRounds(alone: Sample, round: () => Promise<Sample>): Promise<Sample> {
   const failures: string[] = [];
   let best: Sample | null = null;
   for (let n = 0; n < ROUNDS_MAX; n += 1) {
     const sample = await round();
     failures.push(...sample.failures);
     if (!best || percentile(sample.tookMs, 0.99) < percentile(best.tookMs, 0.99)) best = sample;
-    if (percentile(best.tookMs, 0.99) < longestAllowedMs(alone, atOnceMs)) break;
+    if (percentile(best.tookMs, 0.99) < longestAllowedMs(alone)) break;
   }
   return { tookMs: best?.tookMs ?? [], failures };
 }
 
-function longestAllowedMs(alone: Sample, atOnceMs = AT_ONCE_MS): number {
+function longestAllowedMs(alone: Sample): number {
   const mostMs = RATIO_MAX * percentile(alone.tookMs, 0.99);
-  return process.env.TEST_FULL === 'true' ? mostMs : Math.max(mostMs, AT_ONCE_MS, atOnceMs);
+  return process.env.TEST_FULL === 'true' ? mostMs : Math.max(mostMs, AT_ONCE_MS);
 }
 
 /** The get of a task that is submitted here. */

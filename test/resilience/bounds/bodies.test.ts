@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildCall } from '../../contract/usual-calls.ts';
-import { printFigure } from '../../harness/figures.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
 import { openConnection, type RawConnection } from '../../http/raw-connection.ts';
 import { askOnce } from '../single-request.ts';
@@ -129,35 +128,10 @@ const HOSTILE: readonly (readonly [string, string])[] = [
   ['escapes', `["${fill('\\u4e2d')}"]`],
 ];
 
-/**
- * What cannot be cut smaller: many different keys are parsed in one piece. A call of B may wait for the one
- * that is parsed and for the next.
- */
-const LONGEST_PIECE = '99,000 different keys';
-const PIECES_WAITED_FOR_MAX = 2;
-
-/** How long this machine takes for it, the median of three. */
-async function measureLongestPiece(): Promise<number> {
-  const body = HOSTILE.find(([what]) => what === LONGEST_PIECE)?.[1] ?? '';
-  const tookMs: number[] = [];
-  for (let n = 0; n < 3; n += 1) {
-    const wire = await openConnection(port);
-    const startMs = performance.now();
-    wire.write(head(body.length) + body);
-    await wire.readUntil(/\}$/);
-    tookMs.push(performance.now() - startMs);
-    wire.close();
-  }
-  return tookMs.sort((a, b) => a - b)[1] ?? 0;
-}
-
 describe('beside bodies of 4 MiB without a secret', TIMEOUT, () => {
   test('that are hostile to the parser, calls are as fast as alone', async () => {
-    const pieceMs = await measureLongestPiece();
-    printFigure('hostile-bodies-longest-piece', pieceMs, 'ms');
     const measured = await measureBeside({
       name: 'hostile-bodies',
-      atOnceMs: PIECES_WAITED_FOR_MAX * pieceMs,
       baseUrl: gateway.baseUrl,
       async takeAll() {
         let isOver = false;

@@ -73,7 +73,9 @@ describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway on Redis', () => {
     await expect
       .poll(async () => (await getAdmin(url, '/api/admin/agents')).body.total, { timeout: 10_000 })
       .toBe(1);
-    expect(gateways[0]?.output()).toMatch(/"agent_id":"damaged"[^\n]*cannot be read/);
+    await expect
+      .poll(() => gateways[0]?.output(), { timeout: 10_000 })
+      .toMatch(/"agent_id":"damaged"[^\n]*cannot be read/);
     await register(url, 'damaged', ['of damaged']);
     await expectMatched(url, 'damaged');
   });

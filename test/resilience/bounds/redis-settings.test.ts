@@ -51,7 +51,7 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
       const [, text] = await readReadiness();
       expect(text).toContain('The store and the settings of the gateway do not fit together.');
       expect(text).not.toContain(String(redis.port));
-      expect(gateway.output()).toMatch(words);
+      await expect.poll(gateway.output, WAIT).toMatch(words);
       await expect(submit(gateway.baseUrl)).rejects.toThrow(/503.*store_unavailable/);
       await redis.send(`CONFIG SET ${right}`);
       await expect.poll(async () => (await readReadiness())[0], WAIT).toBe(200);

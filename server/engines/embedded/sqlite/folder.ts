@@ -1,7 +1,16 @@
 /**
  * The folder of a database, created if necessary and durable when this returns, and who may read its files.
  */
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../../async/error-message.ts';
 
@@ -12,8 +21,7 @@ import { messageOf } from '../../../async/error-message.ts';
 export function makeFolder(path: string): string {
   const folder = dirname(path);
   try {
-    const created = mkdirSync(folder, { recursive: true });
-    if (created !== undefined) syncParents(folder, created);
+    makeFolders(folder);
     return existsSync(path) ? realpathSync(path) : join(realpathSync(folder), basename(path));
   } catch (error) {
     throw new Error(
@@ -38,14 +46,29 @@ export function protectFiles(path: string): void {
   }
 }
 
-/** A new folder is an entry of its parent; the entry is on disk only after an fsync of the parent. */
-function syncParents(folder: string, topmost: string): void {
-  for (let child = folder; child.length >= topmost.length; child = dirname(child)) {
-    const parent = openSync(dirname(child), 'r');
-    try {
-      fsyncSync(parent);
-    } finally {
-      closeSync(parent);
-    }
+/**
+ * Creates the folder and those above it, one by one: Node's `recursive` never ends where the system refuses a
+ * folder with ENOENT, as in /proc. A new folder is an entry of its parent; the entry is on disk only after an
+ * fsync of the parent.
+ */
+function makeFolders(folder: string): void {
+  if (isFolder(folder)) return;
+  const above = dirname(folder);
+  if (above !== folder) makeFolders(above);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process may have created it by now.
+    if (!isFolder(folder)) throw error;
   }
+  const parent = openSync(above, 'r');
+  try {
+    fsyncSync(parent);
+  } finally {
+    closeSync(parent);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
