@@ -1,6 +1,27 @@
 // Generated from the contract. Do not edit: change the TypeSpec sources and generate again.
 
 export interface paths {
+    "/api/cli/match": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a match
+         * @description Returns which agents would qualify for a task with these tags, without submitting one: the same `match`
+         *     that `explainTask` returns. The administrator's secret is accepted instead of the field `auth`.
+         */
+        post: operations["previewMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/cli/tasks": {
         parameters: {
             query?: never;
@@ -38,7 +59,8 @@ export interface paths {
         /**
          * Get a task
          * @description Returns a task. With `wait` the response is sent when the task is terminal or the time is over, and holds
-         *     the task as it is then. Safe to repeat. A task is kept for 24 hours after it becomes terminal.
+         *     the task as it is then. Safe to repeat. A task is kept for 24 hours after it becomes terminal. The
+         *     administrator's secret is accepted instead of the gateway secret.
          */
         get: operations["getTask"];
         put?: never;
@@ -65,6 +87,27 @@ export interface paths {
          *     not changed; the call returns 400.
          */
         post: operations["cancelTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cli/tasks/{request_id}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain a task
+         * @description Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run. It
+         *     changes nothing. The administrator's secret is accepted instead of the gateway secret.
+         */
+        get: operations["explainTask"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -426,6 +469,11 @@ export interface components {
             /** @description The cancelled task. */
             request_id: components["schemas"]["RequestId"];
         };
+        /**
+         * Format: int32
+         * @description A number of things.
+         */
+        Count: number;
         /** @description The agent is unregistered. */
         DepartureReceipt: {
             /**
@@ -510,6 +558,32 @@ export interface components {
              */
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
+        /** @description One thing that happened to a task. Equal attempts in a row are one entry. */
+        HistoryEntry: {
+            /** @description When it happened, for several in a row the first; never before `last_time` of the entry above. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description What happened. */
+            event: components["schemas"]["HistoryEvent"];
+            /** @description The agent it is about; null if it is about no agent. */
+            agent_id: components["schemas"]["Name"] | null;
+            /**
+             * @description More about it in a few words, or null. Of a push: the status or the error, and how long the last one took
+             *     (`202, 14 ms`). Nothing that an agent sent.
+             */
+            detail: string | null;
+            /** @description How many in a row this entry stands for; 1 for most. */
+            count: components["schemas"]["Count"];
+            /** @description When the last of them happened; equals `time` if `count` is 1. */
+            last_time: components["schemas"]["EpochSeconds"];
+        };
+        /**
+         * @description What happened: `submitted`; `waiting` (for an agent with a free slot); `assigned`; `moved` (assigned to
+         *     another agent); `claimed` (handed out to a claim); `push_taken` (the agent responded 2xx or 409),
+         *     `push_not_taken` (it certainly does not have the task), `push_unknown` (it may have it); `acknowledged`
+         *     (the agent named the task, or reported progress); `progress`; `offered_again` (the agent registered again
+         *     and did not name the task); or the outcome that ended the task. Later versions may add others.
+         */
+        HistoryEvent: string | ("submitted" | "waiting" | "assigned" | "moved" | "claimed" | "push_taken" | "push_not_taken" | "push_unknown" | "acknowledged" | "progress" | "offered_again" | "success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
         /**
          * Format: int32
          * @description The status of an HTTP response.
@@ -550,6 +624,81 @@ export interface components {
             last_status: components["schemas"]["HttpStatus"] | null;
             /** @description Why the push failed, for people; null if it did not fail. */
             last_error: string | null;
+        };
+        /** @description An agent, and whether it qualifies. */
+        MatchAgent: {
+            /** @description The agent's id. */
+            agent_id: components["schemas"]["Name"];
+            /** @description The tags it shares with the task; the first 8. */
+            shared_tags: components["schemas"]["Name"][];
+            /** @description The agent's state. */
+            state: components["schemas"]["AgentState"];
+            /** @description Whether its load is at or above its maximum. */
+            full: boolean;
+            /** @description Whether it would get the task. */
+            eligible: boolean;
+            /** @description Why. */
+            reason: components["schemas"]["MatchReason"];
+            /** @description Whether the last push to it was not taken: then it ranks behind all others. */
+            push_failing: boolean;
+            /**
+             * Format: int32
+             * @description How many tasks the agent runs at once.
+             */
+            max_concurrent: number;
+            /**
+             * Format: int64
+             * @description The tasks of the gateway plus the external load.
+             */
+            current_load: number;
+            /** @description When the agent last called or acknowledged a push. */
+            last_contact_time: components["schemas"]["EpochSeconds"];
+        };
+        /** @description How many agents share at least one of the tags, by what keeps them from the task. */
+        MatchCounts: {
+            /** @description Agents that share a tag. */
+            agents: components["schemas"]["Count"];
+            /** @description Of these: those that would get the task. */
+            eligible: components["schemas"]["Count"];
+            /** @description Of these: at full load. */
+            full: components["schemas"]["Count"];
+            /** @description Of these: draining. */
+            draining: components["schemas"]["Count"];
+            /** @description Of these: offline. */
+            offline: components["schemas"]["Count"];
+        };
+        /** @description A match without a task. */
+        MatchPreview: {
+            /** @description Which agents qualify now. */
+            match: components["schemas"]["TaskMatch"];
+            /** @description What is wrong and what to do, in English; its wording may change. Null if nothing need be done. */
+            hint: string | null;
+            /** @description The same for programs, the most promising first. */
+            remedies: components["schemas"]["Remedy"][];
+        };
+        /** @description The tags to match. */
+        MatchQuery: {
+            /** @description The gateway secret. Required, unless the request has the administrator's secret in `X-Admin-Auth`. */
+            auth?: components["schemas"]["Secret"];
+            /** @description The tags to match, as a task would have them. */
+            task_tags: components["schemas"]["Tags"];
+        };
+        /**
+         * @description Why an agent gets the task or does not: `eligible`, `no_shared_tag`, `full`, `draining`, `offline`,
+         *     `refused_this_task` (it was busy for this task in the last 30 seconds) or `has_this_task` (it is assigned
+         *     to this agent now, and waits for another one). Later versions may add others.
+         */
+        MatchReason: string | ("eligible" | "no_shared_tag" | "full" | "draining" | "offline" | "refused_this_task" | "has_this_task");
+        /** @description One of the tags that were asked for, with the agents that have it. */
+        MatchTag: {
+            /** @description The tag. */
+            tag: components["schemas"]["Name"];
+            /** @description How many registered agents have it. */
+            agents: components["schemas"]["Count"];
+            /** @description How many of these would get a task now. */
+            free: components["schemas"]["Count"];
+            /** @description The nearest tag that agents have, if no agent has this one and another is like it; else null. */
+            similar: components["schemas"]["TagSupply"] | null;
         };
         /**
          * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
@@ -669,6 +818,24 @@ export interface components {
          *     well-formed Unicode, opaque.
          */
         RegistrationToken: string;
+        /** @description One thing that helps, for programs; `hint` says the same for people. */
+        Remedy: {
+            /** @description What to do. */
+            kind: components["schemas"]["RemedyKind"];
+            /** @description The tag it is about, or null. */
+            tag: components["schemas"]["Name"] | null;
+            /** @description The agent it is about, or null. */
+            agent_id: components["schemas"]["Name"] | null;
+            /** @description The time it is about, in seconds, or null. */
+            seconds: number | null;
+        };
+        /**
+         * @description What helps: `use_tag` (submit with `tag`), `wait` (submit with `queue_timeout` of `seconds`),
+         *     `raise_max_concurrent` (of `agent_id`), `start_agent` (with `tag`, or the agent `agent_id` again),
+         *     `end_draining` (of `agent_id`), `check_agent` (look at the log and the endpoint of `agent_id`),
+         *     `raise_timeout` (submit with a longer `timeout`) or `submit_again`. Later versions may add others.
+         */
+        RemedyKind: string | ("use_tag" | "wait" | "raise_max_concurrent" | "start_agent" | "end_draining" | "check_agent" | "raise_timeout" | "submit_again");
         /** @description The gateway has received the report. */
         ReportReceipt: {
             /**
@@ -731,6 +898,15 @@ export interface components {
          *     no stream.
          */
         SessionId: string;
+        /** @description A tag that agents have, with how many have it. */
+        TagSupply: {
+            /** @description The tag. */
+            tag: components["schemas"]["Name"];
+            /** @description How many registered agents have it. */
+            agents: components["schemas"]["Count"];
+            /** @description How many of these would get a task now. */
+            free: components["schemas"]["Count"];
+        };
         /**
          * @description The tags of a task or an agent, at most 64. They are compared exactly, with case, and never trimmed. May be
          *     empty.
@@ -770,6 +946,40 @@ export interface components {
             /** @description Why the task failed, otherwise null; the same text as in the task. */
             error_info: string | null;
         };
+        /** @description A task explained: its history, and why it has no agent. */
+        TaskExplanation: {
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The task's status. */
+            status: components["schemas"]["TaskStatus"];
+            /** @description How the task ended; null while it is pending or running. */
+            outcome: components["schemas"]["TaskOutcome"] | null;
+            /** @description Seconds from submission that the task may wait for an agent; null if it may not wait. */
+            queue_timeout: number | null;
+            /** @description When the task was assigned to its last agent; null before, and of a task older than its history. */
+            assigned_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description When the task ended; null while it is pending or running. */
+            ended_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description When the task fails with `timeout`, or would have. */
+            deadline_time: components["schemas"]["EpochSeconds"];
+            /**
+             * @description What happened to the task, oldest first: `submitted` first and, of a task that ended, its outcome last.
+             *     After a crash of the gateway, or when another replica took the result, the `push_taken` of the last 250
+             *     milliseconds may be missing.
+             */
+            history: components["schemas"]["HistoryEntry"][];
+            /** @description How many entries were dropped from the middle of the history, to keep it short. */
+            history_dropped: components["schemas"]["Count"];
+            /**
+             * @description Which agents qualify: now (`live`), for a task that is pending or that waits for another agent; as the
+             *     decision saw it, for a task that ended because no agent qualified. Otherwise null.
+             */
+            match: components["schemas"]["TaskMatch"] | null;
+            /** @description What is wrong and what to do, in English; its wording may change. Null if nothing need be done. */
+            hint: string | null;
+            /** @description The same for programs, the most promising first. */
+            remedies: components["schemas"]["Remedy"][];
+        };
         /** @description A task. It has the same twelve fields in every response and every push. */
         TaskInfo: {
             /** @description The task's id, assigned by the gateway and used in paths and events. */
@@ -806,6 +1016,30 @@ export interface components {
              */
             error_info: string | null;
         };
+        /** @description Which agents qualify for a set of tags. */
+        TaskMatch: {
+            /** @description When this was so. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description Whether it is so now; otherwise it is what the decision saw that ended the task. */
+            live: boolean;
+            /** @description How many agents are registered. */
+            agents_total: components["schemas"]["Count"];
+            /** @description How many of them share a tag, and what keeps them from the task. */
+            sharing: components["schemas"]["MatchCounts"];
+            /** @description The tags that were asked for, each once. */
+            tags: components["schemas"]["MatchTag"][];
+            /**
+             * @description The nearest agents: those that share most tags first, those that qualify before others; then up to 5 that
+             *     share no tag, those with a similar one first.
+             */
+            agents: components["schemas"]["MatchAgent"][];
+        };
+        /**
+         * @description How a task ended: `success`; `failed` (its agent reported it), `cancelled`, `timeout`, `no_agent` (no agent
+         *     qualified in time) or `agent_lost` (its agent had no contact for its `lost_after`). Later versions may add
+         *     others.
+         */
+        TaskOutcome: string | ("success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
         /** @description A page of tasks. */
         TaskPage: {
             /** @description Newest first by `create_time`, then `request_id`. May be short or empty even if more tasks follow. */
@@ -1022,6 +1256,153 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    previewMatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MatchQuery"];
+            };
+        };
+        responses: {
+            /** @description Which agents qualify now. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MatchPreview"];
+                };
+            };
+            /**
+             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
+             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
+             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
+             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
+             */
+            400: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequest"];
+                };
+            };
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
+            401: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
+            413: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /**
+             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
+             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
+             */
+            415: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
+                };
+            };
+            /**
+             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
+             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
+             *     retrying the same request does not help.
+             */
+            422: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Unprocessable"];
+                };
+            };
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
+            500: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalError"];
+                };
+            };
+            /**
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
+             */
+            503: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
     submitTask: {
         parameters: {
             query?: never;
@@ -1347,6 +1728,114 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["BadRequest"];
+                };
+            };
+            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
+            401: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+             *     secret, which is public, only pages of its own machine and of configured origins are served.
+             */
+            403: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Forbidden"];
+                };
+            };
+            /**
+             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
+             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
+             *     registers again.
+             */
+            404: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["NotFound"];
+                };
+            };
+            /**
+             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+             *     alone.
+             */
+            421: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Misdirected"];
+                };
+            };
+            /**
+             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+             *     `Idempotency-Key`).
+             */
+            500: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalError"];
+                };
+            };
+            /**
+             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
+             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
+             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
+             *     unknown whether a change was made.
+             */
+            503: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    /**
+                     * @description Whole seconds after which the same request may be sent again.
+                     * @example 2
+                     */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    explainTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id as returned by `submitTask`. */
+                request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task explained. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskExplanation"];
                 };
             };
             /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */

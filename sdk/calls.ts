@@ -15,11 +15,14 @@ import type {
   HeartbeatReceipt,
   JsonObject,
   JsonResult,
+  MatchPreview,
+  MatchQuery,
   RegistrationReceipt,
   ReportReceipt,
   RequestId,
   Task,
   TaskClaim,
+  TaskExplanation,
   TaskPage,
   TaskReport,
   TaskResult,
@@ -27,29 +30,25 @@ import type {
 } from './contract.ts';
 import { BadRequestError, InvalidOptionError, NotFoundError } from './errors.ts';
 import { createId } from './ids.ts';
-import { CALL_OPTION_NAMES, SUBMISSION_FIELD_NAMES, warnOfUnknownNames } from './option-names.ts';
+import { SUBMISSION_FIELD_NAMES, warnOfUnknownNames } from './option-names.ts';
 import {
   checkAgentListings,
   checkCancelReceipt,
   checkClaim,
   checkDepartureReceipt,
+  checkExplanation,
   checkHeartbeatReceipt,
+  checkMatchPreview,
   checkRegistrationReceipt,
   checkReportReceipt,
   checkTask,
   checkTaskPage,
   type Guard,
 } from './responses.ts';
-import { type SecretSource, withSecret } from './secrets.ts';
+import { type CallsDeps, createSend } from './sending.ts';
 import { CANCELLED_TEXT } from './settled.ts';
 import { createOpenSession, type OpenSession } from './stream/open.ts';
-import {
-  type CallOptions,
-  type CallSettings,
-  exchange,
-  type FetchResult,
-  type Network,
-} from './transport.ts';
+import type { CallOptions } from './transport.ts';
 
 /** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
 export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters']['query']>;
@@ -74,6 +73,13 @@ export type Calls = {
     request_id: RequestId,
     options?: CallOptions & { readonly wait?: number | undefined },
   ): Promise<Task<Payload, Result>>;
+  /**
+   * Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run.
+   * Without `auth` it needs `adminAuth`, as `getTask` and `previewMatch` do.
+   */
+  explainTask(request_id: RequestId, options?: CallOptions): Promise<TaskExplanation>;
+  /** Returns which agents would qualify for a task with these tags, without submitting one. */
+  previewMatch(query: MatchQuery, options?: CallOptions): Promise<MatchPreview>;
   /** Cancels a task. Throws `BadRequestError` (`task_terminal`) if it is in a terminal state already. */
   cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
   /** Registers an agent, or replaces its registration. */
@@ -100,29 +106,9 @@ export type Calls = {
   listTasks(query?: TaskQuery, options?: CallOptions): Promise<TaskPage>;
 };
 
-export type CallsDeps = Network &
-  CallSettings & {
-    readonly baseUrl: string;
-    readonly auth: SecretSource;
-    readonly adminAuth: SecretSource;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly traceparent: (() => string | undefined) | undefined;
-  };
-
-type Options = CallOptions | undefined;
 type Schemas = components['schemas'];
 type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
-
-/** Where a call carries its secret: as a field of its body, or in a header. */
-type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
-/** What each request takes: the headers of the call, and the `fetch` that sends it. */
-type Init = {
-  readonly headers: Record<string, string>;
-  readonly fetch: (request: Request) => Promise<Response>;
-};
-/** Builds a request and sends it. A request whose body carries the secret puts `auth` there. */
-type SecretRequest = (init: Init, auth: string) => Promise<FetchResult>;
 
 /** Creates the calls, and the function that opens event streams with the same settings. */
 export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession } {
@@ -130,7 +116,8 @@ export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession
   const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual', bodySerializer: writeJson });
   const send = createSend(deps);
   return {
-    ...createTaskCalls(api, send),
+    ...createTaskCalls(api, send, deps.readsBy),
+    ...createExplainCalls(api, send, deps.readsBy),
     ...createAgentCalls(api, send),
     ...createAdminCalls(api, send),
     openSession: createOpenSession(deps, (request) =>
@@ -147,61 +134,21 @@ function writeJson(body: unknown): string {
   }
 }
 
-/**
- * Creates the function that makes one call with its options, and the client's where these are absent. The
- * gateway may hold the call for `holdSeconds`, which are added to its timeout.
- */
-function createSend(deps: CallsDeps) {
-  return async <Data>(
-    options: Options,
-    secretIn: SecretIn,
-    check: Guard<Data>,
-    request: SecretRequest,
-    holdSeconds = 0,
-  ): Promise<Data> => {
-    const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + holdSeconds * 1_000;
-    const maxRetries = options?.maxRetries ?? deps.maxRetries;
-    const { signal, onResponse } = options ?? {};
-    warnOfUnknownNames('The options of calls', options, CALL_OPTION_NAMES);
-    const source = secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth;
-    return await withSecret(source, { clock: deps.clock, signal, timeoutMs }, (secret) =>
-      exchange(
-        deps,
-        { signal, timeoutMs, maxRetries, onResponse },
-        (fetch) =>
-          request(
-            {
-              headers: { ...writeTrace(deps, options), ...options?.headers },
-              fetch(one) {
-                // Set last, it replaces a header of the caller's in any spelling.
-                if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
-                else if (secretIn !== 'body') one.headers.set(secretIn, secret);
-                return fetch(one);
-              },
-            },
-            secret,
-          ),
-        check,
-      ),
-    );
-  };
-}
-
-/** The headers of the call's trace; without one of its own, of that which the client's option returns. */
-function writeTrace(deps: CallsDeps, options: Options): Record<string, string> {
-  const { traceparent = deps.traceparent?.(), tracestate } = options ?? {};
-  if (!traceparent) return {};
-  return tracestate ? { traceparent, tracestate } : { traceparent };
-}
-
 /** Returns an id that a path can hold: a URL takes `.` and `..` for steps between folders. */
 function requireId(id: string): string {
   if (typeof id === 'string' && !/^\.{0,2}$/.test(id)) return id;
   throw new InvalidOptionError('An id must be a text, and neither empty nor "." or "..".');
 }
 
-function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
-  const pathOf = (request_id: RequestId) => ({ request_id: requireId(request_id) });
+function pathOf(request_id: RequestId) {
+  return { request_id: requireId(request_id) };
+}
+
+function createTaskCalls(
+  api: Api,
+  send: Send,
+  readsBy: CallsDeps['readsBy'],
+): Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> {
   const calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'> = {
     async submitTask<Payload, Result>(
       submission: TaskSubmission<Payload>,
@@ -223,7 +170,7 @@ function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getT
       const query = wait === undefined ? {} : { wait };
       return await send(
         options,
-        'authorization',
+        readsBy,
         checkTask<Payload, Result>,
         (init) =>
           api.GET('/api/cli/tasks/{request_id}', { ...init, params: { path: pathOf(request_id), query } }),
@@ -245,6 +192,29 @@ function createTaskCalls(api: Api, send: Send): Pick<Calls, 'submitTask' | 'getT
     },
   };
   return calls;
+}
+
+function createExplainCalls(
+  api: Api,
+  send: Send,
+  readsBy: CallsDeps['readsBy'],
+): Pick<Calls, 'explainTask' | 'previewMatch'> {
+  return {
+    explainTask: (request_id, options) =>
+      send(options, readsBy, checkExplanation, (init) =>
+        api.GET('/api/cli/tasks/{request_id}/explain', { ...init, params: { path: pathOf(request_id) } }),
+      ),
+
+    previewMatch({ task_tags }, options) {
+      const isAdmin = readsBy === 'x-admin-auth';
+      return send(options, isAdmin ? readsBy : 'body', checkMatchPreview, (init, auth) =>
+        api.POST('/api/cli/match', {
+          ...init,
+          body: { task_tags: [...task_tags], ...(!isAdmin && { auth }) },
+        }),
+      );
+    },
+  };
 }
 
 /** Whether a retry may have failed only because an earlier attempt, whose response was lost, took effect. */

@@ -23,6 +23,9 @@ export type JsonResult = JsonObject & {
 /** A string that names one kind of thing. It accepts any string except one that names another kind. */
 type Id<Kind extends string> = string & { readonly __names?: Kind };
 
+/** A text that a later gateway may have more of. */
+type Known<Text extends string> = Text | (string & {});
+
 /** Names a task. Made by the gateway; opaque. */
 export type RequestId = Id<'task'>;
 /** Names an agent. Chosen by the agent's operator. */
@@ -93,6 +96,30 @@ export type TaskDone = Schemas['TaskDone'] & { readonly request_id: RequestId } 
     | Success<TaskResult>
     | Failure
   );
+/** How a task ended. A later gateway may have more. */
+export type TaskOutcome = Known<'success' | 'failed' | 'cancelled' | 'timeout' | 'no_agent' | 'agent_lost'>;
+/** One thing that happened to a task. The last one of a task that ended is its outcome. */
+export type HistoryEntry = Schemas['HistoryEntry'];
+/** Why an agent gets a task or does not. A later gateway may have more. */
+export type MatchReason = Known<
+  'eligible' | 'no_shared_tag' | 'full' | 'draining' | 'offline' | 'refused_this_task' | 'has_this_task'
+>;
+/** An agent, and whether it qualifies. */
+export type MatchAgent = Schemas['MatchAgent'] & { readonly agent_id: AgentId; readonly reason: MatchReason };
+/** Which agents qualify for a set of tags. */
+export type TaskMatch = Omit<Schemas['TaskMatch'], 'agents'> & { readonly agents: MatchAgent[] };
+/** One thing that helps, for programs; `hint` says the same for people. */
+export type Remedy = Schemas['Remedy'];
+/** A task explained: what happened to it, which agents qualify for it, and what to do. */
+export type TaskExplanation = Omit<Schemas['TaskExplanation'], 'match'> & {
+  readonly request_id: RequestId;
+  readonly outcome: TaskOutcome | null;
+  readonly match: TaskMatch | null;
+};
+/** The match of tags, without a task. */
+export type MatchPreview = Omit<Schemas['MatchPreview'], 'match'> & { readonly match: TaskMatch };
+/** The tags to preview the match of. The client adds the secret. */
+export type MatchQuery = { readonly task_tags: readonly string[] };
 /** The response to a cancellation. */
 export type CancelReceipt = Schemas['CancelReceipt'];
 

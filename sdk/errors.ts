@@ -3,7 +3,7 @@
  * string `code`. All extend `TaskGatewayError`. A failed task is an error only in `runTask`; the plain calls
  * return it as data. No message contains a secret.
  */
-import type { FailedTask, FieldError, Problem, RequestId } from './contract.ts';
+import type { FailedTask, FieldError, Problem, RequestId, TaskExplanation } from './contract.ts';
 import type {
   ConnectionCode,
   ErrorCode,
@@ -255,31 +255,36 @@ export class TaskTimeoutError extends TaskFailedError {
 
 /**
  * No agent qualified: none with a tag in common, in the right state and with a free slot. `code`:
- * `no_agent_available`.
+ * `no_agent_available`. The message says why and what to do, if the gateway said so in time.
  */
 export class NoAgentAvailableError extends TaskFailedError {
   override readonly name: string = 'NoAgentAvailableError';
   declare readonly code: 'no_agent_available';
+  /** Which agents there were, and what to do; absent if the gateway did not say so within 2 s. */
+  readonly explanation: TaskExplanation | undefined;
 
-  constructor(task: FailedTask) {
+  constructor(task: FailedTask, explanation?: TaskExplanation) {
     const tags = JSON.stringify(task.task_tags);
-    super(
-      task,
-      'no_agent_available',
-      ` (no agent available). No agent with one of the tags ${tags} had a free slot in time: start one, or raise queue_timeout.`,
-    );
+    const advice =
+      explanation?.hint ??
+      `No agent with one of the tags ${tags} had a free slot in time: start one, or raise queue_timeout.`;
+    super(task, 'no_agent_available', ` (no agent available). ${advice}`);
+    this.explanation = explanation;
   }
 }
 
-/** Creates the error for a failed task, of the class that its `error_info` indicates. */
-export function createTaskError(task: FailedTask): TaskFailedError {
+/**
+ * Creates the error for a failed task, of the class that its `error_info` indicates. The explanation is for a
+ * task that found no agent.
+ */
+export function createTaskError(task: FailedTask, explanation?: TaskExplanation): TaskFailedError {
   switch (task.error_info) {
     case CANCELLED_TEXT:
       return new TaskCancelledError(task);
     case TIMEOUT_TEXT:
       return new TaskTimeoutError(task);
     case NO_AGENT_TEXT:
-      return new NoAgentAvailableError(task);
+      return new NoAgentAvailableError(task, explanation);
     default:
       return new TaskFailedError(task);
   }

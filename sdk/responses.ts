@@ -9,11 +9,13 @@ import type {
   DepartureReceipt,
   FieldError,
   HeartbeatReceipt,
+  MatchPreview,
   Problem,
   RegistrationReceipt,
   ReportReceipt,
   Task,
   TaskDone,
+  TaskExplanation,
   TaskPage,
 } from './contract.ts';
 
@@ -104,6 +106,24 @@ export const checkTaskPage = createGuard<TaskPage>({
   tasks: isListOf(checkTask),
   next_cursor: orNull(isText),
 });
+
+const isMatch = createGuard({
+  ...{ time: isNumber, live: isBoolean, agents_total: isNumber, sharing: isObject },
+  tags: isListOf(createGuard({ tag: isText, agents: isNumber, free: isNumber, similar: orNull(isObject) })),
+  agents: isListOf(
+    createGuard({
+      ...{ agent_id: isText, shared_tags: isTexts, state: isText, reason: isText, eligible: isBoolean },
+      ...{ max_concurrent: isNumber, current_load: isNumber, last_contact_time: isNumber },
+    }),
+  ),
+});
+const ADVICE = { hint: orNull(isText), remedies: isListOf(createGuard({ kind: isText })) };
+export const checkExplanation = createGuard<TaskExplanation>({
+  ...{ request_id: isText, status: isText, outcome: orNull(isText), history_dropped: isNumber },
+  history: isListOf(createGuard({ time: isNumber, event: isText, count: isNumber, last_time: isNumber })),
+  ...{ match: orNull(isMatch), ...ADVICE },
+});
+export const checkMatchPreview = createGuard<MatchPreview>({ match: isMatch, ...ADVICE });
 
 const isProblem = createGuard<Problem>({ code: isText, title: isText, detail: isText });
 const isFieldErrors = isListOf(createGuard<FieldError>({ pointer: isText, detail: isText }));

@@ -8,11 +8,19 @@
  */
 import type { Calls } from './calls.ts';
 import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
-import type { FailedTask, JsonObject, JsonResult, SuccessfulTask, Task, TaskSubmission } from './contract.ts';
+import type {
+  FailedTask,
+  JsonObject,
+  JsonResult,
+  SuccessfulTask,
+  Task,
+  TaskExplanation,
+  TaskSubmission,
+} from './contract.ts';
 import { AbortError, ApiError, ConnectionError, createTaskError, TaskGatewayError } from './errors.ts';
 import { createId } from './ids.ts';
 import { runCallback } from './log.ts';
-import { isSettled } from './settled.ts';
+import { isSettled, NO_AGENT_TEXT } from './settled.ts';
 import { type FeedDeps, followFeed, IDLE_MS } from './stream/follow.ts';
 import type { OpenSession } from './stream/open.ts';
 import { createSharedFeeds, type FeedListener, type SharedFeeds } from './stream/shared.ts';
@@ -42,7 +50,7 @@ export type RunTask = <Payload extends JsonObject, Result extends JsonResult>(
 ) => Promise<SuccessfulTask<Payload, Result>>;
 
 type RunDeps = {
-  readonly calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'>;
+  readonly calls: Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask' | 'explainTask'>;
   readonly feeds: SharedFeeds;
   readonly clock: Clock;
   /** The session of tasks submitted without one. */
@@ -68,6 +76,8 @@ const QUICK_CHECKS = 5;
 const TASK_SECONDS_MAX = 604_800;
 const GRACE_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 5_000;
+/** How long the error of a task without an agent waits for its explanation. */
+const EXPLAIN_TIMEOUT_MS = 2_000;
 
 /** Creates the function that runs tasks; all of its runs share one stream for each session. */
 export function createRunTask(
@@ -141,7 +151,7 @@ async function followTask<Payload extends JsonObject, Result extends JsonResult>
   const notify = (): void => runCallback('onProgress', () => onProgress?.(task as unknown as Task));
   notify();
   for (;;) {
-    if (isSettled(task)) return requireSuccess(task);
+    if (isSettled(task)) return await requireSuccess(calls, task, call);
     await watch.waitForCheck(onProgress ? PROGRESS_EVERY_MS : CHECK_EVERY_MS);
     if (signal?.aborted) {
       if (cancelOnAbort) await cancelQuietly(calls, task.request_id, call);
@@ -164,11 +174,33 @@ async function followTask<Payload extends JsonObject, Result extends JsonResult>
   }
 }
 
-function requireSuccess<Payload, Result>(
+async function requireSuccess<Payload, Result>(
+  calls: RunDeps['calls'],
   task: SuccessfulTask<Payload, Result> | FailedTask<Payload>,
-): SuccessfulTask<Payload, Result> {
+  call: CallOptions,
+): Promise<SuccessfulTask<Payload, Result>> {
   if (task.status === 'success') return task;
-  throw createTaskError(task as unknown as FailedTask);
+  const isUnmatched = task.error_info === NO_AGENT_TEXT;
+  const explanation = isUnmatched ? await explainQuietly(calls, task.request_id, call) : undefined;
+  throw createTaskError(task as unknown as FailedTask, explanation);
+}
+
+/**
+ * Explains a task that found no agent; undefined if that fails or takes too long, as with an older gateway.
+ */
+async function explainQuietly(
+  calls: RunDeps['calls'],
+  request_id: string,
+  { signal, headers }: CallOptions,
+): Promise<TaskExplanation | undefined> {
+  try {
+    return await calls.explainTask(request_id, {
+      ...{ signal, headers, timeoutMs: EXPLAIN_TIMEOUT_MS, maxRetries: 0 },
+    });
+  } catch (error) {
+    if (error instanceof TaskGatewayError) return undefined;
+    throw error;
+  }
 }
 
 function isOutage(error: unknown): error is TaskGatewayError {

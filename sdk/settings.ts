@@ -24,9 +24,15 @@ export type ClientOptions = {
    * `TASK_GATEWAY_URL`
    */
   readonly baseUrl?: string | undefined;
-  /** The gateway secret, or a function that returns it. `TASK_GATEWAY_AUTH` */
+  /**
+   * The gateway secret, or a function that returns it. With `adminAuth` alone a client can read and list, but
+   * submits and cancels nothing. `TASK_GATEWAY_AUTH`
+   */
   readonly auth?: Secret | undefined;
-  /** The administrator's secret, needed only to list agents and tasks. `TASK_GATEWAY_ADMIN_AUTH` */
+  /**
+   * The administrator's secret, needed to list agents and tasks; without `auth` it reads single tasks too.
+   * `TASK_GATEWAY_ADMIN_AUTH`
+   */
   readonly adminAuth?: Secret | undefined;
   /** The timeout of one attempt of a call, in milliseconds. Default: 30,000. `TASK_GATEWAY_TIMEOUT_MS` */
   readonly timeoutMs?: number | undefined;
@@ -65,6 +71,8 @@ export type ClientSettings = {
   readonly auth: SecretSource;
   /** Rejects where the option is absent. */
   readonly adminAuth: SecretSource;
+  /** Where reads carry their secret: the administrator's where there is no other. */
+  readonly readsBy: 'authorization' | 'x-admin-auth';
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly maxResponseBytes: number;
@@ -85,6 +93,8 @@ export function readSettings(options: ClientOptions): ClientSettings {
   const url = readOption('baseUrl', options.baseUrl, 'URL');
   const auth = readOption('auth', options.auth, 'AUTH');
   const adminAuth = readOption('adminAuth', options.adminAuth, 'ADMIN_AUTH');
+  // Not with that of the environment alone: there a missing secret is a mistake that is found at once.
+  const hasAdminAlone = auth.value === undefined && options.adminAuth !== undefined;
   const readSecret = (given: Given<Secret>, secret: Secret): SecretSource =>
     createSecretSource(given.name, secret, given.variable, redactor);
   const level = readOption('logLevel', options.logLevel, 'LOG');
@@ -93,8 +103,9 @@ export function readSettings(options: ClientOptions): ClientSettings {
   return {
     baseUrl: readBaseUrl(url),
     urlVariable: url.variable,
-    auth: readSecret(auth, requireValue(auth)),
+    auth: readSecret(auth, hasAdminAlone ? () => throwMissing(auth) : requireValue(auth)),
     adminAuth: readSecret(adminAuth, adminAuth.value ?? (() => throwMissing(adminAuth))),
+    readsBy: hasAdminAlone ? 'x-admin-auth' : 'authorization',
     timeoutMs: readNumber('timeoutMs', 'TIMEOUT_MS', TIMEOUT_MS, 1),
     maxRetries: readNumber('maxRetries', 'MAX_RETRIES', MAX_RETRIES, 0),
     maxResponseBytes: readNumber('maxResponseBytes', 'MAX_RESPONSE_BYTES', RESPONSE_BYTES_MAX, 1),

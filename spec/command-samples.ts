@@ -30,6 +30,11 @@ const COMMANDS: Readonly<Record<string, Write>> = {
     ]);
   },
   getTask: ({ pathValues }) => `task-gateway task get ${pathValues.request_id} -o json`,
+  explainTask: ({ pathValues }) => `task-gateway task explain ${pathValues.request_id}`,
+  previewMatch({ body }) {
+    const { task_tags } = body ?? {};
+    return `task-gateway match ${Array.isArray(task_tags) ? task_tags.map(String).map(quote).join(' ') : ''}`;
+  },
   cancelTask: ({ pathValues }) => `task-gateway task cancel ${pathValues.request_id}`,
   subscribeEvents({ query, headers }) {
     const [session] = query.map(([, value]) => value);

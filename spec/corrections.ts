@@ -23,7 +23,7 @@ export function correctGatewayDocument(document: Json): Json {
   nameExamples(document);
   declareVersionHeader(document);
   describeErrors(document);
-  dropUnreachable(document, ['SessionEvents', 'VersionHeader']);
+  dropUnreachable(document, ['Advice', 'SessionEvents', 'VersionHeader']);
   return sortByTag(document);
 }
 

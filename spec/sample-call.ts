@@ -35,7 +35,7 @@ export function readFirstExample(path: string, method: string, operation: Json):
     pathValues: Object.fromEntries(valuesIn('path')),
     query: valuesIn('query'),
     headers: valuesIn('header'),
-    secret: schemes.includes('AdminAuth') ? 'X-Admin-Auth' : hasHeader ? 'Authorization' : undefined,
+    secret: hasHeader ? 'Authorization' : schemes.includes('AdminAuth') && !body ? 'X-Admin-Auth' : undefined,
     isStream: JSON.stringify(operation.responses).includes('text/event-stream'),
   };
 }

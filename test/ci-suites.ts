@@ -81,6 +81,12 @@ const CRASHES: readonly CiSuite[] = [
     partIn: ['test/package/container.test.ts', 'test/server/reverse-proxies.test.ts'],
   },
   {
+    file: 'test/server/alerts.test.ts',
+    seconds: 9,
+    reason: 'a real Prometheus that scrapes a gateway until an alert fires',
+    partIn: ['test/server/metrics.test.ts', 'test/server/metrics-table.test.ts'],
+  },
+  {
     file: 'test/cli/restart.test.ts',
     seconds: 11,
     reason: 'commands that wait for a gateway to come back',

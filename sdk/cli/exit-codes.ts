@@ -40,10 +40,13 @@ export const EXIT_CODES = {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
+  /** What to do, on a line of its own; empty if there is nothing to add. */
+  readonly hint: string;
 
-  constructor(exitCode: number, message: string) {
+  constructor(exitCode: number, message: string, hint = '') {
     super(message);
     this.exitCode = exitCode;
+    this.hint = hint;
   }
 }
 
@@ -58,7 +61,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** How a command failed. */
-export type Failure = { readonly exitCode: number; readonly text: string };
+export type Failure = { readonly exitCode: number; readonly text: string; readonly hint?: string };
 
 const AUTH_ADVICE = 'Give the right one with TASK_GATEWAY_AUTH, --auth-file or --auth.';
 /** What to do when no gateway was reached. */
@@ -67,7 +70,9 @@ const DOCTOR_ADVICE = 'Run "task-gateway doctor" to find the cause.';
 
 /** Returns the exit code for an error, and a text that says what is wrong and what to do. */
 export function describeError(error: unknown): Failure {
-  if (error instanceof CommandError) return { exitCode: error.exitCode, text: error.message };
+  if (error instanceof CommandError) {
+    return { exitCode: error.exitCode, text: error.message, hint: error.hint };
+  }
   if (error instanceof AbortError) return { exitCode: EXIT_CODES.interrupted, text: 'Interrupted.' };
   if (error instanceof TaskFailedError) return describeTaskFailure(error);
   if (error instanceof ApiError) return describeApiError(error);
@@ -80,6 +85,21 @@ export function describeError(error: unknown): Failure {
   }
   if (error instanceof TaskGatewayError) return { exitCode: EXIT_CODES.usage, text: translateMessage(error) };
   return { exitCode: EXIT_CODES.other, text: messageOf(error) };
+}
+
+/**
+ * Creates the error for a failed task; the hint of the gateway comes under it, in place of general advice.
+ */
+export function createTaskFailure(error: TaskFailedError, hint: string): CommandError {
+  if (hint === '') {
+    const { exitCode, text } = describeTaskFailure(error);
+    return new CommandError(exitCode, text);
+  }
+  if (!(error instanceof NoAgentAvailableError)) {
+    return new CommandError(EXIT_CODES.taskFailed, error.message, hint);
+  }
+  const text = `Task ${error.request_id} failed: ${error.task.error_info} (no agent available).`;
+  return new CommandError(EXIT_CODES.noAgent, text, hint);
 }
 
 function describeTaskFailure(error: TaskFailedError): Failure {

@@ -7,6 +7,7 @@ import { addConfigCommands } from './commands/config.ts';
 import type { CommandContext } from './commands/context.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addEventsCommand } from './commands/events.ts';
+import { addMatchCommand } from './commands/explain.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addTaskCommands } from './commands/task.ts';
 import { DEFAULT_URL, type GlobalOptions } from './connection.ts';
@@ -60,6 +61,7 @@ export function createProgram(context: CommandContext): Command {
     .exitOverride();
   addRunCommand(program, context);
   addTaskCommands(program, context);
+  addMatchCommand(program, context);
   addEventsCommand(program, context);
   const agent = program.command('agent').summary('list agents, or run a program as an agent');
   agent.description('Lists agents, or runs a program as an agent.');
@@ -102,8 +104,9 @@ export async function runProgram(context: CommandContext, words: readonly string
     return EXIT_CODES.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    const { exitCode, text } = describeError(error);
+    const { exitCode, text, hint } = describeError(error);
     terminal.log(`${terminal.err.paint('red', `${NAME}:`)} ${text}`);
+    if (hint) terminal.log(`  ${hint}`);
     if (program.opts<GlobalOptions>().debug && error instanceof Error) terminal.logLines(error.stack ?? '');
     return exitCode;
   }

@@ -2,6 +2,7 @@
 import { readTraceHeaders } from '../agent/trace-headers.ts';
 import type { RequestId } from '../contract.ts';
 import { CANCELLED_TEXT, isSettled } from '../settled.ts';
+import { explainFakeTask, previewFakeMatch } from './explanations.ts';
 import type { FakeState } from './fake-state.ts';
 
 /** A request as it was received. */
@@ -41,6 +42,7 @@ export function createRoutes(deps: RoutesDeps): (call: FakeRequest) => Promise<F
     const secret = call.request.headers.get('authorization')?.slice('Bearer '.length) ?? call.body.auth;
     if (secret !== deps.auth) return createProblem(401, 'unauthorized', 'The secret is wrong.');
     if (pathname === '/api/cli/tasks') return submitTask(deps, keys, call);
+    if (pathname === '/api/cli/match') return previewMatch(deps, call);
     if (pathname === '/api/cli/events') {
       const session = searchParams.get('cli_session_id');
       if (!session) return createProblem(422, 'validation_failed', 'cli_session_id is needed.');
@@ -73,6 +75,11 @@ function submitTask(
   return { status: 200, body: task };
 }
 
+function previewMatch({ state }: RoutesDeps, { body: { task_tags } }: FakeRequest): FakeResponse {
+  if (Array.isArray(task_tags)) return { status: 200, body: previewFakeMatch(state, task_tags.map(String)) };
+  return createProblem(422, 'validation_failed', 'task_tags are needed.');
+}
+
 async function handleTaskCall(
   { state, waitFor }: RoutesDeps,
   call: FakeRequest,
@@ -82,6 +89,7 @@ async function handleTaskCall(
   const request_id = decodeURIComponent(id);
   const entry = state.tasks.get(request_id);
   if (!entry) return createProblem(404, 'task_not_found', 'There is no such task.');
+  if (action === 'explain') return { status: 200, body: explainFakeTask(state, entry.task) };
   if (action === 'cancel') {
     if (state.fail(request_id, CANCELLED_TEXT)) return { status: 200, body: { ok: true, request_id } };
     return createProblem(400, 'task_terminal', 'The task is in a terminal state.');

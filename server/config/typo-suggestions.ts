@@ -1,4 +1,5 @@
 /** Finds variables whose name is almost that of a setting: most likely a typing error without effect. */
+import { editDistance } from '../domain/edit-distance.ts';
 
 /**
  * Returns a warning with a suggestion for each such name.
@@ -23,18 +24,4 @@ function isSimilar(name: string, setting: string): boolean {
   const errorsMax = setting.length < 8 ? 1 : 2;
   if (name.includes('_') && setting.startsWith(`${name}_`)) return true;
   return Math.abs(name.length - setting.length) <= errorsMax && editDistance(name, setting) <= errorsMax;
-}
-
-/** The Levenshtein distance. */
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const swap = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
 }

@@ -3,7 +3,7 @@
  * Then come, in this order: more shared tags, lower load ratio, longer since the last grant, smaller id. So
  * it is deterministic.
  */
-import type { AgentRecord } from './agent.ts';
+import type { AgentRecord, Contact } from './agent.ts';
 
 /** What ranking needs to know about an agent. */
 export type Candidate = {
@@ -11,6 +11,8 @@ export type Candidate = {
   readonly slots: number;
   readonly lastGrantMs: number;
   readonly lastPushUntaken: boolean;
+  /** As it was when the agent changed last. */
+  readonly contact: Contact;
 };
 
 /** Whether the agent has a free slot. */

@@ -24,6 +24,8 @@
  *   fetch                | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
  *   untaken A            | NR       | A 1-1      | A 1-1      | A ack        | A 1-1      | T
  *   untaken E            | NR       | AM         | AM         | AM           | AM         | T
+ *   unknown A            | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
+ *   unknown E            | NR       | AM         | AM         | AM           | AM         | T
  *   acknowledge A        | NR       | A ack      | A ack      | A ack        | A 1-0      | T
  *   acknowledge A, named | NR       | A ack      | A ack      | A ack        | A ack      | T
  *   acknowledge E        | NR       | AM         | AM         | AM           | AM         | T
@@ -63,6 +65,7 @@
  * - `fetch`: its agent registered `pull` since it was assigned, so claims hand the task out from now on.
  * - `assign` is part of the commit that submits the task when an agent is free at that moment; the table is
  *   the same. `acknowledge` is decided up to 250 ms after the agent's response, on the state at that time.
+ * - `unknown` leaves everything as it is: only the history has it.
  * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
  *   then count as not taken, even when their response comes later.
  */
@@ -98,6 +101,7 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
     case 'attempt':
     case 'fetch':
     case 'untaken':
+    case 'unknown':
     case 'acknowledge':
     case 'disown':
     case 'progress':
@@ -140,6 +144,7 @@ function isStranger(state: TaskState, trigger: Trigger): boolean {
     case 'acknowledge':
     case 'disown':
     case 'untaken':
+    case 'unknown':
       return state.status === 'running' && state.agent_id !== trigger.agent_id;
     default:
       return false;
@@ -182,7 +187,7 @@ function reassign(state: TaskState, trigger: Extract<Trigger, { type: 'reassign'
 
 type DeliveryTrigger = Extract<
   Trigger,
-  { type: 'attempt' | 'fetch' | 'untaken' | 'acknowledge' | 'disown' | 'progress' }
+  { type: 'attempt' | 'fetch' | 'untaken' | 'unknown' | 'acknowledge' | 'disown' | 'progress' }
 >;
 
 function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Step {
@@ -201,6 +206,8 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       return withDelivery(state, { ...delivery, pull: true });
     case 'untaken':
       return untaken(state, delivery, trigger, nowMs);
+    case 'unknown':
+      return { ok: true, state: isStale(delivery, trigger.attempt) ? state : { ...state } };
     case 'acknowledge':
       if (trigger.attempt !== null && trigger.attempt <= delivery.disowned) return { ok: true, state };
       return { ok: true, state: acknowledgeBy(state, delivery) };
@@ -224,9 +231,7 @@ function untaken(
   trigger: Extract<Trigger, { type: 'untaken' }>,
   nowMs: number,
 ): Step {
-  const stale =
-    trigger.attempt !== delivery.attempts || delivery.acknowledged || delivery.untaken === delivery.attempts;
-  if (stale) return { ok: true, state };
+  if (isStale(delivery, trigger.attempt)) return { ok: true, state };
   const others = delivery.busy.filter(
     ({ agent_id, untilMs }) => untilMs > nowMs && agent_id !== trigger.agent_id,
   );
@@ -235,6 +240,10 @@ function untaken(
       ? others
       : [...others, { agent_id: trigger.agent_id, untilMs: trigger.busyUntilMs }];
   return withDelivery(state, { ...delivery, untaken: delivery.untaken + 1, nextMs: trigger.nextMs, busy });
+}
+
+function isStale(delivery: Delivery, attempt: number): boolean {
+  return attempt !== delivery.attempts || delivery.acknowledged || delivery.untaken === delivery.attempts;
 }
 
 /** An acknowledged task does not wait for another agent any more. */

@@ -3,6 +3,9 @@
  * plain readonly data; `step.ts` is the only place that derives one state from another. Stored names are
  * frozen.
  */
+
+import type { HistoryRecord } from './history-record.ts';
+import type { MatchRecord } from './match-record.ts';
 import type { TraceContext } from './trace-context.ts';
 
 /**
@@ -93,6 +96,12 @@ export type TaskState = {
   readonly settledMs: number | null;
   /** Bytes of the payload as JSON. Absent from tasks that were stored before it was measured. */
   readonly payloadBytes?: number;
+  /** What happened to it, oldest first; absent while that is its submission alone. See `history.ts`. */
+  readonly history?: readonly HistoryRecord[];
+  /** Entries that were dropped from the middle of the history; absent: 0. */
+  readonly historyDropped?: number;
+  /** Of a task that was abandoned: which agents the decision saw. See `match-record.ts`. */
+  readonly seenMatch?: MatchRecord;
 };
 
 /** Whether a task is settled: its status is terminal. */

@@ -1,6 +1,13 @@
 /** What can happen to a task, and the two results of deciding it. `step.ts` decides. */
 import type { JsonObject, TaskState } from './task.ts';
 
+/** What the history says of a push: when its outcome came, its status or error, and how long it took. */
+export type PushNote = {
+  readonly ms: number;
+  readonly what?: string | null;
+  readonly tookMs?: number | null;
+};
+
 export type Trigger =
   /** `attempted`: the first push starts with the assignment; a pull agent's first attempt is its claim. */
   | {
@@ -21,12 +28,21 @@ export type Trigger =
       readonly nextMs: number;
       /** Set when the agent was busy: until when other agents are offered this task first. */
       readonly busyUntilMs: number | null;
+      readonly push?: PushNote;
+    }
+  /** The agent may have the task. Nothing but the history changes. */
+  | {
+      readonly type: 'unknown';
+      readonly agent_id: string;
+      readonly attempt: number;
+      readonly push?: PushNote;
     }
   | {
       readonly type: 'acknowledge';
       readonly agent_id: string;
       /** The acknowledged push; null when the agent named the task itself. */
       readonly attempt: number | null;
+      readonly push?: PushNote;
     }
   | { readonly type: 'disown'; readonly agent_id: string }
   | {

@@ -5,16 +5,20 @@
  *   2xx or 409 ─▶ waits ── a commit of this process acknowledges or settles the task ─▶ falls away
  *                   ╰───── 250 ms are over, or the gateway drains ────────────────────▶ is committed
  *
- * Invariant: no response and no other commit rests on an acknowledgement that waits. When the process dies
- * meanwhile, the attempt counts as unknown: the task is pushed again under the same `webhook-id`.
+ * Invariant: no response and no other commit rests on an acknowledgement that waits; one that falls away is
+ * in the history of the commit that made it needless. When the process dies meanwhile, the attempt counts as
+ * unknown: the task is pushed again under the same `webhook-id`.
  *
  * One timer serves all that wait, and an entry is about 200 bytes.
  */
+import type { AwaitedAcknowledgement } from '../domain/history.ts';
 import type { Clock } from '../ports/clock.ts';
 
 export type Acknowledgements = {
   /** Resolves with true when the acknowledgement is to be committed, with false when it fell away. */
-  wait(request_id: string): Promise<boolean>;
+  wait(request_id: string, awaited: AwaitedAcknowledgement): Promise<boolean>;
+  /** The acknowledgement of this task that waits; null when there is no such. */
+  find(request_id: string): AwaitedAcknowledgement | null;
   /** The task was acknowledged or settled by a commit of this process. */
   drop(request_id: string): void;
   /** What waits is to be committed now, and from now on nothing waits. */
@@ -24,7 +28,11 @@ export type Acknowledgements = {
 /** The longest time for which an acknowledgement waits. */
 const ACKNOWLEDGE_WITHIN_MS = 250;
 
-type Waiting = { readonly untilMs: number; readonly end: (isNeeded: boolean) => void };
+type Waiting = {
+  readonly untilMs: number;
+  readonly awaited: AwaitedAcknowledgement;
+  readonly end: (isNeeded: boolean) => void;
+};
 
 /** Creates it; nothing waits. */
 export function createAcknowledgements(clock: Clock): Acknowledgements {
@@ -54,15 +62,17 @@ export function createAcknowledgements(clock: Clock): Acknowledgements {
   }
 
   return {
-    wait(request_id) {
+    wait(request_id, awaited) {
       if (isFlushed) return Promise.resolve(true);
       // An earlier push of the same task: it has no reason to wait any longer.
       end(request_id, true);
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      waiting.set(request_id, { untilMs: clock.monotonicMs() + ACKNOWLEDGE_WITHIN_MS, end: resolve });
+      const untilMs = clock.monotonicMs() + ACKNOWLEDGE_WITHIN_MS;
+      waiting.set(request_id, { untilMs, awaited, end: resolve });
       if (!isTiming) void time();
       return promise;
     },
+    find: (request_id) => waiting.get(request_id)?.awaited ?? null,
     drop: (request_id) => end(request_id, false),
     flush() {
       isFlushed = true;

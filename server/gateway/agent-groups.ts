@@ -1,11 +1,14 @@
 /**
- * Agents grouped by equal tag sets. Each group keeps its free agents in ranking order, and each tag knows its
- * groups. So a match looks at the groups that share a tag, not at the agents: its cost grows with the number
- * of distinct tag sets.
+ * Agents grouped by equal tag sets. Each group keeps its free agents in ranking order and the others by what
+ * keeps them from tasks, and each tag knows its groups. So a match looks at the groups that share a tag, not
+ * at the agents: its cost grows with the number of distinct tag sets.
  */
 import { createHash } from 'node:crypto';
 import BTreeModule from 'sorted-btree';
 import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
+import { findObstacle, type Obstacle } from '../domain/task-match.ts';
+import { type AgentTally, createAgentTally } from './agent-tally.ts';
+import { createSimilarTags } from './similar-tags.ts';
 
 const BTree = BTreeModule.default;
 
@@ -22,48 +25,43 @@ export type AgentGroups = {
   clear(): void;
   /** Characters of the tags of all agents. */
   tagChars(): number;
-  /** The free agents of each group that shares a tag, with the number of tags it shares. */
-  share(tags: readonly string[]): Iterable<readonly [FreeAgents, number]>;
+  /** Each group that shares a tag, with the number of tags it shares. */
+  share(tags: readonly string[]): ReadonlyMap<AgentGroup, number>;
+  /** All groups. */
+  all(): Iterable<AgentGroup>;
+  /** How many agents are registered. */
+  registered(): number;
+  /** The agents by state, and their slots. */
+  figures: AgentTally['figures'];
+  /** Whether an agent has the tag that is registered and not offline. */
+  isServed(tag: string): boolean;
+  /** The tag of an agent that is most like this one, which no agent has; undefined when none is like it. */
+  findSimilarTag(tag: string): string | undefined;
+};
+
+/** The agents with one set of tags: the free ones, and the ids of the others that are registered. */
+export type AgentGroup = {
+  readonly free: FreeAgents;
+  readonly kept: { readonly [O in Obstacle]?: ReadonlySet<string> };
 };
 
 type Group = {
   readonly key: string;
   readonly tags: readonly string[];
   readonly free: FreeAgents;
+  readonly kept: { [O in Obstacle]?: Set<string> };
   size: number;
 };
-type Entry = { readonly candidate: Candidate; readonly group: Group };
+/** `kept`: what keeps it from tasks; null when nothing does, or it is not registered. */
+type Entry = { readonly candidate: Candidate; readonly group: Group; readonly kept: Obstacle | null };
 
 /** Creates it without agents. */
 export function createAgentGroups(): AgentGroups {
   const entries = new Map<string, Entry>();
-  const groups = new Map<string, Group>();
-  const groupsByTag = new Map<string, Set<Group>>();
+  const groups = createGroups();
   let tagChars = 0;
-
-  function findGroup(agentTags: readonly string[]): Group {
-    const tags = [...new Set(agentTags)].sort();
-    const key = buildKey(tags);
-    const existing = groups.get(key);
-    if (existing) return existing;
-    const free = new BTree<Candidate, true>(undefined, compareCandidates);
-    const group: Group = { key, tags, free, size: 0 };
-    groups.set(key, group);
-    for (const tag of tags) {
-      const sharing = groupsByTag.get(tag) ?? new Set();
-      groupsByTag.set(tag, sharing.add(group));
-    }
-    return group;
-  }
-
-  function removeGroup(group: Group): void {
-    groups.delete(group.key);
-    for (const tag of group.tags) {
-      const sharing = groupsByTag.get(tag);
-      sharing?.delete(group);
-      if (sharing?.size === 0) groupsByTag.delete(tag);
-    }
-  }
+  let registered = 0;
+  let tally = createAgentTally();
 
   function remove(agent_id: string): void {
     const entry = entries.get(agent_id);
@@ -71,37 +69,110 @@ export function createAgentGroups(): AgentGroups {
     entries.delete(agent_id);
     tagChars -= countTagChars(entry.candidate.record.agent_tags);
     if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
+    if (entry.kept !== null) entry.group.kept[entry.kept]?.delete(agent_id);
+    tally.count(entry.candidate, -1);
+    if (entry.candidate.record.unregisteredMs === null) registered -= 1;
     entry.group.size -= 1;
-    if (entry.group.size === 0) removeGroup(entry.group);
+    if (entry.group.size === 0) groups.remove(entry.group);
   }
 
   return {
     get: (agent_id) => entries.get(agent_id)?.candidate,
     remove,
     put(candidate) {
-      const { agent_id, agent_tags } = candidate.record;
-      remove(agent_id);
-      const group = findGroup(agent_tags);
+      const { agent_id, agent_tags, unregisteredMs } = candidate.record;
+      const group = groups.find(agent_tags);
       group.size += 1;
+      // Its earlier entry goes afterwards, so that a group whose only agent changes is not made anew.
+      remove(agent_id);
       tagChars += countTagChars(agent_tags);
-      entries.set(agent_id, { candidate, group });
+      const kept = unregisteredMs === null ? findObstacle(candidate) : null;
+      entries.set(agent_id, { candidate, group, kept });
       if (isFree(candidate)) group.free.set(candidate, true);
+      if (kept !== null) addTo(group, kept, agent_id);
+      if (unregisteredMs === null) registered += 1;
+      tally.count(candidate, 1);
     },
     clear() {
       entries.clear();
       groups.clear();
-      groupsByTag.clear();
       tagChars = 0;
+      registered = 0;
+      tally = createAgentTally();
     },
     tagChars: () => tagChars,
-    share(tags) {
-      const shared = new Map<FreeAgents, number>();
+    share: groups.share,
+    all: groups.all,
+    registered: () => registered,
+    figures: () => tally.figures(),
+    isServed: groups.isServed,
+    findSimilarTag: groups.findSimilarTag,
+  };
+}
+
+/** The groups by their tags. */
+function createGroups() {
+  const groups = new Map<string, Group>();
+  const groupsByTag = new Map<string, Set<Group>>();
+  const similarTags = createSimilarTags();
+
+  function create(key: string, tags: readonly string[]): Group {
+    const free = new BTree<Candidate, true>(undefined, compareCandidates);
+    const group: Group = { key, tags, free, kept: {}, size: 0 };
+    groups.set(key, group);
+    for (const tag of tags) {
+      const sharing = groupsByTag.get(tag);
+      sharing?.add(group);
+      if (sharing) continue;
+      groupsByTag.set(tag, new Set([group]));
+      similarTags.add(tag);
+    }
+    return group;
+  }
+
+  return {
+    /** The group with these tags; a new one where there is no such. */
+    find(agentTags: readonly string[]): Group {
+      const tags = [...new Set(agentTags)].sort();
+      const key = buildKey(tags);
+      return groups.get(key) ?? create(key, tags);
+    },
+    remove(group: Group): void {
+      groups.delete(group.key);
+      for (const tag of group.tags) {
+        const sharing = groupsByTag.get(tag);
+        sharing?.delete(group);
+        if (sharing?.size !== 0) continue;
+        groupsByTag.delete(tag);
+        similarTags.remove(tag);
+      }
+    },
+    clear(): void {
+      groups.clear();
+      groupsByTag.clear();
+      similarTags.clear();
+    },
+    share(tags: readonly string[]): ReadonlyMap<Group, number> {
+      const shared = new Map<Group, number>();
       for (const tag of new Set(tags)) {
-        for (const { free } of groupsByTag.get(tag) ?? []) shared.set(free, (shared.get(free) ?? 0) + 1);
+        for (const group of groupsByTag.get(tag) ?? []) shared.set(group, (shared.get(group) ?? 0) + 1);
       }
       return shared;
     },
+    all: () => groups.values(),
+    isServed(tag: string): boolean {
+      for (const { free, kept } of groupsByTag.get(tag) ?? []) {
+        if (free.size > 0 || kept.full?.size || kept.draining?.size) return true;
+      }
+      return false;
+    },
+    findSimilarTag: similarTags.find,
   };
+}
+
+function addTo({ kept }: Group, obstacle: Obstacle, agent_id: string): void {
+  const ids = kept[obstacle] ?? new Set();
+  kept[obstacle] = ids.add(agent_id);
 }
 
 /** Characters of these tags together. */

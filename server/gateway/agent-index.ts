@@ -6,8 +6,11 @@
  */
 import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
+import type { MatchedTask, TaskMatch } from '../domain/task-match.ts';
+import type { AgentFigures } from '../ports/figures.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
 import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
+import { matchAgents } from './nearest-agents.ts';
 
 export type AgentIndex = {
   /**
@@ -31,8 +34,14 @@ export type AgentIndex = {
     excluded?: ReadonlySet<string>,
     canTake?: (record: AgentRecord) => boolean,
   ): Candidate | undefined;
+  /** Which agents qualify for a task with these tags, as this copy has them. */
+  match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
   /** Characters of the tags of all agents that this copy knows. */
   tagChars(): number;
+  /** The agents by state and their slots, as this copy has them. */
+  figures(): AgentFigures;
+  /** Whether an agent has the tag that is registered and not offline. */
+  isServed(tag: string): boolean;
   /** An agent's record as this copy has it. */
   find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -69,7 +78,7 @@ export function createAgentIndex(
   ): Candidate | undefined {
     let best: Candidate | undefined;
     let bestShared = 0;
-    for (const [free, shared] of groups.share(tags)) {
+    for (const [{ free }, shared] of groups.share(tags)) {
       const candidate = firstFree(free, isWanted, lookedAtMax);
       if (!candidate) continue;
       if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
@@ -82,7 +91,10 @@ export function createAgentIndex(
 
   return {
     ...createRefreshing(store, groups),
+    match: (tags, task, when) => matchAgents(groups, tags, task, when),
     tagChars: groups.tagChars,
+    figures: groups.figures,
+    isServed: groups.isServed,
     find: (agent_id) => groups.get(agent_id)?.record,
 
     async reload(agent_id) {
@@ -151,5 +163,5 @@ function createRefreshing(
 }
 
 function toCandidate({ record, slots, lastGrantMs, contact }: AgentStatus): Candidate {
-  return { record, slots, lastGrantMs, lastPushUntaken: contact.push?.taken === false };
+  return { record, slots, lastGrantMs, lastPushUntaken: contact.push?.taken === false, contact };
 }

@@ -3,14 +3,14 @@
  * commits it, and returns what it wrote. Everything that changes a task goes through it; what only re-times
  * due entries goes through `reschedule()`.
  */
-import { step } from '../domain/step.ts';
+import type { AwaitedAcknowledgement } from '../domain/history.ts';
 import type { TaskState } from '../domain/task.ts';
 import type { Refusal, Trigger } from '../domain/triggers.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import { GatewayError } from '../ports/gateway.ts';
 import { TIME_BUDGETS } from '../ports/limits.ts';
 import type { CommitConflict, CommitResult, DueChange, Store, Stored } from '../ports/store.ts';
-import { batchFor, type CommitOptions, type Transition } from './task-batch.ts';
+import { batchFor, type CommitOptions, decideTransition, type Transition } from './task-batch.ts';
 
 /**
  * What became of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written.
@@ -66,26 +66,27 @@ type Deps = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
+  /** The acknowledgement of the task that waits to be committed, if one does. */
+  readonly findAwaited: (request_id: string) => AwaitedAcknowledgement | null;
   /** Called for each step once its commit is durable. */
   readonly noteWritten: (transition: Transition) => void;
 };
 
 /** Creates the decide-and-commit functions over a store. */
 export function createTaskCommits(deps: Deps): TaskCommits {
-  const { store, clock, random, noteWritten } = deps;
+  const { store, clock, random, findAwaited, noteWritten } = deps;
 
   const commitStep: TaskCommits['commitStep'] = async (request_id, before, trigger, options = {}) => {
-    const decided = step(before.value, trigger, store.nowMs());
-    if (!decided.ok) return { kind: 'refused', refusal: decided.refusal, state: before.value };
-    const after = decided.state;
-    if (after === before.value) return { kind: 'unchanged', state: after };
-    const { notAfterMs, ...rest } = options;
-    const transition = { request_id, before, after, trigger };
+    const { notAfterMs, seenMatch, ...rest } = options;
+    const notes = { awaited: findAwaited(request_id), ...(seenMatch && { seenMatch }) };
+    const decided = decideTransition(request_id, before, trigger, store.nowMs(), notes);
+    if (decided.kind !== 'transition') return { ...decided, state: before.value };
+    const { transition } = decided;
     const batch = batchFor(transition, rest);
     const result = await store.commit(notAfterMs === undefined ? batch : { ...batch, notAfterMs });
     if (!result.ok) return { kind: 'conflict', conflict: result };
     noteWritten(transition);
-    return { kind: 'committed', written: { value: after, revision: result.revision } };
+    return { kind: 'committed', written: { value: transition.after, revision: result.revision } };
   };
 
   const retryCommit: TaskCommits['retryCommit'] = async (attempt) => {

@@ -12,7 +12,9 @@
  *   any     ── past its deadline ──────────────────────▶ failed (expire)
  */
 import { dueMs } from '../domain/delivery.ts';
+import { encodeMatch } from '../domain/match-record.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
+import { ANY_TASK } from '../domain/task-match.ts';
 import { type Lease, taskRef } from '../ports/store.ts';
 import { type AssignDeps, assignTask, pickAgent } from './assign.ts';
 import { TRIES_MAX } from './commit-step.ts';
@@ -59,7 +61,11 @@ async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskSt
   const nowMs = deps.store.nowMs();
   const noneFree = state.task_tags;
   const mayWait = state.queueEndMs !== null && state.queueEndMs > nowMs;
-  if (!mayWait) return await commitLeased(deps, task, { type: 'abandon' }, { noneFree });
+  if (!mayWait) {
+    const seen = deps.agentIndex.match(state.task_tags, ANY_TASK, { nowMs, live: false });
+    const seenMatch = encodeMatch(seen, state.task_tags);
+    return await commitLeased(deps, task, { type: 'abandon' }, { noneFree, seenMatch });
+  }
   // A waiting task goes on waiting only while the store itself knows no free agent.
   if (state.waiting) return await rescheduleLeased(deps, task, dueMs(state) ?? nowMs, noneFree);
   return await commitLeased(deps, task, { type: 'wait' }, { noneFree });

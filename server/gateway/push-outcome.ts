@@ -3,21 +3,26 @@
  * under the lease of the task. An acknowledgement is committed late, and only if it is still needed then.
  */
 import { BUSY_REST_MS, retryAfterMs } from '../domain/delivery.ts';
-import type { Random } from '../ports/clock.ts';
+import type { TaskState } from '../domain/task.ts';
+import type { PushNote } from '../domain/triggers.ts';
+import type { Clock, Random } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
-import { type Store, taskRef } from '../ports/store.ts';
+import { type Store, type Stored, taskRef } from '../ports/store.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import { lookAtUnacknowledged } from './assignments.ts';
-import type { TaskCommits } from './commit-step.ts';
+import { type TaskCommits, TRIES_MAX } from './commit-step.ts';
 import { isNotSent, type RunningPush } from './push-sending.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 
 type Deps = {
   readonly store: Store;
+  readonly clock: Clock;
   readonly random: Random;
   readonly agents: RegisteredAgents;
   readonly commits: TaskCommits;
   readonly acknowledgements: Acknowledgements;
+  readonly observer: Pick<Observer, 'noteAgent'>;
 };
 
 /** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
@@ -35,7 +40,7 @@ export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOut
 }
 
 async function notePushContact(
-  { store, agents, commits }: Deps,
+  { store, agents, commits, observer }: Deps,
   { attempt: { agent_id, written } }: RunningPush,
   outcome: PushOutcome,
 ): Promise<void> {
@@ -59,7 +64,8 @@ async function notePushContact(
   const { left: answered410, offlineMs } = agentStatus.record;
   if (outcome.kind === 'untaken' && outcome.leave && !answered410) {
     const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
-    await agents.changeRecord(agent_id, (record) => ({ ...record, ...offline }));
+    const { record } = await agents.changeRecord(agent_id, (before) => ({ ...before, ...offline }));
+    observer.noteAgent('offline', record);
     await lookAtUnacknowledged({ store, commits }, agent_id);
   }
 }
@@ -70,10 +76,13 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
   const { request_id, agent_id, written } = push.attempt;
   const attempt = written.value.delivery?.attempts ?? 0;
   const nowMs = store.nowMs();
+  const note = describePush(deps, push, outcome, nowMs);
   switch (outcome.kind) {
     case 'acknowledged':
       push.isAcknowledged = true;
-      if (await deps.acknowledgements.wait(request_id)) await recordAcknowledged(deps, push, attempt);
+      if (await deps.acknowledgements.wait(request_id, { agent_id, attempt, ...note })) {
+        await recordAcknowledged(deps, push, attempt, note);
+      }
       return;
     case 'untaken': {
       const nextMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
@@ -82,27 +91,54 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
       // too: it was not offered while the attempt was under way.
       const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
       const options = isDueNow ? { dueAt: nowMs } : {};
-      const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs } as const;
+      const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs, push: note } as const;
       await commits.advanceTask(request_id, trigger, options);
       return;
     }
-    case 'unknown': {
-      if (push.lease === null) return;
-      const retryMs = nowMs + retryAfterMs(attempt, deps.random(), outcome.retryAfterMs);
-      const atMs = Math.min(written.value.deadlineMs, retryMs);
-      await commits.reschedule([{ ref: taskRef(request_id), atMs, lease: push.lease }]);
-      return;
-    }
+    case 'unknown':
+      await recordUnknown(deps, push, note, retryAfterMs(attempt, deps.random(), outcome.retryAfterMs));
   }
+}
+
+/** What the history says of a push. */
+function describePush({ clock }: Deps, { sentMs }: RunningPush, outcome: PushOutcome, ms: number): PushNote {
+  const what = outcome.kind === 'acknowledged' ? String(outcome.status) : outcome.error;
+  return sentMs === null ? { ms, what } : { ms, what, tookMs: Math.round(clock.monotonicMs() - sentMs) };
+}
+
+/**
+ * Commits that the agent may have the task, and when it is pushed again. Without the lease another dispatcher
+ * has the task, and what it finds counts.
+ */
+async function recordUnknown(
+  { store, commits }: Deps,
+  { attempt: { request_id, agent_id, written }, lease }: RunningPush,
+  note: PushNote,
+  pauseMs: number,
+): Promise<void> {
+  if (lease === null) return;
+  const attempt = written.value.delivery?.attempts ?? 0;
+  const dueAt = Math.min(written.value.deadlineMs, note.ms + pauseMs);
+  const trigger = { type: 'unknown', agent_id, attempt, push: note } as const;
+  let before: Stored<TaskState> | undefined = written;
+  for (let tries = 0; before && tries < TRIES_MAX; tries += 1) {
+    const result = await commits.commitStep(request_id, before, trigger, { lease, dueAt });
+    if (result.kind === 'committed') return;
+    if (result.kind !== 'conflict') break;
+    if (result.conflict.conflict === 'lease') return;
+    before = await store.get('task', request_id);
+  }
+  await commits.reschedule([{ ref: taskRef(request_id), atMs: dueAt, lease }]);
 }
 
 async function recordAcknowledged(
   { store, commits }: Deps,
   push: RunningPush,
   attempt: number,
+  note: PushNote,
 ): Promise<void> {
   const { request_id, agent_id, written } = push.attempt;
-  const trigger = { type: 'acknowledge', agent_id, attempt } as const;
+  const trigger = { type: 'acknowledge', agent_id, attempt, push: note } as const;
   const result = await commits.advanceTask(request_id, trigger, {}, written);
   // The agent has registered again since and does not have the task: its earlier process answered.
   const isDisowned = result.kind === 'unchanged' && result.state.delivery?.acknowledged === false;

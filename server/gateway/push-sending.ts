@@ -43,6 +43,8 @@ export type RunningPush = {
   readonly stop: AbortController;
   /** The agent has the task; the commit of that may still wait. */
   isAcknowledged: boolean;
+  /** When it was sent, by the monotonic clock; null before. */
+  sentMs: number | null;
   /** Set until the attempt is sent or waits for its turn, where it was submitted just now. */
   input: TaskInput | undefined;
 };
@@ -54,7 +56,8 @@ export function createRunningPush(
   input: TaskInput | undefined,
 ): RunningPush {
   const { lease } = attempt;
-  return { attempt, origin, lease, stop: new AbortController(), isAcknowledged: false, input };
+  const stop = new AbortController();
+  return { attempt, origin, lease, stop, isAcknowledged: false, sentMs: null, input };
 }
 
 export type PushSending = {
@@ -179,6 +182,7 @@ async function startSending(
   const span = deps.tracing.startSpan('push', input.trace, { request_id, agent_id });
   const trace = span?.trace ?? input.trace;
   const sent = { endpoint, task, remainingSeconds, nowMs };
+  push.sentMs = deps.clock.monotonicMs();
   const outcome = pusher.push(trace ? { ...sent, trace } : sent, stop.signal, end);
   return { promise: span ? endWithOutcome(span, outcome) : outcome };
 }

@@ -23,6 +23,7 @@ import type { TaskInput, TaskState } from '../domain/task.ts';
 import { parseEndpoint } from '../net/endpoint.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import { type Lease, type Ref, type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
 import type { Tracing } from '../ports/tracing.ts';
@@ -76,6 +77,7 @@ type Deps = {
   readonly acknowledgements: Acknowledgements;
   readonly log: Log;
   readonly tracing: Tracing;
+  readonly observer: Pick<Observer, 'noteAgent'>;
   /** Under way at once. */
   readonly pushesMax: number;
 };

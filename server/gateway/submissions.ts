@@ -11,7 +11,6 @@
 import { createHash } from 'node:crypto';
 import { dueMs } from '../domain/delivery.ts';
 import { isKeptAsText, JsonText } from '../domain/json-text.ts';
-import { step } from '../domain/step.ts';
 import {
   createTaskState,
   describeFreshTask,
@@ -25,11 +24,12 @@ import { isLargeText } from '../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
+import type { Observer } from '../ports/observer.ts';
 import { type Batch, type CommitResult, type Revision, taskRef, type Write } from '../ports/store.ts';
 import { type AssignDeps, pickAgent, prepareAssignment } from './assign.ts';
 import { commitDeadlineMs } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
-import { batchFor } from './task-batch.ts';
+import { batchFor, decideTransition } from './task-batch.ts';
 import { runInSpan } from './task-traces.ts';
 
 export type TaskLimits = {
@@ -44,6 +44,7 @@ type Deps = AssignDeps & {
   readonly ids: Ids;
   readonly limits: TaskLimits;
   readonly largeTasks: LargeTasks;
+  readonly observer: Pick<Observer, 'noteSubmitted' | 'noteStep'>;
 };
 
 /** A submission with its id, time and state, as it is stored when no agent is free. */
@@ -139,6 +140,7 @@ async function commitSubmission(
   else if (assigned) await deps.agentIndex.reload(assigned.agent_id);
   if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {
     result = await commit(pendingBatch(deps, accepted));
+    if (result.ok) deps.observer.noteSubmitted(accepted.input.request_id, accepted.state);
   }
   // A large task is read in turns from the first time on.
   if (result.ok && isLargeInput(accepted.input)) {
@@ -161,20 +163,22 @@ function assignAccepted(
   const { endpoint, registration } = candidate.record;
   const { request_id } = input;
   const trigger: Trigger = { type: 'assign', ...to };
-  const decided = step(state, trigger, deps.store.nowMs());
-  if (!decided.ok) return undefined;
-  const after = decided.state;
+  const before = { value: state, revision: 'absent' };
+  const decided = decideTransition(request_id, before, trigger, deps.store.nowMs());
+  if (decided.kind !== 'transition') return undefined;
+  const { after } = decided.transition;
   // No other lease has this name: the entry is new, and only once.
   const lease = `submission of ${request_id}`;
-  const before = { value: state, revision: 'absent' };
   const due = to.attempted
     ? { lease, isNew: true as const, dueAt: 'held' as const }
     : { dueAt: dueMs(after) ?? to.nextMs };
-  const batch = batchFor({ request_id, before, after, trigger }, { ...due, registration });
+  const batch = batchFor(decided.transition, { ...due, registration });
   return {
     agent_id: to.agent_id,
     batch: { ...addInput(deps, input, batch), noneWaiting: input.task_tags },
     start(revision) {
+      deps.observer.noteSubmitted(request_id, state);
+      deps.observer.noteStep(decided.transition);
       if (!to.attempted) return;
       const written = { value: after, revision };
       const isSmall = !isLargeInput(input);

@@ -1,11 +1,15 @@
 /**
- * From a step of the state table to the batch of one commit. `batchFor()` is the only place that adds to a
- * task's new state what must commit with it: the slots it takes or releases, its due entry, its place among
- * the waiting tasks and, exactly when the step settles the task, the event.
+ * From a trigger to the batch of one commit. `decideTransition()` is the only place that decides a step of
+ * the state table and adds it to the task's history. `batchFor()` is the only place that adds to a task's new
+ * state what must commit with it: the slots it takes or releases, its due entry, its place among the waiting
+ * tasks and, exactly when the step settles the task, the event.
  */
 import { dueMs } from '../domain/delivery.ts';
+import { type AwaitedAcknowledgement, addHistory } from '../domain/history.ts';
+import type { MatchRecord } from '../domain/match-record.ts';
+import { step } from '../domain/step.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
-import type { Trigger } from '../domain/triggers.ts';
+import type { Refusal, Trigger } from '../domain/triggers.ts';
 import type { Caller } from '../ports/caller.ts';
 import {
   type Batch,
@@ -24,6 +28,36 @@ export type Transition = {
   readonly after: TaskState;
   readonly trigger: Trigger;
 };
+
+/** What else the new state records. */
+export type TransitionNotes = {
+  /** The acknowledgement that this commit makes needless, if it does. */
+  readonly awaited?: AwaitedAcknowledgement | null;
+  /** Of a task that is abandoned: the agents that the decision saw. */
+  readonly seenMatch?: MatchRecord;
+};
+
+/** A step that was decided: refused, without a difference, or a transition to commit. */
+export type Decision =
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'transition'; readonly transition: Transition };
+
+/** Decides a step at this store time and adds it to the history of the new state. */
+export function decideTransition(
+  request_id: string,
+  before: Stored<TaskState>,
+  trigger: Trigger,
+  nowMs: number,
+  { awaited, seenMatch }: TransitionNotes = {},
+): Decision {
+  const decided = step(before.value, trigger, nowMs);
+  if (!decided.ok) return { kind: 'refused', refusal: decided.refusal };
+  if (decided.state === before.value) return { kind: 'unchanged' };
+  const recorded = addHistory(before.value, decided.state, trigger, nowMs, awaited);
+  const after = seenMatch ? { ...recorded, seenMatch } : recorded;
+  return { kind: 'transition', transition: { request_id, before, after, trigger } };
+}
 
 /** What a commit may add to its transition. */
 export type CommitOptions = {
@@ -46,6 +80,8 @@ export type CommitOptions = {
   readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
   /** For whom the commit is made. */
   readonly caller?: Caller;
+  /** Of a task that is abandoned: the agents that the decision saw. */
+  readonly seenMatch?: MatchRecord;
 };
 
 /** Builds the whole batch of a transition. */

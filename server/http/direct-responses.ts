@@ -15,7 +15,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
 import { describeHeaders, isBodyBounded } from './boundary.ts';
 import type { RequireHost } from './host-rule.ts';
 import type { SendShort, ServedOperation } from './serve-operation.ts';
@@ -27,7 +27,9 @@ type Deps = {
   readonly limits: { readonly bodyBytesMax: number };
   readonly requireHost: RequireHost;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly observer: Pick<Observer, 'noteRequest'>;
+  /** The address of a request's caller, for the log. */
+  readonly peerOf: (req: IncomingMessage) => string;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
   /** When requests began that Koa's middleware gets later than that. */
@@ -39,7 +41,7 @@ type Match = { readonly operation: ServedOperation; readonly params: Readonly<Re
 
 /** Creates the listener of all requests. */
 export function createListener(deps: Deps): RequestListener {
-  const { app, draining, clock, log, limits } = deps;
+  const { app, draining, clock, observer, peerOf, limits } = deps;
   const serveByKoa = app.callback();
   const findOperation = createFinder(deps);
   const headers = Object.entries(describeHeaders(deps.version)).flat();
@@ -66,7 +68,17 @@ export function createListener(deps: Deps): RequestListener {
     const ctx: Context = Object.assign(app.createContext(req, res), { params });
     if (await operation.callFirst(ctx, (...sent) => send(req, res, ...sent))) {
       const ms = clock.monotonicMs() - startedMs;
-      log.debug({ operation: operation.name, status: res.statusCode, code: undefined, ms }, 'responded');
+      const { name, method, path } = operation;
+      const status = res.statusCode;
+      observer.noteRequest({
+        operation: name,
+        method,
+        path,
+        status,
+        code: undefined,
+        ms,
+        peer: () => peerOf(req),
+      });
       return;
     }
     deps.startedMs.set(req, startedMs);

@@ -30,6 +30,7 @@ export function loadPages(version: string): readonly Page[] {
     version,
     documents: DOCUMENTS.map(({ path }) => path),
     health: ['/livez', '/readyz'],
+    metrics: '/metrics',
   };
   return [buildPage('/', 'application/json', Buffer.from(JSON.stringify(index))), ...documents];
 }

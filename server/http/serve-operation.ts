@@ -15,7 +15,13 @@ import type { Operation, OperationId, RequestParts } from './request/contract.ts
 import { validateFields } from './request/field-checks.ts';
 import { findExcess, type JsonLimits } from './request/json-limits.ts';
 import { parseQuery, type Query } from './request/query.ts';
-import { isObject, readHeader, requireBodySecret, requireSecret } from './request/required-secret.ts';
+import {
+  isObject,
+  readHeader,
+  requireBodySecret,
+  requireSecret,
+  type SentSecrets,
+} from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { renderReply } from './response/send-body.ts';
@@ -172,11 +178,11 @@ async function readCall(
   ctx: Context,
 ): Promise<{ call: Call; release: () => void }> {
   const query = parseQuery(ctx.querystring);
-  const hasSecret = requireSecret(deps.secrets, operation, query, ctx);
+  const sent = requireSecret(deps.secrets, operation, query, ctx);
   const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
   const stored = STORED_VALUES[operation.operationId];
   try {
-    const call = requireValidCall(deps, operation, ctx, { query, hasSecret, read });
+    const call = requireValidCall(deps, operation, ctx, { query, sent, read });
     if (stored === undefined) read.release();
     return { call, release: read.release };
   } catch (error) {
@@ -189,10 +195,10 @@ function requireValidCall(
   deps: OperationDeps,
   operation: Operation,
   ctx: Context,
-  { query, hasSecret, read }: { query: Query; hasSecret: boolean; read: BodyRead },
+  { query, sent, read }: { query: Query; sent: SentSecrets; read: BodyRead },
 ): Call {
   const { value: body } = read;
-  const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, hasSecret);
+  const isTrusted = operation.body !== null && requireBodySecret(deps, operation.body.auth, body, sent);
   if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
     throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
   }

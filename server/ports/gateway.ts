@@ -3,8 +3,12 @@
  * name. The caller has already checked secrets, shapes and the limits of single fields. Every function may
  * throw `GatewayError` (a refusal with a code) or `StoreUnavailable` (a 503); anything else is a defect.
  */
+import type { Advice } from '../domain/advice-words.ts';
 import type { AgentState } from '../domain/agent.ts';
+import type { HistoryEntry } from '../domain/history.ts';
+import type { TaskOutcome } from '../domain/history-record.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
+import type { TaskMatch } from '../domain/task-match.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { Caller } from './caller.ts';
 import type { Cursor, Health } from './store.ts';
@@ -114,6 +118,24 @@ export type TaskQuery = {
   readonly limit: number;
 };
 
+/** A task explained. Times are epoch seconds; null where there is none. */
+type TaskExplanation = Advice & {
+  readonly request_id: string;
+  readonly status: TaskStatus;
+  readonly outcome: TaskOutcome | null;
+  /** Seconds from submission for which the task may wait for an agent. */
+  readonly queue_timeout: number | null;
+  readonly assigned_time: number | null;
+  readonly ended_time: number | null;
+  readonly deadline_time: number;
+  readonly history: readonly HistoryEntry[];
+  readonly history_dropped: number;
+  readonly match: TaskMatch | null;
+};
+
+/** Which agents qualify now for a task that was not submitted. */
+type MatchPreview = Advice & { readonly match: TaskMatch };
+
 /** A `task_done` event: exactly its five fields. */
 export type TaskDone = {
   readonly event: 'task_done';
@@ -144,6 +166,10 @@ export type Gateway = {
   ): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<TaskInfo>;
+  /** What happened to a task, which agents qualify for it, and what to do. Costs what a match costs. */
+  explainTask(request_id: string, caller?: Caller): Promise<TaskExplanation>;
+  /** The match of a task with these tags, without submitting one. */
+  previewMatch(task_tags: readonly string[]): Promise<MatchPreview>;
   cancelTask(request_id: string): Promise<{ readonly ok: true; readonly request_id: string }>;
   /**
    * Yields stored events, then live ones. Throws `FeedTrimmed` when the reader was too slow. Readers that

@@ -1,5 +1,5 @@
 /** The rows of the contract suite that one operation has for itself. */
-import { claimTask, code, type Row, registerAgent, row, submitWaiting, usual } from './row.ts';
+import { askAsAdmin, claimTask, code, type Row, registerAgent, row, submitWaiting, usual } from './row.ts';
 
 export const operationRows: readonly Row[] = [
   row('submitTask', 200, 'the task is accepted', usual('submitTask'), { expect: { status: 'pending' } }),
@@ -32,6 +32,47 @@ export const operationRows: readonly Row[] = [
     const call = server.build('getTask');
     return { ...call, path: `${call.path}&wait=soon` };
   }),
+  row('getTask', 200, 'the administrator asks', async (server) =>
+    askAsAdmin(server, 'getTask', await submitWaiting(server)),
+  ),
+  row('explainTask', 200, 'the task waits', async (server) =>
+    server.build('explainTask', {}, await submitWaiting(server)),
+  ),
+  row('explainTask', 200, 'the administrator asks', async (server) =>
+    askAsAdmin(server, 'explainTask', await submitWaiting(server)),
+  ),
+  row('explainTask', 404, 'the task is unknown', usual('explainTask'), code('task_not_found')),
+  row('previewMatch', 200, 'no agent has the tag', usual('previewMatch')),
+  row('previewMatch', 200, 'the administrator asks', (server) => askAsAdmin(server, 'previewMatch')),
+  row(
+    'previewMatch',
+    422,
+    'no secret is sent',
+    (server) => server.build('previewMatch', { auth: undefined }),
+    { serverOnly: 'needs a real secret', ...code('validation_failed') },
+  ),
+  row(
+    'previewMatch',
+    401,
+    'the secret in the body is wrong though that of the administrator is right',
+    (server) => {
+      const call = server.build('previewMatch', { auth: 'wrong' });
+      return { ...call, headers: { ...call.headers, 'x-admin-auth': server.secrets.admin } };
+    },
+    { serverOnly: 'needs a real secret' },
+  ),
+  ...(['getTask', 'explainTask'] as const).map((operationId) =>
+    row(
+      operationId,
+      401,
+      'the secret in the query is wrong though that of the administrator is right',
+      (server) => ({
+        ...askAsAdmin(server, operationId),
+        path: server.build(operationId).path.replace(/auth=.*/, 'auth=wrong'),
+      }),
+      { serverOnly: 'needs a real secret' },
+    ),
+  ),
   row(
     'cancelTask',
     200,

@@ -86,7 +86,7 @@ test('the gateway has these operations and no other', () => {
     ({ operation }) => operation.operationId,
   );
   expect(names).toEqual([
-    ...['submitTask', 'getTask', 'cancelTask', 'subscribeEvents'],
+    ...['previewMatch', 'submitTask', 'getTask', 'cancelTask', 'explainTask', 'subscribeEvents'],
     ...['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'],
     ...['listAgents', 'listTasks'],
   ]);

@@ -51,6 +51,13 @@ export function spoil(call: Call, { gateway, admin }: RealServer['secrets']): Ca
   };
 }
 
+/** The usual request with the administrator's secret alone. */
+export function askAsAdmin(server: RealServer, operationId: OperationId, id = 'unknown'): Call {
+  const { path, ...call } = server.build(operationId, { auth: undefined }, id);
+  const headers = { ...call.headers, 'x-admin-auth': server.secrets.admin };
+  return { ...call, headers, path: path.replace(/\?auth=.*/, '') };
+}
+
 export const code = (name: string): More => ({ expect: { code: name } });
 
 /** The request as a web page of another origin sends it. */

@@ -7,9 +7,15 @@ import { addOrigin, code, type Row, row, spoil, usual } from './row.ts';
 import { OPERATIONS, type OperationId } from './usual-calls.ts';
 
 const WITH_BODY = OPERATIONS.filter((one) =>
-  ['submitTask', 'claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'].includes(
-    one,
-  ),
+  [
+    'submitTask',
+    'previewMatch',
+    'claimTask',
+    'heartbeatAgent',
+    'registerAgent',
+    'reportResult',
+    'unregisterAgent',
+  ].includes(one),
 );
 const WITH_AGENT_ID_FIRST: readonly OperationId[] = [
   'claimTask',
@@ -17,6 +23,12 @@ const WITH_AGENT_ID_FIRST: readonly OperationId[] = [
   'reportResult',
   'unregisterAgent',
 ];
+
+/** A field of the body that can't be a number; `agent_id` where none is named. */
+const WRONG_FIELDS: Partial<Record<OperationId, string>> = {
+  submitTask: 'payload',
+  previewMatch: 'task_tags',
+};
 
 /** What every operation, or every one with a body, has in common. */
 const shared: readonly Row[] = [
@@ -72,7 +84,7 @@ const shared: readonly Row[] = [
       one,
       422,
       'a field has a wrong type',
-      (server) => server.build(one, { [one === 'submitTask' ? 'payload' : 'agent_id']: 1 }),
+      (server) => server.build(one, { [WRONG_FIELDS[one] ?? 'agent_id']: 1 }),
       code('validation_failed'),
     ),
   ),

@@ -39,6 +39,10 @@ export function buildCall(
       });
     case 'getTask':
       return { method: 'GET', path: `/api/cli/tasks/${id}?${query}` };
+    case 'explainTask':
+      return { method: 'GET', path: `/api/cli/tasks/${id}/explain?${query}` };
+    case 'previewMatch':
+      return post('/api/cli/match', { auth, task_tags: ['no-agent-has-it'] });
     case 'cancelTask':
       return { method: 'POST', path: `/api/cli/tasks/${id}/cancel?${query}` };
     case 'subscribeEvents':
@@ -67,7 +71,7 @@ export function buildCall(
 
 /** Every operation, in the order of the document. */
 export const OPERATIONS: readonly OperationId[] = [
-  ...(['submitTask', 'getTask', 'cancelTask', 'subscribeEvents'] as const),
+  ...(['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'] as const),
   ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
   ...(['listAgents', 'listTasks'] as const),
 ];

@@ -54,6 +54,7 @@ const TRIGGERS: readonly Trigger[] = [
     { type: 'assign', agent_id, attempted: false, nextMs: NOW + 1 },
     { type: 'untaken', agent_id, attempt: 1, nextMs: NOW + 2, busyUntilMs: null },
     { type: 'untaken', agent_id, attempt: 2, nextMs: NOW + 2, busyUntilMs: NOW + 30_000 },
+    { type: 'unknown', agent_id, attempt: 1 },
     { type: 'acknowledge', agent_id, attempt: null },
     { type: 'acknowledge', agent_id, attempt: 1 },
     { type: 'disown', agent_id },

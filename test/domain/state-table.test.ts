@@ -121,6 +121,8 @@ const TRIGGERS: Record<string, Trigger> = {
   fetch: { type: 'fetch' },
   'untaken A': { type: 'untaken', agent_id: 'A', attempt: 1, nextMs: NOW, busyUntilMs: null },
   'untaken E': { type: 'untaken', agent_id: 'E', attempt: 1, nextMs: NOW, busyUntilMs: null },
+  'unknown A': { type: 'unknown', agent_id: 'A', attempt: 1 },
+  'unknown E': { type: 'unknown', agent_id: 'E', attempt: 1 },
   'acknowledge A': { type: 'acknowledge', agent_id: 'A', attempt: 1 },
   'acknowledge A, named': { type: 'acknowledge', agent_id: 'A', attempt: null },
   'acknowledge E': { type: 'acknowledge', agent_id: 'E', attempt: 1 },

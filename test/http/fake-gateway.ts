@@ -28,12 +28,40 @@ export const TASK = {
   error_info: null,
 } as const;
 
+const MATCH = {
+  time: 1_700_000_000.2,
+  live: true,
+  agents_total: 0,
+  sharing: { agents: 0, eligible: 0, full: 0, draining: 0, offline: 0 },
+  tags: [],
+  agents: [],
+} as const;
+/** What the fake gateway returns for a preview. */
+export const PREVIEW = { match: MATCH, hint: 'No agent is registered.', remedies: [] } as const;
+/** What the fake gateway returns for an explanation. */
+export const EXPLANATION = {
+  request_id: 'task-1',
+  status: 'pending',
+  outcome: null,
+  queue_timeout: null,
+  assigned_time: null,
+  ended_time: null,
+  deadline_time: 1_700_000_600.123,
+  history: [],
+  history_dropped: 0,
+  match: null,
+  hint: null,
+  remedies: [],
+} as const;
+
 /** Creates the gateway; `replaced` replaces operations of its own. */
 export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway {
   const calls: RecordedCall[] = [];
   const operations: Gateway = {
     submitTask: async () => TASK,
     getTask: async () => TASK,
+    explainTask: async () => EXPLANATION,
+    previewMatch: async () => PREVIEW,
     cancelTask: async (request_id) => ({ ok: true, request_id }),
     subscribeEvents: subscribeTo((_session, _after, signal) => idleFeed(signal)),
     registerAgent: async ({ agent_id }) => ({

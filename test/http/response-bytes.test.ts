@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall, type Call, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
-import { createFakeGateway, TASK } from './fake-gateway.ts';
+import { createFakeGateway, EXPLANATION, PREVIEW, TASK } from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
@@ -27,6 +27,8 @@ const TASK_JSON =
 const BODIES: Readonly<Record<OperationId, string | null>> = {
   submitTask: TASK_JSON,
   getTask: TASK_JSON,
+  explainTask: JSON.stringify(EXPLANATION),
+  previewMatch: JSON.stringify(PREVIEW),
   cancelTask: '{"ok":true,"request_id":"x1"}',
   subscribeEvents: '16\r\nretry: 2000\n\n: ready\n\n\r\n',
   registerAgent:

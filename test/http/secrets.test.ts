@@ -63,7 +63,11 @@ describe('the gateway secret in query and header', () => {
     ['', bearer(''), 401],
     ['', { authorization: SECRET }, 401],
     ['', { authorization: `Basic ${btoa(`:${SECRET}`)}` }, 401],
-    ['', { 'x-admin-auth': ADMIN_SECRET }, 401],
+    ['', { 'x-admin-auth': ADMIN_SECRET }, 200],
+    ['?auth=wrong', { 'x-admin-auth': ADMIN_SECRET }, 401],
+    ['', { 'x-admin-auth': ADMIN_SECRET, ...bearer('wrong') }, 401],
+    ['', { 'x-admin-auth': SECRET }, 401],
+    [`?auth=${AUTH}`, { 'x-admin-auth': 'wrong' }, 200],
   ])('a read of a task with %j and %j gets %d', async (query, headers, status) => {
     expect((await sendChecked(server.url, get(query, headers))).status).toBe(status);
   });

@@ -164,11 +164,14 @@ function describeCalls(): string[] {
   };
   function secretOf({ security, requestBody }: DocumentedCall): string {
     const schemes = security.flatMap((scheme) => Object.keys(scheme));
-    if (schemes.includes('AdminAuth')) return '`X-Admin-Auth`';
+    // Where the gateway's secret will do, the administrator's is an alternative.
+    if (schemes.includes('AdminAuth') && !schemes.includes('HeaderAuth')) return '`X-Admin-Auth`';
     const reference = requestBody?.content['application/json']?.schema.$ref;
     if (reference === undefined) return 'Bearer';
     const schema = document.components.schemas[reference.split('/').at(-1) ?? ''];
-    return schema?.required?.includes('auth') ? '`auth`' : '`auth` optional';
+    // Only the administrator's secret can stand for the field.
+    const isRequired = schema?.required?.includes('auth') || schemes.includes('AdminAuth');
+    return isRequired ? '`auth`' : '`auth` optional';
   }
   return Object.entries(document.paths).flatMap(([path, calls]) =>
     Object.entries(calls).map(([method, call]) => `${method.toUpperCase()} ${path}: ${secretOf(call)}`),

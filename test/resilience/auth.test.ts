@@ -25,7 +25,9 @@ type Location = 'body' | 'query' | 'bearer' | 'admin';
  */
 const LOCATIONS: Readonly<Record<OperationId, readonly Location[]>> = {
   submitTask: ['body', 'query', 'bearer'],
-  getTask: ['query', 'bearer'],
+  getTask: ['query', 'bearer', 'admin'],
+  explainTask: ['query', 'bearer', 'admin'],
+  previewMatch: ['body', 'query', 'bearer', 'admin'],
   cancelTask: ['query', 'bearer'],
   subscribeEvents: ['query', 'bearer'],
   registerAgent: ['body', 'query', 'bearer'],
@@ -92,7 +94,7 @@ function writeCall(
   const { method, path, body } = buildCall(
     operationId,
     secrets,
-    location === 'body' ? { auth: secret } : {},
+    location === 'body' ? { auth: secret } : location === 'admin' ? { auth: undefined } : {},
     'x',
   );
   const lines = [...more];

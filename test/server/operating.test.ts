@@ -79,7 +79,7 @@ async function statusOf(url: string, init?: RequestInit): Promise<number> {
 }
 
 test('Every command is run by a test, or says why not.', () => {
-  const known = ['secret', 'health', 'backup', 'restore', 'traced', 'otel'];
+  const known = ['secret', 'health', 'metrics', 'backup', 'restore', 'traced', 'otel'];
   for (const { language, role, text } of blocks) {
     expect(language).toBe(role === 'otel' ? 'js' : 'sh');
     if (role === 'not-run') expect(text).toMatch(/^# Not run by a test: \S/);
@@ -105,7 +105,7 @@ test('The files and sections that the page links to exist, and its list of conte
   for (const anchor of anchors) expect(links).toContain(anchor);
 });
 
-test('The commands make secrets that only their owner reads, and ask a gateway how it is.', async () => {
+test('The commands make secrets that only their owner reads, and ask a gateway how it is and what it counts.', async () => {
   await runBlock('secret');
   const files = ['gateway_auth', 'admin_auth'].map((name) => join(folder, 'etc/task-gateway', name));
   for (const file of files) {
@@ -114,7 +114,9 @@ test('The commands make secrets that only their owner reads, and ask a gateway h
   }
   const [GATEWAY_AUTH_FILE = '', ADMIN_AUTH_FILE = ''] = files;
   const gateway = await start({ GATEWAY_AUTH_FILE, ADMIN_AUTH_FILE });
-  expect(await runBlock('health', { 'http://127.0.0.1:8080': gateway.baseUrl })).toContain('{"status":"ok"}');
+  const replaced = { 'http://127.0.0.1:8080': gateway.baseUrl };
+  expect(await runBlock('health', replaced)).toContain('{"status":"ok"}');
+  expect(await runBlock('metrics', replaced)).toMatch(/^task_gateway_store_up 1$/m);
 });
 
 describe('backup', () => {

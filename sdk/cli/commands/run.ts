@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskSubmission } from '../../contract.ts';
-import { AbortError, TaskFailedError, TaskGatewayError } from '../../errors.ts';
+import { AbortError, NoAgentAvailableError, TaskFailedError, TaskGatewayError } from '../../errors.ts';
 import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
 import type { Connection } from '../connection.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
@@ -12,6 +12,7 @@ import { startTimer } from '../timers.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
 import { createAgentsWatch } from './agents-watch.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
+import { findHint } from './explain.ts';
 import { parseSeconds } from './option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
 
@@ -48,8 +49,8 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .action(async (type: string, parts: string[], options: RunOptions, command: Command) => {
       const connection = connectCommand(context, command);
       const submission = addQueueTimeout(await readSubmission(context, type, parts, options));
-      const task = await runUntilSettled(context, connection, submission, options);
-      await printOutcome(context.terminal, task, getOutputFormat(command));
+      const { task, hint } = await runUntilSettled(context, connection, submission, options);
+      await printOutcome(context.terminal, task, getOutputFormat(command), hint);
     });
 }
 
@@ -59,6 +60,9 @@ function addQueueTimeout(submission: TaskSubmission): TaskSubmission {
   return { queue_timeout: Math.min(QUEUE_TIMEOUT_SECONDS, timeout), ...submission };
 }
 
+/** A task that has ended; of one that failed, what to do about it. */
+type RunOutcome = { readonly task: Task; readonly hint: string | null };
+
 /**
  * Runs the task and returns it once it has succeeded or failed. Throws if the wait times out or on Ctrl-C.
  */
@@ -67,7 +71,7 @@ async function runUntilSettled(
   connection: Connection,
   submission: TaskSubmission,
   options: RunOptions,
-): Promise<Task> {
+): Promise<RunOutcome> {
   const { client } = connection;
   const { idempotencyKey, wait } = options;
   const { first } = context.interrupts;
@@ -87,14 +91,21 @@ async function runUntilSettled(
     },
   });
   try {
-    return await (wait === undefined
+    const task = await (wait === undefined
       ? running
       : Promise.race([running, rejectAfterWait(wait, () => latest)]));
+    return { task, hint: null };
   } catch (error) {
     if (error instanceof TaskFailedError) {
-      return first.aborted ? requireNotCancelled(context, error.task) : error.task;
+      const task = first.aborted ? requireNotCancelled(context, error.task) : error.task;
+      // The SDK has asked for the explanation of a task that found no agent.
+      const isExplained = error instanceof NoAgentAvailableError;
+      const hint = isExplained ? (error.explanation?.hint ?? null) : await findHint(client, task);
+      return { task, hint };
     }
-    if (error instanceof AbortError) return await readAfterCancel(context, client, latest, spinner);
+    if (error instanceof AbortError) {
+      return { task: await readAfterCancel(context, client, latest, spinner), hint: null };
+    }
     throw error;
   } finally {
     spinner.stop();

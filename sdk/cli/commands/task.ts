@@ -1,4 +1,4 @@
-/** `task` with its commands `submit`, `get`, `wait`, `cancel` and `list`. */
+/** `task` with its commands `submit`, `get`, `explain`, `wait`, `cancel` and `list`. */
 import type { Command } from 'commander';
 import type { Task } from '../../contract.ts';
 import { BadRequestError } from '../../errors.ts';
@@ -9,6 +9,7 @@ import { startSpinner } from '../terminal/spinner.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
 import { createAgentsWatch } from './agents-watch.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
+import { addTaskExplain, findHint } from './explain.ts';
 import { parseSecondsOrZero } from './option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
 import { resolveTaskId } from './task-ids.ts';
@@ -17,10 +18,11 @@ import { waitUntilSettled } from './wait.ts';
 
 /** Adds `task` and its commands to the program. */
 export function addTaskCommands(program: Command, context: CommandContext): void {
-  const task = program.command('task').summary('submit, show, await, cancel or list tasks');
-  task.description('Submits a task, shows it, waits for it, cancels it, or lists tasks.');
+  const task = program.command('task').summary('submit, show, explain, await, cancel or list tasks');
+  task.description('Submits a task, shows it, explains it, waits for it, cancels it, or lists tasks.');
   addTaskSubmit(task, context);
   addTaskGet(task, context);
+  addTaskExplain(task, context);
   addTaskWait(task, context);
   addTaskCancel(task, context);
   addTaskList(task, context);
@@ -91,7 +93,7 @@ function addTaskWait(parent: Command, context: CommandContext): void {
         showAgents(task);
       }
       const task = await waitUntilSettled(client, request_id, waitOptions).finally(spinner.stop);
-      await printOutcome(terminal, task, getOutputFormat(command));
+      await printOutcome(terminal, task, getOutputFormat(command), await findHint(client, task));
     });
 }
 

@@ -1,6 +1,8 @@
 /** Prints tasks, their results and other values in the format the user chose. */
 import type { Task, TaskResult } from '../../contract.ts';
 import { createTaskError } from '../../errors.ts';
+import { createTaskFailure } from '../exit-codes.ts';
+import { translateHint } from './explanation.ts';
 import { stringifySafely } from './safe-text.ts';
 import { renderFields } from './table.ts';
 import type { Colour, Terminal } from './terminal.ts';
@@ -55,11 +57,16 @@ export async function printTask(terminal: Terminal, task: Task, format: OutputFo
 
 /**
  * Prints the outcome of a settled task: its result as `table`, else the whole task. If the task failed,
- * throws the SDK's error for it; with `json` and `jsonl`, after the task was printed.
+ * throws the error for it, with the gateway's hint; with `json` and `jsonl`, after the task was printed.
  */
-export async function printOutcome(terminal: Terminal, task: Task, format: OutputFormat): Promise<void> {
+export async function printOutcome(
+  terminal: Terminal,
+  task: Task,
+  format: OutputFormat,
+  hint: string | null,
+): Promise<void> {
   if (format !== 'table') await terminal.print(renderJson(task, format));
-  if (task.status === 'failed') throw createTaskError(task);
+  if (task.status === 'failed') throw createTaskFailure(createTaskError(task), translateHint(hint));
   if (format === 'table') await terminal.print(renderResult(task.result ?? {}));
 }
 

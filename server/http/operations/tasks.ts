@@ -1,4 +1,4 @@
-/** The client's operations on tasks: submit, get, cancel. */
+/** The client's operations on tasks: submit, get, explain, cancel; and the preview of a match. */
 import { parseTraceContext } from '../../domain/trace-context.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import { type Handlers, limitWait } from './handlers.ts';
@@ -9,7 +9,7 @@ const NEVER = new AbortController().signal;
 /** Creates the handlers. */
 export function createTaskHandlers(
   gateway: Gateway,
-): Pick<Handlers, 'submitTask' | 'getTask' | 'cancelTask'> {
+): Pick<Handlers, 'submitTask' | 'getTask' | 'explainTask' | 'previewMatch' | 'cancelTask'> {
   return {
     async submitTask({ body, header, caller }) {
       const submission = {
@@ -29,6 +29,14 @@ export function createTaskHandlers(
       const waitMs = limitWait(query.wait) * 1_000;
       const left = waitMs > 0 ? signal() : NEVER;
       return { status: 200, body: await gateway.getTask(path.request_id, waitMs, left, caller) };
+    },
+
+    async explainTask({ path, caller }) {
+      return { status: 200, body: await gateway.explainTask(path.request_id, caller) };
+    },
+
+    async previewMatch({ body }) {
+      return { status: 200, body: await gateway.previewMatch(body.task_tags) };
     },
 
     async cancelTask({ path }) {

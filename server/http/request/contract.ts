@@ -43,9 +43,14 @@ export type Operation = {
   /** The path as the router writes it: `/api/cli/tasks/:request_id`. */
   readonly path: string;
   readonly secret: SecretLocation;
-  /** Whether the body must have the field `auth`; null when the operation has no body. */
+  /** Whether the administrator's secret is accepted instead of the gateway secret. */
+  readonly isAdminAccepted: boolean;
+  /**
+   * Whether the body must have the field `auth`; `unlessAdmin`: it may be absent beside the administrator's
+   * secret. Null when the operation has no body.
+   */
   readonly body: {
-    readonly auth: 'required' | 'optional';
+    readonly auth: 'required' | 'optional' | 'unlessAdmin';
     /** Returns the fields that the document declares, of a body that is valid. */
     pickDeclared(body: unknown): Readonly<Record<string, unknown>>;
   } | null;
@@ -138,7 +143,8 @@ function buildOperation(
     method: declared.method,
     path: declared.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     secret: findSecret(declared.security, bodySchema),
-    body: bodySchema ? describeBody(bodySchema) : null,
+    isAdminAccepted: listSchemes(declared.security).includes('AdminAuth'),
+    body: bodySchema ? describeBody(bodySchema, declared.security) : null,
     readQuery: (query) => readDeclared(queryParameters, query),
     validate(parts) {
       const lengthErrors = bodySchema ? validateArrayLengths(bodySchema, parts.requestBody) : [];
@@ -156,10 +162,11 @@ function mayBeWrong({ required, schema }: Parameter): boolean {
   return required === true || schema.type !== 'string' || Object.keys(schema).length > 1;
 }
 
-function describeBody(schema: Schema): Operation['body'] {
+function describeBody(schema: Schema, security: DeclaredOperation['security']): Operation['body'] {
   const names = Object.keys(schema.properties ?? {});
+  const isAdminAccepted = listSchemes(security).includes('AdminAuth');
   return {
-    auth: isAuthRequired(schema) ? 'required' : 'optional',
+    auth: isAuthRequired(schema) ? 'required' : isAdminAccepted ? 'unlessAdmin' : 'optional',
     pickDeclared: (body) =>
       Object.fromEntries(
         names
@@ -173,12 +180,13 @@ function isAuthRequired(schema: Schema): boolean {
   return schema.required?.includes('auth') ?? false;
 }
 
-function findSecret(
-  security: readonly Readonly<Record<string, unknown>>[],
-  bodySchema: Schema | undefined,
-): SecretLocation {
-  const schemes = security.flatMap((requirement) => Object.keys(requirement));
-  if (schemes.includes('AdminAuth')) return 'admin';
+function listSchemes(security: DeclaredOperation['security']): readonly string[] {
+  return security.flatMap((requirement) => Object.keys(requirement));
+}
+
+function findSecret(security: DeclaredOperation['security'], bodySchema: Schema | undefined): SecretLocation {
+  const schemes = listSchemes(security);
+  if (schemes.length === 1 && schemes[0] === 'AdminAuth') return 'admin';
   if (!schemes.includes('QueryAuth')) return bodySchema && !isAuthRequired(bodySchema) ? 'optional' : 'body';
   return security.some((requirement) => Object.keys(requirement).length === 0) ? 'optional' : 'required';
 }

@@ -1,6 +1,6 @@
 /** Where a request must carry a secret, and what is refused when it is missing or wrong. */
 import type { Context } from 'koa';
-import { Problem } from '../problems.ts';
+import { Problem, validationFailed } from '../problems.ts';
 import type { Operation } from './contract.ts';
 import type { Query } from './query.ts';
 import type { Secrets } from './secrets.ts';
@@ -11,17 +11,46 @@ type SecretRules = {
   readonly isAgentAuthRequired: boolean;
 };
 
+const ADMIN_DETAIL = 'Send the administrator’s secret in the header X-Admin-Auth.';
+
+/** The right secrets that a request has in its query and headers. */
+export type SentSecrets = {
+  readonly hasSecret: boolean;
+  /** That of the administrator; `none` too where it is not accepted. */
+  readonly admin: 'right' | 'wrong' | 'none';
+};
+
 /**
- * A secret in the query counts for every gateway operation; the `Authorization` header only where it is
- * documented. Returns whether a right one was sent.
+ * A secret in the query counts for every gateway operation; the `Authorization` header and the
+ * administrator's secret only where they are documented. A wrong gateway secret is refused even beside a
+ * right one of the administrator.
  */
-export function requireSecret(secrets: Secrets, { secret }: Operation, query: Query, ctx: Context): boolean {
+export function requireSecret(
+  secrets: Secrets,
+  operation: Pick<Operation, 'secret' | 'isAdminAccepted'>,
+  query: Query,
+  ctx: Context,
+): SentSecrets {
+  const { secret } = operation;
+  const sent = operation.isAdminAccepted ? readHeader(ctx, 'X-Admin-Auth') : undefined;
+  const admin = sent === undefined ? 'none' : secrets.isAdminSecret(sent) ? 'right' : 'wrong';
+  const isAdmin = admin === 'right';
   if (secret === 'admin') {
-    if (!secrets.isAdminSecret(readHeader(ctx, 'X-Admin-Auth'))) {
-      throw unauthorized('Send the administrator’s secret in the header X-Admin-Auth.', 'X-Admin-Auth');
-    }
-    return true;
+    if (isAdmin) return { hasSecret: true, admin };
+    throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
   }
+  // What is missing may be missing beside the administrator's secret; what is wrong may not be wrong.
+  const required = isAdmin && secret === 'required' ? 'optional' : secret;
+  return { hasSecret: hasGatewaySecret(secrets, required, query, ctx) || isAdmin, admin };
+}
+
+/** Whether query or header carry the gateway secret; throws a 401 for a wrong or a missing one. */
+function hasGatewaySecret(
+  secrets: Secrets,
+  secret: Operation['secret'],
+  query: Query,
+  ctx: Context,
+): boolean {
   const inQuery = query.get('auth');
   const bearer = inQuery || secret === 'body' ? undefined : readBearer(ctx);
   if (inQuery) {
@@ -40,18 +69,37 @@ export function requireSecret(secrets: Secrets, { secret }: Operation, query: Qu
 }
 
 /**
+ * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
+ * sent, both must be right.
+ */
+export function requireAdminSecret(secrets: Secrets, ctx: Context): void {
+  const sent = [readHeader(ctx, 'X-Admin-Auth'), readBearer(ctx)].filter((secret) => secret !== undefined);
+  if (sent.length > 0 && sent.every(secrets.isAdminSecret)) return;
+  throw unauthorized(
+    'Send the administrator’s secret as Authorization: Bearer or in the header X-Admin-Auth.',
+  );
+}
+
+/**
  * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws
- * a 401 when it carries a wrong one. That a required one is missing is found by the schema.
+ * a 401 when it carries a wrong one. That a required one is missing is found by the schema, or here where
+ * only the administrator may leave it out.
  */
 export function requireBodySecret(
   { secrets, isAgentAuthRequired }: SecretRules,
-  rule: 'required' | 'optional',
+  rule: NonNullable<Operation['body']>['auth'],
   body: unknown,
-  hasSecret: boolean,
+  { hasSecret, admin }: SentSecrets,
 ): boolean {
   const auth = isObject(body) ? body.auth : undefined;
   if (secrets.isGatewaySecret(auth)) return true;
   if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
+  if (rule === 'unlessAdmin') {
+    if (admin === 'right' || auth !== undefined || !isObject(body)) return admin === 'right';
+    if (admin === 'wrong') throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
+    const detail = 'is missing; send the gateway secret, or the administrator’s in the header X-Admin-Auth';
+    throw validationFailed([{ pointer: '/auth', detail }]);
+  }
   if (rule === 'optional' && hasSecret) return true;
   if (rule === 'optional' && isAgentAuthRequired) {
     throw unauthorized(

@@ -1,0 +1,79 @@
+/** How one call is made: with its options or the client's, and the secret where the contract expects it. */
+import { CALL_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
+import type { Guard } from './responses.ts';
+import { type SecretSource, withSecret } from './secrets.ts';
+import {
+  type CallOptions,
+  type CallSettings,
+  exchange,
+  type FetchResult,
+  type Network,
+} from './transport.ts';
+
+export type CallsDeps = Network &
+  CallSettings & {
+    readonly baseUrl: string;
+    readonly auth: SecretSource;
+    readonly adminAuth: SecretSource;
+    /** Where reads carry their secret: the administrator's where there is no other. */
+    readonly readsBy: 'authorization' | 'x-admin-auth';
+    readonly headers: Readonly<Record<string, string>>;
+    readonly traceparent: (() => string | undefined) | undefined;
+  };
+
+/** Where a call carries its secret: as a field of its body, or in a header. */
+type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
+/** What each request takes: the headers of the call, and the `fetch` that sends it. */
+type Init = {
+  readonly headers: Record<string, string>;
+  readonly fetch: (request: Request) => Promise<Response>;
+};
+/** Builds a request and sends it. A request whose body carries the secret puts `auth` there. */
+type SecretRequest = (init: Init, auth: string) => Promise<FetchResult>;
+
+/**
+ * Creates the function that makes one call with its options, and the client's where these are absent. The
+ * gateway may hold the call for `holdSeconds`, which are added to its timeout.
+ */
+export function createSend(deps: CallsDeps) {
+  return async <Data>(
+    options: CallOptions | undefined,
+    secretIn: SecretIn,
+    check: Guard<Data>,
+    request: SecretRequest,
+    holdSeconds = 0,
+  ): Promise<Data> => {
+    const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + holdSeconds * 1_000;
+    const maxRetries = options?.maxRetries ?? deps.maxRetries;
+    const { signal, onResponse } = options ?? {};
+    warnOfUnknownNames('The options of calls', options, CALL_OPTION_NAMES);
+    const source = secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth;
+    return await withSecret(source, { clock: deps.clock, signal, timeoutMs }, (secret) =>
+      exchange(
+        deps,
+        { signal, timeoutMs, maxRetries, onResponse },
+        (fetch) =>
+          request(
+            {
+              headers: { ...writeTrace(deps, options), ...options?.headers },
+              fetch(one) {
+                // Set last, it replaces a header of the caller's in any spelling.
+                if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
+                else if (secretIn !== 'body') one.headers.set(secretIn, secret);
+                return fetch(one);
+              },
+            },
+            secret,
+          ),
+        check,
+      ),
+    );
+  };
+}
+
+/** The headers of the call's trace; without one of its own, of that which the client's option returns. */
+function writeTrace(deps: CallsDeps, options: CallOptions | undefined): Record<string, string> {
+  const { traceparent = deps.traceparent?.(), tracestate } = options ?? {};
+  if (!traceparent) return {};
+  return tracestate ? { traceparent, tracestate } : { traceparent };
+}

@@ -1,0 +1,210 @@
+/**
+ * What to do about a task: one hint that a person can act on, and the same as remedies for programs. Pure.
+ *
+ *   ended    no agent, deadline over, agent lost     why, and how the next one fares better
+ *   pending  no agent is free                        why, and how long it waits
+ *   running  not acknowledged                        what became of the pushes or claims
+ *            its agent is offline                    what becomes of the task
+ *   else     nothing: success, cancelled, and a failure, which `error_info` explains
+ */
+import { type Advice, advise, count, describeMs, NO_ADVICE, quote, remedy } from './advice-words.ts';
+import type { HistoryRecord, TaskOutcome } from './history-record.ts';
+import { adviseOnMatch } from './match-advice.ts';
+import { type Delivery, mayBeTaken, type TaskState } from './task.ts';
+import type { TaskMatch } from './task-match.ts';
+
+/** The agent of a running task, as it is now. */
+export type PresentAgent = {
+  readonly agent_id: string;
+  /** It fetches its tasks with claims. */
+  readonly pull: boolean;
+  /** It is offline or unregistered, or its record is removed. */
+  readonly isOffline: boolean;
+  /** Its last contact; null when its record is removed. */
+  readonly contactMs: number | null;
+};
+
+/** What the advice rests on. `match` is set when the explanation shows one. */
+export type Situation = {
+  readonly state: TaskState;
+  readonly outcome: TaskOutcome | null;
+  readonly match: TaskMatch | null;
+  readonly agent: PresentAgent | null;
+  readonly nowMs: number;
+};
+
+/** An agent that has not responded, or not claimed, for so long may have a problem. */
+const SLOW_MS = 5_000;
+
+/** The advice on a task. */
+export function adviseOnTask(situation: Situation): Advice {
+  const { state, outcome } = situation;
+  if (outcome !== null) return adviseOnEnded(situation, outcome);
+  if (state.delivery === null) return adviseOnPending(situation);
+  return adviseOnRunning(situation, state.delivery);
+}
+
+function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advice {
+  switch (outcome) {
+    case 'no_agent': {
+      const waited = describeWaited(state);
+      if (!match)
+        return advise([`No agent with one of its tags had a free slot.${waited}`], [remedy('submit_again')]);
+      const { hint, remedies } = adviseOnMatch(match, null, state.queueEndMs !== null);
+      return { hint: `${waited}${hint}`.trim(), remedies };
+    }
+    case 'timeout':
+      return adviseOnTimeout(state);
+    case 'agent_lost': {
+      const agent_id = state.agent_id ?? '';
+      const what = state.history?.at(-1)?.[3] ?? 'no contact';
+      const text = `Agent ${quote(agent_id)} was lost: ${what}, longer than the \`lost_after\` it registered with. It may have done a part of the task.`;
+      const action =
+        'Start the agent again, or make sure that its heartbeats reach the gateway; then submit the task again.';
+      return advise([text, action], [remedy('start_agent', { agent_id }), remedy('submit_again')]);
+    }
+    default:
+      return NO_ADVICE;
+  }
+}
+
+function describeWaited({ queueEndMs, createdMs }: TaskState): string {
+  if (queueEndMs === null) return '';
+  return `The task waited ${describeMs(queueEndMs - createdMs)} for an agent, as its \`queue_timeout\` says. `;
+}
+
+function adviseOnTimeout({ agent_id, createdMs, deadlineMs, progress, history = [] }: TaskState): Advice {
+  const timeout = describeMs(deadlineMs - createdMs);
+  const longer = remedy('raise_timeout', { seconds: ((deadlineMs - createdMs) / 1_000) * 2 });
+  if (agent_id === null) {
+    const text = `The task's \`timeout\` of ${timeout} ended while it waited for an agent.`;
+    const action =
+      'Ask which agents could get it now with `POST /api/cli/match`, or submit it again with a longer `timeout`.';
+    return advise([text, action], [longer]);
+  }
+  const failure = findFailure(history, agent_id);
+  const wasTaken = history.some(
+    ([event]) => event === 'push_taken' || event === 'acknowledged' || event === 'progress',
+  );
+  if (failure && !wasTaken) {
+    const text = `The task's \`timeout\` of ${timeout} ended before agent ${quote(agent_id)} took it: ${describeFailure(failure)}.`;
+    return advise([text, CHECK_ENDPOINT], [remedy('check_agent', { agent_id }), longer]);
+  }
+  const text = `The task's \`timeout\` of ${timeout} ended while agent ${quote(agent_id)} had it${progress > 0 ? `, at ${progress} %` : ''}.`;
+  const action = 'Submit it with a longer `timeout`, or find out from the agent’s log what took so long.';
+  return advise([text, action], [longer, remedy('check_agent', { agent_id })]);
+}
+
+function adviseOnPending({ state, match, nowMs }: Situation): Advice {
+  if (!match || match.sharing.eligible > 0) return NO_ADVICE;
+  const waitMs = state.queueEndMs === null ? null : Math.max(0, state.queueEndMs - nowMs);
+  return adviseOnMatch(match, waitMs);
+}
+
+function adviseOnRunning(situation: Situation, delivery: Delivery): Advice {
+  const { state, agent, nowMs } = situation;
+  if (!agent) return NO_ADVICE;
+  if (delivery.acknowledged) return agent.isOffline ? adviseOnSilence(agent, state, nowMs) : NO_ADVICE;
+  const failure = findFailure(state.history ?? [], agent.agent_id, delivery.assignedMs);
+  if (agent.isOffline) return adviseOnUnreached(situation, delivery, agent);
+  if (agent.pull) return adviseOnUnclaimed(delivery, agent, nowMs);
+  if (failure) return adviseOnPushes(situation, delivery, agent, failure);
+  const openMs = nowMs - (delivery.attemptMs ?? nowMs);
+  if (openMs < SLOW_MS) return NO_ADVICE;
+  const text = `Agent ${quote(agent.agent_id)} has not responded to the push for ${describeMs(openMs)}; the connection stays open.`;
+  const action = 'Look at its log: it should respond at once and work afterwards.';
+  return advise([text, action], [remedy('check_agent', { agent_id: agent.agent_id })]);
+}
+
+const CHECK_ENDPOINT =
+  'Check that the agent runs, and that the gateway can reach the endpoint it registered.';
+
+function adviseOnPushes(
+  { state, match, nowMs }: Situation,
+  delivery: Delivery,
+  { agent_id }: PresentAgent,
+  failure: HistoryRecord,
+): Advice {
+  const nextMs = delivery.nextMs === null ? 0 : delivery.nextMs - nowMs;
+  const next = nextMs > 0 ? ` The next attempt is in ${describeMs(nextMs)}.` : '';
+  const isBusy = delivery.busy.some((busy) => busy.agent_id === agent_id);
+  const others = state.waiting && match ? describeOthers(match) : '';
+  const check = remedy('check_agent', { agent_id });
+  const start = remedy('start_agent', { tag: state.task_tags[0] ?? null });
+  if (isBusy) {
+    const text = `Agent ${quote(agent_id)} refuses the task as busy: ${describeFailure(failure)}.${next}`;
+    const action =
+      'If it is busy too often, register it with a lower `max_concurrent`, so that tasks go elsewhere.';
+    return advise([text, others, `Start another agent with one of the tags. ${action}`], [start, check]);
+  }
+  if (mayBeTaken(delivery)) {
+    const text = `Agent ${quote(agent_id)} may have the task, but gives no clear response: ${describeFailure(failure)}.${next}`;
+    const action =
+      'So the task stays with it. Look at its log: to take a task it should respond 2xx at once.';
+    return advise([text, action], [check]);
+  }
+  const text = `Pushes to agent ${quote(agent_id)} fail: ${describeFailure(failure)}.${next}`;
+  return advise([text, CHECK_ENDPOINT, others], others === '' ? [check] : [check, start]);
+}
+
+/** Says who else could get a task that waits for another agent. */
+function describeOthers({ sharing, agents }: TaskMatch): string {
+  const others = sharing.agents - agents.filter(({ reason }) => reason === 'has_this_task').length;
+  if (others === 0) return 'No other agent has one of its tags.';
+  return `The ${count(others, 'other agent')} with one of its tags ${others === 1 ? 'gets' : 'get'} no task now.`;
+}
+
+function adviseOnUnclaimed(delivery: Delivery, { agent_id, contactMs }: PresentAgent, nowMs: number): Advice {
+  const sinceMs = nowMs - delivery.assignedMs;
+  if (sinceMs < SLOW_MS) return NO_ADVICE;
+  const contact = contactMs === null ? '' : ` Its last contact was ${describeMs(nowMs - contactMs)} ago.`;
+  const what =
+    delivery.attempts === 0
+      ? 'has not claimed the task'
+      : `claimed the task ${count(delivery.attempts, 'time')} and has not acknowledged it`;
+  const text = `Agent ${quote(agent_id)} ${what} since it was assigned ${describeMs(sinceMs)} ago.${contact}`;
+  return advise([text, 'Check that it runs and claims tasks.'], [remedy('check_agent', { agent_id })]);
+}
+
+/** The agent is offline and has not acknowledged the task. */
+function adviseOnUnreached({ state, nowMs }: Situation, delivery: Delivery, agent: PresentAgent): Advice {
+  const { agent_id } = agent;
+  const text = `Agent ${quote(agent_id)}, to which the task is assigned, is offline${describeContact(agent, nowMs)}.`;
+  const moves = mayBeTaken(delivery)
+    ? 'It may have the task, so the task moves to another agent only when it has been offline for 90 s.'
+    : 'The task moves to another agent as soon as one with its tags has a free slot.';
+  const remedies = [
+    remedy('start_agent', { agent_id }),
+    remedy('start_agent', { tag: state.task_tags[0] ?? null }),
+  ];
+  return advise([text, moves, 'Start the agent again, or another one with one of the tags.'], remedies);
+}
+
+/** The agent has acknowledged the task and is offline. */
+function adviseOnSilence(agent: PresentAgent, { deadlineMs }: TaskState, nowMs: number): Advice {
+  const { agent_id } = agent;
+  const text = `Agent ${quote(agent_id)} has taken the task and is offline${describeContact(agent, nowMs)}.`;
+  const stays = `The task stays with it until it reports, at most for ${describeMs(deadlineMs - nowMs)} more.`;
+  const action =
+    'If the agent is gone, cancel the task and submit it again; an agent that registers with `lost_after` fails such tasks sooner.';
+  return advise([text, stays, action], [remedy('start_agent', { agent_id }), remedy('submit_again')]);
+}
+
+function describeContact({ contactMs }: PresentAgent, nowMs: number): string {
+  return contactMs === null ? '' : `: its last contact was ${describeMs(nowMs - contactMs)} ago`;
+}
+
+/** The last push to the agent that failed, if none was taken since. */
+function findFailure(
+  history: readonly HistoryRecord[],
+  agent_id: string,
+  sinceMs = 0,
+): HistoryRecord | undefined {
+  const last = history.findLast(([event, , agent]) => event.startsWith('push_') && agent === agent_id);
+  const isFailure = last !== undefined && last[0] !== 'push_taken' && (last[6] ?? last[1]) >= sinceMs;
+  return isFailure ? last : undefined;
+}
+
+function describeFailure([, , , what, , times = 1]: HistoryRecord): string {
+  return `${what ?? 'no response'} (${count(times, 'attempt')})`;
+}

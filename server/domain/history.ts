@@ -1,0 +1,215 @@
+/**
+ * A task's history: what happened to it, kept in its state and written in the commit that makes it so. Pure.
+ *
+ *   submitted      is not stored: the state has the time. So a stored history is empty until the first step
+ *   equal in a row are one entry with a count, and the first and the last time
+ *   progress       is one entry, the last report
+ *   too many       the middle goes first, and is counted
+ *   times          never fall from entry to entry
+ *   the ending     is the last entry, and its event is the outcome
+ *
+ * Stored names are frozen: entries are stored as arrays, and tasks of older gateways have none.
+ */
+import type { HistoryEvent, HistoryRecord, TaskOutcome } from './history-record.ts';
+import { CANCELLED, NO_AGENT, TIMED_OUT } from './step.ts';
+import { type Delivery, isSettled, type TaskState } from './task.ts';
+import type { PushNote, Trigger } from './triggers.ts';
+
+/** An entry as the contract has it. Times are epoch seconds. */
+export type HistoryEntry = {
+  readonly time: number;
+  readonly event: HistoryEvent;
+  readonly agent_id: string | null;
+  readonly detail: string | null;
+  readonly count: number;
+  readonly last_time: number;
+};
+
+/** A response to a push that acknowledges the task, while the commit of it still waits. */
+export type AwaitedAcknowledgement = PushNote & { readonly agent_id: string; readonly attempt: number };
+
+/** Stored entries: with `submitted` sixteen. */
+const STORED_MAX = 15;
+/** Of these, the first ones that are never dropped. */
+const FIRST_KEPT = 7;
+
+/**
+ * The state after a step, with what happened added to its history. An awaited acknowledgement is added where
+ * the step makes its own commit needless.
+ */
+export function addHistory(
+  before: TaskState,
+  after: TaskState,
+  trigger: Trigger,
+  nowMs: number,
+  awaited: AwaitedAcknowledgement | null = null,
+): TaskState {
+  const records = listRecords(before, after, trigger, nowMs, awaited);
+  if (records.length === 0) return after;
+  const history = [...(before.history ?? [])];
+  for (const record of records) add(history, record, before.createdMs);
+  const excess = history.length - STORED_MAX;
+  if (excess <= 0) return { ...after, history };
+  history.splice(FIRST_KEPT, excess);
+  return { ...after, history, historyDropped: (before.historyDropped ?? 0) + excess };
+}
+
+/** What a step adds, oldest first. */
+function listRecords(
+  before: TaskState,
+  after: TaskState,
+  trigger: Trigger,
+  nowMs: number,
+  awaited: AwaitedAcknowledgement | null,
+): readonly HistoryRecord[] {
+  const own = recordTrigger(before, after, trigger, nowMs);
+  const isNewlyAcknowledged = before.delivery !== null && !before.delivery.acknowledged;
+  if (awaited && isNewlyAcknowledged && isOver(after) && isOf(awaited, before, before.delivery)) {
+    return [recordPush('push_taken', awaited.agent_id, awaited), ...own];
+  }
+  if (trigger.type === 'progress' && isNewlyAcknowledged) {
+    return [['acknowledged', nowMs, trigger.agent_id], ...own];
+  }
+  return own;
+}
+
+/** Whether an acknowledgement need not be committed any more. */
+function isOver(after: TaskState): boolean {
+  return isSettled(after) || after.delivery?.acknowledged === true;
+}
+
+function isOf(awaited: AwaitedAcknowledgement, before: TaskState, delivery: Delivery): boolean {
+  return awaited.agent_id === before.agent_id && awaited.attempt > delivery.disowned;
+}
+
+function recordTrigger(
+  before: TaskState,
+  after: TaskState,
+  trigger: Trigger,
+  ms: number,
+): readonly HistoryRecord[] {
+  switch (trigger.type) {
+    case 'assign':
+      return [['assigned', ms, trigger.agent_id]];
+    case 'reassign':
+      return [['moved', ms, trigger.agent_id, `from ${before.agent_id}`]];
+    case 'wait':
+      if (before.status === 'pending') return [['waiting', ms]];
+      return [['waiting', ms, before.agent_id, 'for another agent']];
+    case 'attempt':
+      return trigger.pull ? [['claimed', ms, before.agent_id]] : [];
+    case 'untaken':
+      return [recordPush('push_not_taken', trigger.agent_id, trigger.push ?? { ms })];
+    case 'unknown':
+      return [recordPush('push_unknown', trigger.agent_id, trigger.push ?? { ms })];
+    case 'acknowledge':
+      if (trigger.attempt === null) return [['acknowledged', ms, trigger.agent_id]];
+      return [recordPush('push_taken', trigger.agent_id, trigger.push ?? { ms })];
+    case 'disown':
+      return [['offered_again', ms, trigger.agent_id]];
+    case 'progress':
+      return [['progress', ms, trigger.agent_id, `${after.progress} %`]];
+    case 'lose':
+      return [['agent_lost', ms, before.agent_id, `no contact for ${trigger.seconds} s`]];
+    case 'succeed':
+      return [['success', ms, trigger.agent_id]];
+    case 'fail':
+      return [['failed', ms, trigger.agent_id]];
+    case 'cancel':
+      return [recordEnding('cancelled', ms, before.agent_id)];
+    case 'expire':
+      return [recordEnding('timeout', ms, before.agent_id)];
+    case 'abandon':
+      return [['no_agent', ms]];
+    case 'stay':
+    case 'fetch':
+      return [];
+  }
+}
+
+function recordEnding(event: TaskOutcome, ms: number, agent_id: string | null): HistoryRecord {
+  return agent_id === null ? [event, ms] : [event, ms, agent_id];
+}
+
+function recordPush(
+  event: HistoryEvent,
+  agent_id: string,
+  { ms, what = null, tookMs = null }: PushNote,
+): HistoryRecord {
+  return tookMs === null ? [event, ms, agent_id, what] : [event, ms, agent_id, what, tookMs];
+}
+
+/** Adds an entry: folded into the last one if that is equal, and never earlier than it. */
+function add(history: HistoryRecord[], record: HistoryRecord, createdMs: number): void {
+  const [event, ms, agent_id = null, what = null, tookMs = null] = record;
+  if (event === 'progress') {
+    const earlier = history.findLastIndex(([other]) => other === 'progress');
+    if (earlier >= 0) history.splice(earlier, 1);
+  }
+  const last = history.at(-1);
+  const earliestMs = last ? (last[6] ?? last[1]) : createdMs;
+  const atMs = Math.max(ms, earliestMs);
+  if (last && last[0] === event && (last[2] ?? null) === agent_id && (last[3] ?? null) === what) {
+    history[history.length - 1] = [event, last[1], agent_id, what, tookMs, (last[5] ?? 1) + 1, atMs];
+    return;
+  }
+  history.push(atMs === ms ? record : [event, atMs, agent_id, what, tookMs]);
+}
+
+/** The history of a task as the contract has it, from its submission to its ending. */
+export function describeHistory(state: TaskState): readonly HistoryEntry[] {
+  const stored = state.history ?? [];
+  const records: HistoryRecord[] = [['submitted', state.createdMs], ...stored];
+  const outcome = outcomeOf(state);
+  // A gateway without histories ended the task.
+  if (outcome !== null && records.at(-1)?.[0] !== outcome) {
+    const lastMs = stored.at(-1)?.[6] ?? stored.at(-1)?.[1] ?? state.createdMs;
+    const endedMs = Math.max(lastMs, state.settledMs ?? state.createdMs);
+    records.push(recordEnding(outcome, endedMs, state.agent_id));
+  }
+  return records.map(describeRecord);
+}
+
+function describeRecord([event, ms, agent_id, what, tookMs, count, lastMs]: HistoryRecord): HistoryEntry {
+  const took = typeof tookMs === 'number' ? `, ${tookMs} ms` : '';
+  return {
+    time: ms / 1_000,
+    event,
+    agent_id: agent_id ?? null,
+    detail: typeof what === 'string' ? `${what}${took}` : null,
+    count: count ?? 1,
+    last_time: (lastMs ?? ms) / 1_000,
+  };
+}
+
+/** How the task ended; null while it is open. Of a task without history by what its error says. */
+export function outcomeOf(state: TaskState): TaskOutcome | null {
+  if (!isSettled(state)) return null;
+  const last = state.history?.at(-1)?.[0];
+  if (isOutcome(last)) return last;
+  if (state.status === 'success') return 'success';
+  const { agent_id, error_info } = state;
+  if (error_info === NO_AGENT && agent_id === null) return 'no_agent';
+  if (error_info === CANCELLED) return 'cancelled';
+  if (error_info === TIMED_OUT) return 'timeout';
+  return /^agent lost: no contact for \d+ s$/.test(error_info ?? '') ? 'agent_lost' : 'failed';
+}
+
+const OUTCOMES: ReadonlySet<string> = new Set<TaskOutcome>([
+  'success',
+  'failed',
+  'cancelled',
+  'timeout',
+  'no_agent',
+  'agent_lost',
+]);
+
+function isOutcome(event: HistoryEvent | undefined): event is TaskOutcome {
+  return event !== undefined && OUTCOMES.has(event);
+}
+
+/** When the task was assigned to its last agent; null when it was not, or nothing says so any more. */
+export function assignedAtMs({ delivery, history }: TaskState): number | null {
+  const isAssignment = ([event]: HistoryRecord): boolean => event === 'assigned' || event === 'moved';
+  return delivery?.assignedMs ?? history?.findLast(isAssignment)?.[1] ?? null;
+}

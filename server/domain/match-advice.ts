@@ -1,0 +1,217 @@
+/** What to do about a match: why no agent gets the task, in one or two sentences. Pure. */
+import {
+  type Advice,
+  advise,
+  count,
+  describeMs,
+  listNames,
+  quote,
+  type Remedy,
+  remedy,
+} from './advice-words.ts';
+import type { MatchAgent, MatchReason, MatchTag, TaskMatch } from './task-match.ts';
+
+/** A `queue_timeout` that is worth a try where agents are full. */
+const WAIT_SECONDS = 600;
+/** Tags that no agent has and that are named beside agents that share another one. */
+const MISSING_MAX = 2;
+
+/**
+ * The advice on a match: of a task that waits `waitMs` more, or null for one that does not wait and for a
+ * preview; `hasWaited`: it has waited in vain. Of an eligible agent it says that this one would get the task.
+ */
+export function adviseOnMatch(match: TaskMatch, waitMs: number | null, hasWaited = false): Advice {
+  const { tags, sharing, agents_total } = match;
+  const names = tags.map(({ tag }) => tag);
+  if (tags.length === 0) {
+    const text = 'A task without tags finds no agent: an agent qualifies by a tag that both have.';
+    return advise([text, 'Submit it with a tag that an agent has.'], []);
+  }
+  if (agents_total === 0) {
+    const text = `No agent is registered. Start one with the tag ${listOr(names)}.`;
+    return advise([text, describeWait(waitMs)], startWith(names));
+  }
+  if (sharing.agents === 0) return adviseOnMissing(match, waitMs);
+  const eligible = match.agents.find((agent) => agent.eligible);
+  if (eligible) return adviseOnEligible(eligible, sharing.eligible);
+  return adviseOnObstacles(match, waitMs, hasWaited);
+}
+
+function adviseOnEligible(agent: MatchAgent, free: number): Advice {
+  const others = free > 1 ? ` So could ${count(free - 1, 'other agent')}.` : '';
+  if (!agent.push_failing) {
+    return advise([`Agent ${quote(agent.agent_id)} would get the task: it has a free slot.${others}`], []);
+  }
+  const text = `Agent ${quote(agent.agent_id)} would get the task, but it did not take its last push.`;
+  const action = 'Check that it runs and that the gateway can reach its endpoint.';
+  return advise([text, action], [remedy('check_agent', { agent_id: agent.agent_id })]);
+}
+
+/** No agent has one of the tags. */
+function adviseOnMissing({ tags, agents_total }: TaskMatch, waitMs: number | null): Advice {
+  const names = tags.map(({ tag }) => tag);
+  const alike = tags.filter(({ similar }) => similar !== null);
+  const start = startWith(names);
+  const wait = describeWait(waitMs);
+  if (alike.length === 0) {
+    const none = `No agent has ${names.length === 1 ? 'the tag' : 'one of the tags'} ${listNames(names)}`;
+    const all =
+      agents_total === 1 ? 'the one registered agent has' : `the ${agents_total} registered agents have`;
+    const action = `Start an agent with ${names.length === 1 ? 'it' : 'one of them'}, or submit the task with a tag that an agent has.`;
+    return advise([`${none}, and ${all} none like it.`, action, wait], start);
+  }
+  const [first] = alike;
+  const action = `Submit the task with ${quote(first?.similar?.tag ?? '')}, or start an agent with ${quote(first?.tag ?? '')}.`;
+  const others = names.length - alike.length;
+  const missing = others > 0 ? `Nor has one any of ${count(others, 'other tag')} of the task.` : '';
+  const use = alike.flatMap(({ similar }) => (similar ? remedy('use_tag', { tag: similar.tag }) : []));
+  return advise(
+    [...alike.slice(0, MISSING_MAX).map(describeMissing), missing, action, wait],
+    [...use.slice(0, 3), ...start],
+  );
+}
+
+function describeMissing({ tag, similar }: MatchTag): string {
+  if (!similar) return `No agent has the tag ${quote(tag)}.`;
+  const { agents, free } = similar;
+  const freeOnes = free === 0 ? 'none of them free' : `${free} free`;
+  return `No agent has the tag ${quote(tag)}; the nearest is ${quote(similar.tag)} (${count(agents, 'agent')}, ${freeOnes}).`;
+}
+
+/** Agents share a tag, and something keeps each of them. */
+function adviseOnObstacles(match: TaskMatch, waitMs: number | null, hasWaited: boolean): Advice {
+  const { sharing, tags } = match;
+  const missing = tags.filter(({ agents, similar }) => agents === 0 && similar !== null);
+  const sentences = [
+    sharing.agents === 1 ? describeOne(match) : describeSeveral(match),
+    ...missing.slice(0, MISSING_MAX).map(describeMissing),
+    describeAction(match, waitMs, hasWaited),
+    describeWait(waitMs),
+  ];
+  return advise(sentences, listRemedies(match, waitMs, missing));
+}
+
+function describeOne(match: TaskMatch): string {
+  const [agent] = match.agents;
+  const who = `The one agent with ${describeTags(match)}`;
+  if (!agent) return `${who} gets no task now.`;
+  const name = `${who} (${quote(agent.agent_id)})`;
+  switch (agent.reason) {
+    case 'full':
+      return `${name} is full (${describeSlots([agent])}).`;
+    case 'draining':
+      return `${name} is draining: it gets no new tasks.`;
+    case 'offline':
+      return `${name} is offline: its last contact was ${describeContact(match, agent)} before.`;
+    case 'refused_this_task':
+      return `${name} was busy for this task, so it is offered to others for 30 s.`;
+    case 'has_this_task':
+      return `${name} has this task and does not take it.`;
+    default:
+      return `${name} gets no task now.`;
+  }
+}
+
+const PARTS: readonly (readonly [MatchReason, string])[] = [
+  ['full', 'full'],
+  ['draining', 'draining'],
+  ['offline', 'offline'],
+  ['refused_this_task', 'busy for this task lately'],
+  ['has_this_task', 'the one that has the task and does not take it'],
+];
+
+function describeSeveral(match: TaskMatch): string {
+  const { sharing } = match;
+  const parts = PARTS.map(([reason, words]) => ({
+    reason,
+    words,
+    agents: countReason(match, reason),
+  })).filter(({ agents }) => agents > 0);
+  const [only] = parts;
+  if (only && parts.length === 1 && only.agents === sharing.agents) {
+    return `All ${sharing.agents} agents with ${describeTags(match)} are ${only.words}${describeFull(match, only.reason)}.`;
+  }
+  const list = parts.map(
+    ({ reason, words, agents }) =>
+      `${agents} ${agents === 1 ? 'is' : 'are'} ${words}${describeFull(match, reason)}`,
+  );
+  return `${sharing.agents} agents have ${describeTags(match)}: ${list.join(', ')}.`;
+}
+
+function countReason({ sharing, agents }: TaskMatch, reason: MatchReason): number {
+  if (reason === 'full' || reason === 'draining' || reason === 'offline') return sharing[reason];
+  return agents.filter((agent) => agent.reason === reason).length;
+}
+
+/** The slots of the full agents, where all of them are named in the match. */
+function describeFull({ sharing, agents }: TaskMatch, reason: MatchReason): string {
+  const full = agents.filter((agent) => agent.reason === 'full');
+  return reason === 'full' && full.length === sharing.full ? ` (${describeSlots(full)})` : '';
+}
+
+function describeSlots(agents: readonly MatchAgent[]): string {
+  const used = agents.reduce((sum, { current_load }) => sum + current_load, 0);
+  const all = agents.reduce((sum, { max_concurrent }) => sum + max_concurrent, 0);
+  return `${used} of ${count(all, 'slot')}`;
+}
+
+function describeContact({ time }: TaskMatch, { last_contact_time }: MatchAgent): string {
+  return describeMs((time - last_contact_time) * 1_000);
+}
+
+function describeTags({ tags }: TaskMatch): string {
+  const [first, ...rest] = tags.filter(({ agents }) => agents > 0);
+  if (!first) return 'the tag';
+  return rest.length === 0
+    ? `the tag ${quote(first.tag)}`
+    : `one of the tags ${listNames([first, ...rest].map(({ tag }) => tag))}`;
+}
+
+function describeAction({ sharing }: TaskMatch, waitMs: number | null, hasWaited: boolean): string {
+  const one = sharing.agents === 1;
+  if (sharing.full > 0) {
+    const raise = `Raise ${one ? 'its' : 'their'} \`max_concurrent\``;
+    if (waitMs !== null) return `${raise} or start another agent with the tag to run it sooner.`;
+    return `${raise}, start another agent with the tag, or submit with ${hasWaited ? 'a longer ' : ''}\`queue_timeout\`, so that the task waits${hasWaited ? ' longer' : ''} for a slot.`;
+  }
+  if (sharing.draining === 0 && sharing.offline > 0) {
+    return `Start ${one ? 'it' : 'one of them'} again, or start another agent with the tag.`;
+  }
+  if (sharing.draining > 0 && sharing.offline === 0) {
+    return 'Start another agent with the tag, or end the draining: register the agent again, or send its heartbeat with `draining: false`.';
+  }
+  return 'Start another agent with the tag.';
+}
+
+function describeWait(waitMs: number | null): string {
+  return waitMs === null ? '' : `The task waits for ${describeMs(waitMs)} more.`;
+}
+
+function listRemedies(
+  { agents, tags }: TaskMatch,
+  waitMs: number | null,
+  missing: readonly MatchTag[],
+): readonly Remedy[] {
+  const first = (reason: MatchReason): readonly MatchAgent[] =>
+    agents.filter((agent) => agent.reason === reason).slice(0, 1);
+  const own = tags.find((tag) => tag.agents > 0)?.tag ?? null;
+  const full = first('full');
+  return [
+    ...missing.flatMap(({ similar }) => (similar ? remedy('use_tag', { tag: similar.tag }) : [])).slice(0, 1),
+    ...(full.length > 0 && waitMs === null ? [remedy('wait', { seconds: WAIT_SECONDS })] : []),
+    ...full.map(({ agent_id }) => remedy('raise_max_concurrent', { agent_id })),
+    ...first('draining').map(({ agent_id }) => remedy('end_draining', { agent_id })),
+    ...first('offline').map(({ agent_id }) => remedy('start_agent', { agent_id, tag: own })),
+    remedy('start_agent', { tag: own }),
+  ];
+}
+
+function startWith(names: readonly string[]): readonly Remedy[] {
+  return names.slice(0, 1).map((tag) => remedy('start_agent', { tag }));
+}
+
+function listOr(names: readonly string[]): string {
+  return names.length === 1
+    ? quote(names[0] ?? '')
+    : `${listNames(names.slice(0, 3))}${names.length > 3 ? ' …' : ''} (one is enough)`;
+}
