@@ -31,10 +31,7 @@ const COMMANDS: Readonly<Record<string, Write>> = {
   },
   getTask: ({ pathValues }) => `task-gateway task get ${pathValues.request_id} -o json`,
   explainTask: ({ pathValues }) => `task-gateway task explain ${pathValues.request_id}`,
-  previewMatch({ body }) {
-    const { task_tags } = body ?? {};
-    return `task-gateway match ${Array.isArray(task_tags) ? task_tags.map(String).map(quote).join(' ') : ''}`;
-  },
+  previewMatch: ({ body }) => `task-gateway match ${asTexts(body?.task_tags).map(quote).join(' ')}`,
   cancelTask: ({ pathValues }) => `task-gateway task cancel ${pathValues.request_id}`,
   subscribeEvents({ query, headers }) {
     const [session] = query.map(([, value]) => value);
@@ -73,7 +70,11 @@ function writeExec(options: readonly string[]): string {
 }
 
 function writeTags(tags: unknown): readonly string[] {
-  return Array.isArray(tags) ? tags.map((tag) => `--tag ${tag}`) : [];
+  return asTexts(tags).map((tag) => `--tag ${tag}`);
+}
+
+function asTexts(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.map(String) : [];
 }
 
 function quote(word: string): string {

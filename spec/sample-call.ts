@@ -29,13 +29,15 @@ export function readFirstExample(path: string, method: string, operation: Json):
     });
   const body = readBody(operationId, operation.requestBody);
   const schemes = listObjects(operation.security).flatMap((one) => Object.keys(one));
+  // Where the gateway's secret will do, the administrator's is an alternative.
+  const isOfAdmin = schemes.length > 0 && schemes.every((scheme) => scheme === 'AdminAuth');
   const hasHeader = !body && schemes.includes('HeaderAuth');
   return {
     ...{ operationId, method, path, body },
     pathValues: Object.fromEntries(valuesIn('path')),
     query: valuesIn('query'),
     headers: valuesIn('header'),
-    secret: hasHeader ? 'Authorization' : schemes.includes('AdminAuth') && !body ? 'X-Admin-Auth' : undefined,
+    secret: isOfAdmin ? 'X-Admin-Auth' : hasHeader ? 'Authorization' : undefined,
     isStream: JSON.stringify(operation.responses).includes('text/event-stream'),
   };
 }

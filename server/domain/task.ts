@@ -3,7 +3,6 @@
  * plain readonly data; `step.ts` is the only place that derives one state from another. Stored names are
  * frozen.
  */
-
 import type { HistoryRecord } from './history-record.ts';
 import type { MatchRecord } from './match-record.ts';
 import type { TraceContext } from './trace-context.ts';

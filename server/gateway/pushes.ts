@@ -76,8 +76,8 @@ type Deps = {
   readonly commits: TaskCommits;
   readonly acknowledgements: Acknowledgements;
   readonly log: Log;
-  readonly tracing: Tracing;
   readonly observer: Pick<Observer, 'noteAgent'>;
+  readonly tracing: Tracing;
   /** Under way at once. */
   readonly pushesMax: number;
 };

@@ -1,11 +1,12 @@
 /** The agent's result report: `reportResult`. */
+import type { AgentRecord } from '../domain/agent.ts';
 import type { JsonObject } from '../domain/task.ts';
 import type { Trigger } from '../domain/triggers.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
 import type { Tracing } from '../ports/tracing.ts';
-import type { TaskCommits } from './commit-step.ts';
+import type { AdvanceResult, TaskCommits } from './commit-step.ts';
 import type { RecentReports } from './recent-reports.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 import { runTaskHop } from './task-traces.ts';
@@ -33,19 +34,9 @@ export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
   };
 }
 
-async function applyReport(
-  { store, commits, agents, recentReports }: Deps,
-  report: Report,
-  caller: Caller,
-): ReturnType<Gateway['reportResult']> {
-  const { request_id, agent_id } = report;
-  const [agent, lastRead] = await Promise.all([
-    agents.noteContactIfRegistered(agent_id, { by: 'call' }),
-    store.getForCommit(request_id, caller),
-  ]);
-  // Only of agents there are: what is kept of others would grow with what callers make up.
-  if (agent && report.status !== 'running') recentReports.note(agent_id, store.nowMs());
-  const result = await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
+async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnType<Gateway['reportResult']> {
+  const { request_id } = report;
+  const [agent, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report, caller)]);
   switch (result.kind) {
     case 'absent':
       throw taskNotFound();
@@ -58,6 +49,26 @@ async function applyReport(
         return { ok: true, request_id, status: result.state.status, accepted: false };
       throw agent ? agentMismatch() : agentNotFound();
   }
+}
+
+async function noteContact(
+  { store, agents, recentReports }: Deps,
+  { agent_id, status }: Report,
+): Promise<AgentRecord | undefined> {
+  const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call' });
+  // Only of agents there are: what is kept of others would grow with what callers make up.
+  if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
+  return agent;
+}
+
+async function commitReport(
+  { store, commits }: Deps,
+  report: Report,
+  caller: Caller,
+): Promise<AdvanceResult> {
+  const { request_id } = report;
+  const lastRead = await store.getForCommit(request_id, caller);
+  return await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
 }
 
 function agentMismatch(): GatewayError {

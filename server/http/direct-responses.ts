@@ -1,8 +1,7 @@
 /**
- * Short successes are sent without Koa's middleware: most requests are calls of an operation that end in
- * one, and of Koa they need the context alone. So an operation is called first, and its reply sent with one
- * `writeHead` when it is ready. Everything else goes Koa's whole way, where the operation continues with
- * what it has done:
+ * Short successes are sent without Koa: most requests are calls of an operation that end in one. So an
+ * operation is called first, and its reply sent with one `writeHead` when it is ready. Everything else goes
+ * Koa's whole way, where the operation continues with what it has done:
  *
  *   request ──► an operation? ──► called ──► a short success ─────────────► sent
  *                 ╰── no ──╮        ╰── thrown, large, a stream ──╮
@@ -13,7 +12,6 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type Koa from 'koa';
-import type { Context } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { describeHeaders, isBodyBounded } from './boundary.ts';
@@ -36,8 +34,12 @@ type Deps = {
   readonly startedMs: WeakMap<IncomingMessage, number>;
 };
 
-/** The operation of a request, and the parameters in its path. */
-type Match = { readonly operation: ServedOperation; readonly params: Readonly<Record<string, string>> };
+/** The operation of a request, the parameters in its path, and its query. */
+type Match = {
+  readonly operation: ServedOperation;
+  readonly params: Readonly<Record<string, string>>;
+  readonly querystring: string;
+};
 
 /** Creates the listener of all requests. */
 export function createListener(deps: Deps): RequestListener {
@@ -60,13 +62,12 @@ export function createListener(deps: Deps): RequestListener {
   }
 
   async function serveDirectly(
-    { operation, params }: Match,
+    { operation, params, querystring }: Match,
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> {
     const startedMs = clock.monotonicMs();
-    const ctx: Context = Object.assign(app.createContext(req, res), { params });
-    if (await operation.callFirst(ctx, (...sent) => send(req, res, ...sent))) {
+    if (await operation.callFirst({ req, res, params, querystring }, (...sent) => send(req, res, ...sent))) {
       const ms = clock.monotonicMs() - startedMs;
       const { name, method, path } = operation;
       const status = res.statusCode;
@@ -93,6 +94,8 @@ export function createListener(deps: Deps): RequestListener {
   };
 }
 
+/** What a URL is not expected to have; the router knows what to do with it. */
+const UNUSUAL = /[#\s]/;
 /** Paths that end in a parameter: `/api/cli/tasks/:request_id`. */
 const ENDS_IN_PARAMETER = /^([^:]*\/):(\w+)$/;
 
@@ -101,7 +104,7 @@ const ENDS_IN_PARAMETER = /^([^:]*\/):(\w+)$/;
  * refused.
  */
 function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage) => Match | null {
-  const fixed = new Map<string, Match>();
+  const fixed = new Map<string, Omit<Match, 'querystring'>>();
   const ending = new Map<string, { readonly operation: ServedOperation; readonly parameter: string }>();
   for (const operation of operations) {
     const [, start, parameter] = ENDS_IN_PARAMETER.exec(operation.path) ?? [];
@@ -112,7 +115,7 @@ function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage)
     }
   }
 
-  function findByStart(target: string): Match | undefined {
+  function findByStart(target: string): Omit<Match, 'querystring'> | undefined {
     const from = target.lastIndexOf('/') + 1;
     const found = ending.get(target.slice(0, from));
     const value = target.slice(from);
@@ -126,10 +129,10 @@ function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage)
     const end = url.indexOf('?');
     const target = `${method} ${end < 0 ? url : url.slice(0, end)}`;
     const match = fixed.get(target) ?? findByStart(target);
-    if (!match) return null;
+    if (!match || UNUSUAL.test(url)) return null;
     try {
       requireHost(req);
-      return match;
+      return { ...match, querystring: end < 0 ? '' : url.slice(end + 1) };
     } catch {
       return null;
     }

@@ -25,7 +25,8 @@ import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
 import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { longestRequestMs } from './request/arrival-clock.ts';
-import { type BodyLimits, createBodyReader } from './request/body.ts';
+import { createBodyReader } from './request/body.ts';
+import type { BodyLimits } from './request/body-collector.ts';
 import { type Contract, loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
@@ -112,8 +113,8 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Each loads or compiles a piece of what has not been needed yet. */
-  readonly preparations: readonly (() => void | Promise<void>)[];
+  /** Each compiles a piece of what has not been needed yet. */
+  readonly preparations: readonly (() => void)[];
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
@@ -141,11 +142,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
-  const bodies = createBodyReader({ ...deps, addresses });
   const secrets = createSecrets(deps.secrets);
   const operationDeps = {
     secrets,
-    readBody: bodies.read,
+    readBody: createBodyReader({ ...deps, addresses }),
     callerOf: addresses.callerOf,
     writers,
     limits: deps.limits,
@@ -194,7 +194,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
-    preparations: [bodies.prepare, ...contract.operations.map(({ prepare }) => prepare)],
+    preparations: contract.operations.map(({ prepare }) => prepare),
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();
