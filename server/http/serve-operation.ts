@@ -98,7 +98,7 @@ export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
 };
 
 /** The part of Koa's context that an operation needs until its reply is sent. */
-export type RequestContext = Pick<Context, 'req' | 'res' | 'querystring'> & {
+type RequestContext = Pick<Context, 'req' | 'res' | 'querystring'> & {
   readonly params?: Readonly<Record<string, string>>;
 };
 
