@@ -119,7 +119,10 @@ export type TaskExplanation = Omit<Schemas['TaskExplanation'], 'match'> & {
 /** The match of tags, without a task. */
 export type MatchPreview = Omit<Schemas['MatchPreview'], 'match'> & { readonly match: TaskMatch };
 /** The tags to preview the match of. The client adds the secret. */
-export type MatchQuery = { readonly task_tags: readonly string[] };
+export type MatchQuery = {
+  /** The tags to match, as a task would have them. */
+  readonly task_tags: readonly string[];
+};
 /** The response to a cancellation. */
 export type CancelReceipt = Schemas['CancelReceipt'];
 

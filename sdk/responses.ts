@@ -107,20 +107,18 @@ export const checkTaskPage = createGuard<TaskPage>({
   next_cursor: orNull(isText),
 });
 
+/** Checks the texts and lists of an explanation: numbers are shown, and nothing is computed with them. */
 const isMatch = createGuard({
-  ...{ time: isNumber, live: isBoolean, agents_total: isNumber, sharing: isObject },
-  tags: isListOf(createGuard({ tag: isText, agents: isNumber, free: isNumber, similar: orNull(isObject) })),
-  agents: isListOf(
-    createGuard({
-      ...{ agent_id: isText, shared_tags: isTexts, state: isText, reason: isText, eligible: isBoolean },
-      ...{ max_concurrent: isNumber, current_load: isNumber, last_contact_time: isNumber },
-    }),
-  ),
+  tags: isListOf(createGuard({ tag: isText })),
+  agents: isListOf(createGuard({ agent_id: isText, shared_tags: isTexts, state: isText, reason: isText })),
 });
-const ADVICE = { hint: orNull(isText), remedies: isListOf(createGuard({ kind: isText })) };
+const ADVICE = { hint: orNull(isText), remedies: isListOf(isObject) };
 export const checkExplanation = createGuard<TaskExplanation>({
-  ...{ request_id: isText, status: isText, outcome: orNull(isText), history_dropped: isNumber },
-  history: isListOf(createGuard({ time: isNumber, event: isText, count: isNumber, last_time: isNumber })),
+  ...{
+    request_id: isText,
+    status: isText,
+    history: isListOf(createGuard({ event: isText, time: isNumber })),
+  },
   ...{ match: orNull(isMatch), ...ADVICE },
 });
 export const checkMatchPreview = createGuard<MatchPreview>({ match: isMatch, ...ADVICE });

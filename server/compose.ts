@@ -11,14 +11,17 @@ import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import { createGateway } from './gateway/gateway.ts';
-import { createHttp, HTTP_LIMITS } from './http/http.ts';
+import { createHttp, HTTP_LIMITS, type HttpDeps } from './http/http.ts';
+import { createObservability } from './observability/observability.ts';
+import { observeCommits, observePushes } from './observability/observers.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Log } from './ports/log.ts';
 import type { Store } from './ports/store.ts';
 import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
-import { readDescriptorsMax } from './system/descriptors.ts';
+import { countDescriptors, readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
+import { loadTracing } from './system/tracing.ts';
 
 export type RunningGateway = {
   readonly address: AddressInfo;
@@ -82,16 +85,20 @@ async function prepareLater(
   }
 }
 
-async function startOnStore(store: Store, clock: Clock, config: Config, log: Log): Promise<RunningGateway> {
-  const pusher = createPusher({ clock, ...config.push });
-  const largeWork = createLargeWork(clock);
-  const { gateway, duties } = createGateway({
-    store,
-    clock,
+async function startOnStore(
+  openedStore: Store,
+  clock: Clock,
+  config: Config,
+  log: Log,
+): Promise<RunningGateway> {
+  const observability = createObservability({ clock, log });
+  const { observer } = observability;
+  const store = observeCommits(openedStore, { clock, observer });
+  const pusher = observePushes(createPusher({ clock, ...config.push }), { clock, observer });
+  const shared = { store, clock, random, pusher, log, observer, largeWork: createLargeWork(clock) };
+  const { gateway, duties, figures } = createGateway({
+    ...shared,
     ids: createIds(),
-    random,
-    pusher,
-    log,
     limits: {
       ...FIXED_LIMITS,
       pushesMax: countPushesMax(readDescriptorsMax()),
@@ -99,30 +106,17 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
       agentsMax: config.agentsMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
-    largeWork,
+    tracing: await loadTracing(log),
   });
   const http = await createHttp({
+    ...shared,
+    ...selectHttpSettings(config),
     gateway,
-    secrets: { gateway: config.gatewayAuth, admin: config.adminAuth },
-    limits: {
-      ...HTTP_LIMITS,
-      bodyBytesMax: config.bodyBytesMax,
-      streamsMax: config.streamsMax,
-      sessionStreamsMax: config.streamsPerSessionMax,
-      connectionsMax: config.connectionsMax,
-    },
-    settings: {
-      isAgentAuthRequired: config.isAgentAuthRequired,
-      corsOrigins: config.corsOrigins,
-      trustedProxies: config.trustedProxies,
-      isSecretPublic: config.isSecretPublic,
-      allowedHosts: config.allowedHosts,
-      pingIntervalMs: config.pingIntervalMs,
-    },
-    clock,
-    random,
-    log,
-    largeWork,
+    renderMetrics: () => renderMetrics(),
+  });
+  const renderMetrics = observability.createMetricsPage({
+    ...{ store, figures, countDescriptors, storeKind: config.store.kind, openTasksMax: config.openTasksMax },
+    ...{ streamCount: http.streamCount, version: http.version },
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
@@ -136,6 +130,7 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     await Promise.all([drained, duties.drainPushes(graceMs)]);
     await pusher.close();
     await store.close();
+    observability.flush();
   }
 
   let stopping: Promise<void> | null = null;
@@ -144,6 +139,29 @@ async function startOnStore(store: Store, clock: Clock, config: Config, log: Log
     stop() {
       stopping ??= stop();
       return stopping;
+    },
+  };
+}
+
+/** What the HTTP server needs of the settings. */
+function selectHttpSettings(config: Config): Pick<HttpDeps, 'secrets' | 'limits' | 'settings'> {
+  return {
+    secrets: { gateway: config.gatewayAuth, admin: config.adminAuth },
+    limits: {
+      ...HTTP_LIMITS,
+      bodyBytesMax: config.bodyBytesMax,
+      streamsMax: config.streamsMax,
+      sessionStreamsMax: config.streamsPerSessionMax,
+      connectionsMax: config.connectionsMax,
+    },
+    settings: {
+      isAgentAuthRequired: config.isAgentAuthRequired,
+      corsOrigins: config.corsOrigins,
+      trustedProxies: config.trustedProxies,
+      isSecretPublic: config.isSecretPublic,
+      isMetricsPublic: config.isMetricsPublic,
+      allowedHosts: config.allowedHosts,
+      pingIntervalMs: config.pingIntervalMs,
     },
   };
 }

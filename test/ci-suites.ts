@@ -81,6 +81,12 @@ const CRASHES: readonly CiSuite[] = [
     partIn: ['test/package/container.test.ts', 'test/server/reverse-proxies.test.ts'],
   },
   {
+    file: 'test/server/alerts.test.ts',
+    seconds: 9,
+    reason: 'a real Prometheus that scrapes a gateway until an alert fires',
+    partIn: ['test/server/metrics.test.ts', 'test/server/metrics-table.test.ts'],
+  },
+  {
     file: 'test/cli/restart.test.ts',
     seconds: 11,
     reason: 'commands that wait for a gateway to come back',
@@ -269,6 +275,18 @@ const PACKAGES: readonly CiSuite[] = [
     seconds: 5,
     reason: 'a browser',
     partIn: ['test/http/surface.test.ts'],
+  },
+  {
+    file: 'test/resilience/docs-browser.test.ts',
+    seconds: 15,
+    reason: 'a browser that renders the whole document',
+    partIn: ['test/http/docs.test.ts'],
+  },
+  {
+    file: 'test/contract/code-samples.test.ts',
+    seconds: 16,
+    reason: 'a process for each of 39 samples',
+    partIn: ['test/contract/published.test.ts'],
   },
   { file: 'test/e2e/demo.test.ts', seconds: 10, reason: 'the whole of npm run demo', partIn: [E2E] },
 ];

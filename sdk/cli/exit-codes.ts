@@ -71,7 +71,8 @@ const DOCTOR_ADVICE = 'Run "task-gateway doctor" to find the cause.';
 /** Returns the exit code for an error, and a text that says what is wrong and what to do. */
 export function describeError(error: unknown): Failure {
   if (error instanceof CommandError) {
-    return { exitCode: error.exitCode, text: error.message, hint: error.hint };
+    const { exitCode, message: text, hint } = error;
+    return hint === '' ? { exitCode, text } : { exitCode, text, hint };
   }
   if (error instanceof AbortError) return { exitCode: EXIT_CODES.interrupted, text: 'Interrupted.' };
   if (error instanceof TaskFailedError) return describeTaskFailure(error);

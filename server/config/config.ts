@@ -46,6 +46,8 @@ export type Config = {
   readonly redisDurability: Durability;
   /** Whether the clock of a Redis is believed at the start, whatever this host's says. */
   readonly isRedisClockTrusted: boolean;
+  /** Whether `/metrics` needs no secret. */
+  readonly isMetricsPublic: boolean;
   readonly logLevel: LogLevel;
   readonly bodyBytesMax: number;
   readonly openTasksMax: number;
@@ -166,6 +168,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     store,
     redisDurability: values.REDIS_DURABILITY,
     isRedisClockTrusted: values.STORE_CLOCK === 'trust',
+    isMetricsPublic: values.METRICS_PUBLIC === 'true',
     logLevel: values.LOG_LEVEL,
     bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,

@@ -3,6 +3,7 @@
  * warning. Every message is "NAME: what is wrong; what to write instead", and none contains a secret.
  */
 import { BlockList, isIP } from 'node:net';
+import { INSIDE_WORDS_CHARS_MIN } from '../system/redactor.ts';
 import { DEFAULT_GATEWAY_AUTH, settingNames, settings, type Values } from './settings.ts';
 
 /**
@@ -30,7 +31,11 @@ export function findWarnings(values: Values): readonly string[] {
   for (const name of settingNames()) {
     const value = values[name];
     if (settings[name].secret && typeof value === 'string' && value.length < SHORT_SECRET_CHARS) {
-      found.push(`${name}: is short enough to be guessed; write at least ${SHORT_SECRET_CHARS} characters`);
+      const unseen =
+        value.length < INSIDE_WORDS_CHARS_MIN ? ', and the log is not searched for it inside words' : '';
+      found.push(
+        `${name}: is short enough to be guessed${unseen}; write at least ${SHORT_SECRET_CHARS} characters`,
+      );
     }
   }
   if (values.REDIS_PASSWORD !== undefined && values.STORE.kind !== 'redis') {
@@ -40,6 +45,12 @@ export function findWarnings(values: Values): readonly string[] {
   }
   if (values.STORE_CLOCK !== settings.STORE_CLOCK.default && values.STORE.kind !== 'redis') {
     found.push('STORE_CLOCK: has no effect, because STORE is not a Redis; leave it out');
+  }
+  if (values.METRICS_PUBLIC === 'true' && !isLoopback(values.HOST)) {
+    found.push(
+      `METRICS_PUBLIC: any machine that reaches HOST ${values.HOST} can read /metrics without a secret; ` +
+        'let only your monitoring reach it, or set METRICS_PUBLIC to false',
+    );
   }
   if (values.STORE.kind === 'memory') {
     found.push('STORE: memory: loses every task when the gateway stops; write sqlite:FILE to keep them');

@@ -110,6 +110,11 @@ export const settings = {
     'compare',
     'Whether the clock of a Redis is compared with this host’s when all gateways were stopped: more than 60 s apart, the time between does not count; trust: it does.',
   ),
+  METRICS_PUBLIC: defineChoice(
+    ['false', 'true'],
+    'false',
+    'Whether /metrics needs no secret; else it needs that of the administrator.',
+  ),
   LOG_LEVEL: defineChoice(LOG_LEVELS, 'info', 'The lowest level that is logged.'),
   BODY_MAX_BYTES: defineNumber('bytes', 4_194_304, 1_024, 67_108_864, 'Largest request body.'),
   OPEN_TASKS_MAX: defineNumber(

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import BTreeModule from 'sorted-btree';
 import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
 import { findObstacle, type Obstacle } from '../domain/task-match.ts';
+import { type AgentTally, createAgentTally } from './agent-tally.ts';
 import { createSimilarTags } from './similar-tags.ts';
 
 const BTree = BTreeModule.default;
@@ -30,6 +31,10 @@ export type AgentGroups = {
   all(): Iterable<AgentGroup>;
   /** How many agents are registered. */
   registered(): number;
+  /** The agents by state, and their slots. */
+  figures: AgentTally['figures'];
+  /** Whether an agent has the tag that is registered and not offline. */
+  isServed(tag: string): boolean;
   /** The tag of an agent that is most like this one, which no agent has; undefined when none is like it. */
   findSimilarTag(tag: string): string | undefined;
 };
@@ -56,6 +61,7 @@ export function createAgentGroups(): AgentGroups {
   const groups = createGroups();
   let tagChars = 0;
   let registered = 0;
+  let tally = createAgentTally();
 
   function remove(agent_id: string): void {
     const entry = entries.get(agent_id);
@@ -64,6 +70,7 @@ export function createAgentGroups(): AgentGroups {
     tagChars -= countTagChars(entry.candidate.record.agent_tags);
     if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
     if (entry.kept !== null) entry.group.kept[entry.kept]?.delete(agent_id);
+    tally.count(entry.candidate, -1);
     if (entry.candidate.record.unregisteredMs === null) registered -= 1;
     entry.group.size -= 1;
     if (entry.group.size === 0) groups.remove(entry.group);
@@ -86,17 +93,21 @@ export function createAgentGroups(): AgentGroups {
       if (isFree(candidate)) group.free.set(candidate, true);
       if (kept !== null) addTo(group, kept, agent_id);
       if (unregisteredMs === null) registered += 1;
+      tally.count(candidate, 1);
     },
     clear() {
       entries.clear();
       groups.clear();
       tagChars = 0;
       registered = 0;
+      tally = createAgentTally();
     },
     tagChars: () => tagChars,
     share: groups.share,
     all: groups.all,
     registered: () => registered,
+    figures: () => tally.figures(),
+    isServed: groups.isServed,
     findSimilarTag: groups.findSimilarTag,
   };
 }
@@ -151,6 +162,12 @@ function createGroups() {
       return shared;
     },
     all: () => groups.values(),
+    isServed(tag: string): boolean {
+      for (const { free, kept } of groupsByTag.get(tag) ?? []) {
+        if (free.size > 0 || kept.full?.size || kept.draining?.size) return true;
+      }
+      return false;
+    },
     findSimilarTag: similarTags.find,
   };
 }

@@ -7,6 +7,7 @@
 import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
 import type { MatchedTask, TaskMatch } from '../domain/task-match.ts';
+import type { AgentFigures } from '../ports/figures.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
 import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
 import { matchAgents } from './nearest-agents.ts';
@@ -37,6 +38,10 @@ export type AgentIndex = {
   match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
   /** Characters of the tags of all agents that this copy knows. */
   tagChars(): number;
+  /** The agents by state and their slots, as this copy has them. */
+  figures(): AgentFigures;
+  /** Whether an agent has the tag that is registered and not offline. */
+  isServed(tag: string): boolean;
   /** An agent's record as this copy has it. */
   find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -88,6 +93,8 @@ export function createAgentIndex(
     ...createRefreshing(store, groups),
     match: (tags, task, when) => matchAgents(groups, tags, task, when),
     tagChars: groups.tagChars,
+    figures: groups.figures,
+    isServed: groups.isServed,
     find: (agent_id) => groups.get(agent_id)?.record,
 
     async reload(agent_id) {

@@ -11,6 +11,7 @@ import { GONE_AFTER_MS } from '../domain/delivery.ts';
 import { mayBeTaken } from '../domain/task.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Registration } from '../ports/gateway.ts';
+import type { Observer } from '../ports/observer.ts';
 import { type AgentStatus, agentRef, type Store, taskRef } from '../ports/store.ts';
 import { countTagChars } from './agent-groups.ts';
 import type { AgentIndex } from './agent-index.ts';
@@ -31,6 +32,7 @@ type Deps = {
   readonly commits: TaskCommits;
   readonly agents: RegisteredAgents;
   readonly recentReports: RecentReports;
+  readonly observer: Pick<Observer, 'noteAgent'>;
   readonly agentsMax: number;
   /** Characters of the tags of all agents; about 10,000 agents may have the longest lists of tags. */
   readonly tagCharsMax?: number;
@@ -157,6 +159,7 @@ async function writeRegistration(
       notAfterMs,
     });
     if (result.ok) {
+      deps.observer.noteAgent('registered', record);
       const wasUnavailable =
         !before || before.record.unregisteredMs !== null || before.record.offlineMs !== null;
       return { agentStatus: { record, slots }, wasUnavailable };
@@ -197,7 +200,7 @@ async function disownOthers(
  * registered again since `registration`.
  */
 async function markUnregistered(
-  { store, commits }: Deps,
+  { store, commits, observer }: Deps,
   agent_id: string,
   registration: string | undefined,
 ): Promise<boolean> {
@@ -212,7 +215,9 @@ async function markUnregistered(
       due: [{ ref: agentRef(agent_id), atMs: nowMs + GONE_AFTER_MS }],
       notAfterMs,
     });
-    return result.ok ? true : undefined;
+    if (!result.ok) return undefined;
+    observer.noteAgent('unregistered', value);
+    return true;
   });
 }
 

@@ -5,10 +5,13 @@
 import type { LargeWork } from '../async/large-work.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
 import type { Clock, Ids, Random } from '../ports/clock.ts';
+import type { Figures } from '../ports/figures.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import type { Retention, Store } from '../ports/store.ts';
+import { NO_TRACING, type Tracing } from '../ports/tracing.ts';
 import { createAcknowledgements } from './acknowledgements.ts';
 import { createAgentIndex } from './agent-index.ts';
 import { createAgents } from './agents.ts';
@@ -20,6 +23,7 @@ import { createDispatcher } from './dispatcher.ts';
 import { createDueTurn } from './due-turn.ts';
 import { createEvents } from './events.ts';
 import { createExplanations } from './explanations.ts';
+import { createFigures } from './figures.ts';
 import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
 import { createPushes } from './pushes.ts';
@@ -38,6 +42,7 @@ export type GatewayDeps = {
   readonly random: Random;
   readonly pusher: Pusher;
   readonly log: Log;
+  readonly observer: Observer;
   readonly limits: TaskLimits & {
     readonly agentsMax: number;
     readonly pushesMax: number;
@@ -45,6 +50,8 @@ export type GatewayDeps = {
   };
   readonly retention: Retention;
   readonly largeWork: LargeWork;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing;
 };
 
 /** The background duties. None of them throws anything but what the store throws. */
@@ -63,30 +70,37 @@ export type Duties = {
 const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 
 /** Puts the gateway together over its ports. */
-export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties } {
-  const { store, clock, limits } = deps;
+export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties; figures: Figures } {
+  const { store, clock, limits, observer, tracing = NO_TRACING } = deps;
   const agentIndex = createAgentIndex(store);
   const acknowledgements = createAcknowledgements(clock);
   const commits = createTaskCommits({
     ...deps,
     findAwaited: acknowledgements.find,
-    noteWritten({ request_id, before: { value: before }, after }) {
+    noteWritten(transition) {
+      const {
+        request_id,
+        before: { value: before },
+        after,
+      } = transition;
+      observer.noteStep(transition);
       if (isSettled(after) || after.delivery?.acknowledged) acknowledgements.drop(request_id);
       if (before.agent_id !== null && isReleased(before, after)) agentIndex.noteRelease(before.agent_id);
     },
   });
-  const agents = createRegisteredAgents({ store, commits });
+  const agents = createRegisteredAgents({ store, commits, observer });
   const pushes = createPushes({
     ...deps,
+    tracing,
     agents,
     commits,
     acknowledgements,
     pushesMax: limits.pushesMax,
   });
   const sweepTimes = createSweepTimes();
-  const dispatching = { store, commits, agentIndex, pushes, sweepTimes };
+  const dispatching = { store, commits, agentIndex, pushes, sweepTimes, tracing };
   const dispatcher = createDispatcher(dispatching);
-  const sweeper = createSweeper({ store, commits, retention: deps.retention, sweepTimes });
+  const sweeper = createSweeper({ ...deps, commits, sweepTimes });
   const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports();
   const tagLimit = limits.tagCharsMax === undefined ? {} : { tagCharsMax: limits.tagCharsMax };
@@ -132,6 +146,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
       trim: () => sweeper.trim(),
       drainPushes: (graceMs) => pushes.drain(graceMs),
     },
+    figures: createFigures({ store, clock, agentIndex }),
   };
 }
 

@@ -6,6 +6,7 @@ import { BUSY_REST_MS, retryAfterMs } from '../domain/delivery.ts';
 import type { TaskState } from '../domain/task.ts';
 import type { PushNote } from '../domain/triggers.ts';
 import type { Clock, Random } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
 import { type Store, type Stored, taskRef } from '../ports/store.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
@@ -21,6 +22,7 @@ type Deps = {
   readonly agents: RegisteredAgents;
   readonly commits: TaskCommits;
   readonly acknowledgements: Acknowledgements;
+  readonly observer: Pick<Observer, 'noteAgent'>;
 };
 
 /** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
@@ -38,7 +40,7 @@ export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOut
 }
 
 async function notePushContact(
-  { store, agents, commits }: Deps,
+  { store, agents, commits, observer }: Deps,
   { attempt: { agent_id, written } }: RunningPush,
   outcome: PushOutcome,
 ): Promise<void> {
@@ -62,7 +64,8 @@ async function notePushContact(
   const { left: answered410, offlineMs } = agentStatus.record;
   if (outcome.kind === 'untaken' && outcome.leave && !answered410) {
     const offline = { left: true, offlineMs: offlineMs ?? store.nowMs() };
-    await agents.changeRecord(agent_id, (record) => ({ ...record, ...offline }));
+    const { record } = await agents.changeRecord(agent_id, (before) => ({ ...before, ...offline }));
+    observer.noteAgent('offline', record);
     await lookAtUnacknowledged({ store, commits }, agent_id);
   }
 }

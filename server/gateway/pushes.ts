@@ -23,8 +23,10 @@ import type { TaskInput, TaskState } from '../domain/task.ts';
 import { parseEndpoint } from '../net/endpoint.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import { type Lease, type Ref, type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
+import type { Tracing } from '../ports/tracing.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { recordPush } from './push-outcome.ts';
@@ -74,6 +76,8 @@ type Deps = {
   readonly commits: TaskCommits;
   readonly acknowledgements: Acknowledgements;
   readonly log: Log;
+  readonly observer: Pick<Observer, 'noteAgent'>;
+  readonly tracing: Tracing;
   /** Under way at once. */
   readonly pushesMax: number;
 };

@@ -5,6 +5,7 @@
  */
 import { type AgentFields, type AgentRecord, completeAgent } from '../domain/agent.ts';
 import { GatewayError } from '../ports/gateway.ts';
+import type { Observer } from '../ports/observer.ts';
 import { type AgentStatus, agentRef, type Store, type Touch } from '../ports/store.ts';
 import { lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
@@ -29,10 +30,14 @@ export type RegisteredAgents = {
   ): Promise<AgentStatus>;
 };
 
-type Deps = { readonly store: Store; readonly commits: TaskCommits };
+type Deps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly observer: Pick<Observer, 'noteAgent'>;
+};
 
 /** Creates it over a store. */
-export function createRegisteredAgents({ store, commits }: Deps): RegisteredAgents {
+export function createRegisteredAgents({ store, commits, observer }: Deps): RegisteredAgents {
   const findIfRegistered: RegisteredAgents['findIfRegistered'] = async (agent_id) => {
     const agentStatus = await store.getAgentStatus(agent_id);
     return agentStatus && isRegistered(agentStatus.record) ? agentStatus : undefined;
@@ -57,6 +62,7 @@ export function createRegisteredAgents({ store, commits }: Deps): RegisteredAgen
     const { agent_id, offlineMs, left: answered410 } = record;
     if (offlineMs === null || (answered410 && by !== 'beat')) return record;
     const back = await changeRecord(agent_id, (current) => ({ ...current, offlineMs: null, left: false }));
+    observer.noteAgent('back', back.record);
     // It was not pushed to since its 410.
     if (answered410) await lookAtUnacknowledged({ store, commits }, agent_id);
     return back.record;

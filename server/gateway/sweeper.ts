@@ -19,6 +19,7 @@ import {
   unavailableSinceMs,
 } from '../domain/agent.ts';
 import { GONE_AFTER_MS } from '../domain/delivery.ts';
+import type { Observer } from '../ports/observer.ts';
 import {
   type AgentStatus,
   agentRef,
@@ -45,6 +46,7 @@ type Deps = {
   readonly commits: TaskCommits;
   readonly retention: Retention;
   readonly sweepTimes: SweepTimes;
+  readonly observer: Pick<Observer, 'noteAgent'>;
 };
 type Parts = Deps & { readonly lostTasks: LostTasks; readonly offers: WaitingOffers };
 
@@ -74,10 +76,16 @@ async function lookAtAgent(parts: Parts, agent_id: string, lease: Lease): Promis
   const change = changeForSilence(agentStatus, { nowMs, resumedMs }, lease);
   if (change) {
     const result = await store.commit(change);
-    // Whatever was there first is decided on anew.
-    if (!result.ok) await commits.reschedule([{ ref, atMs: nowMs, lease }]);
+    if (!result.ok) {
+      // Whatever was there first is decided on anew.
+      await commits.reschedule([{ ref, atMs: nowMs, lease }]);
+      return;
+    }
+    for (const { kind, value } of change.writes) {
+      if (kind === 'agent' && value !== null) parts.observer.noteAgent('offline', value);
+    }
     // What an agent that is offline now certainly did not take moves at once.
-    else await lookAtUnacknowledged(parts, agent_id);
+    await lookAtUnacknowledged(parts, agent_id);
     return;
   }
   const lossMs = await lostTasks.lose(agentStatus, nowMs);

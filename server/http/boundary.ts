@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
 import { allowOrigin, type CorsOrigins, describePreflight } from './cors.ts';
 import type { RequireHost } from './host-rule.ts';
 import { describeProblem, Problem, toProblem } from './problems.ts';
@@ -16,6 +17,9 @@ import { isLargeBody, sendBody } from './response/send-body.ts';
 type Deps = {
   readonly clock: Clock;
   readonly log: Log;
+  readonly observer: Pick<Observer, 'noteRequest'>;
+  /** The address of a request's caller, for the log. */
+  readonly peerOf: (req: IncomingMessage) => string;
   readonly version: string;
   readonly limits: { readonly bodyBytesMax: number };
   readonly settings: { readonly corsOrigins: CorsOrigins };
@@ -44,7 +48,7 @@ export function describeHeaders(version: string): Record<string, string> {
 
 /** Creates the outermost middleware. It never throws. */
 export function createBoundary(deps: Deps): Middleware {
-  const { clock, log } = deps;
+  const { clock } = deps;
   const headers = Object.entries(describeHeaders(deps.version));
   return async (ctx, next) => {
     const startedMs = deps.startedMs.get(ctx.req) ?? clock.monotonicMs();
@@ -57,9 +61,23 @@ export function createBoundary(deps: Deps): Middleware {
       if (!isReadOn) await respondBeforeBody(deps, ctx);
       else if (ctx.method !== 'HEAD' && isLargeBody(ctx.body)) void respondInSlices(deps, ctx, ctx.body);
     }
-    const ms = clock.monotonicMs() - startedMs;
-    log.debug({ operation: ctx._matchedRouteName, status: ctx.res.statusCode, code, ms }, 'responded');
+    deps.observer.noteRequest({
+      operation: ctx._matchedRouteName,
+      method: ctx.method,
+      path: findTemplate(ctx),
+      status: code === 'caller_left' ? null : ctx.res.statusCode,
+      code,
+      ms: clock.monotonicMs() - startedMs,
+      peer: () => deps.peerOf(ctx.req),
+    });
   };
+}
+
+/** The path as it is registered, also for a method that it does not serve. */
+function findTemplate(ctx: Context): string | undefined {
+  const layers: readonly { readonly path: unknown }[] = ctx.matched ?? [];
+  const path = layers[0]?.path;
+  return typeof path === 'string' ? path : undefined;
 }
 
 /**

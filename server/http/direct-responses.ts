@@ -13,10 +13,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
 import { describeHeaders, isBodyBounded } from './boundary.ts';
 import type { RequireHost } from './host-rule.ts';
-import type { ServedOperation } from './serve-operation.ts';
+import type { SendShort, ServedOperation } from './serve-operation.ts';
 
 type Deps = {
   readonly app: Koa;
@@ -25,7 +25,9 @@ type Deps = {
   readonly limits: { readonly bodyBytesMax: number };
   readonly requireHost: RequireHost;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly observer: Pick<Observer, 'noteRequest'>;
+  /** The address of a request's caller, for the log. */
+  readonly peerOf: (req: IncomingMessage) => string;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
   /** When requests began that Koa's middleware gets later than that. */
@@ -41,17 +43,21 @@ type Match = {
 
 /** Creates the listener of all requests. */
 export function createListener(deps: Deps): RequestListener {
-  const { app, draining, clock, log, limits } = deps;
+  const { app, draining, clock, observer, peerOf, limits } = deps;
   const serveByKoa = app.callback();
   const findOperation = createFinder(deps);
   const headers = Object.entries(describeHeaders(deps.version)).flat();
   const jsonHeaders = [...headers, 'Content-Type', 'application/json', 'Content-Length'];
 
   /** Sends a reply and returns true, unless something has come up that Koa's way responds to otherwise. */
-  function send(req: IncomingMessage, res: ServerResponse, text: string | undefined): boolean {
+  function send(req: IncomingMessage, res: ServerResponse, ...[text, own]: Parameters<SendShort>): boolean {
     if (draining.aborted || res.destroyed || !isBodyBounded(req, limits.bodyBytesMax)) return false;
     if (text === undefined) res.writeHead(204, headers).end();
-    else res.writeHead(200, [...jsonHeaders, String(Buffer.byteLength(text))]).end(text);
+    else {
+      const all = [...jsonHeaders, String(Buffer.byteLength(text))];
+      if (own) all.push(...Object.entries(own).flat());
+      res.writeHead(200, all).end(text);
+    }
     return true;
   }
 
@@ -61,9 +67,19 @@ export function createListener(deps: Deps): RequestListener {
     res: ServerResponse,
   ): Promise<void> {
     const startedMs = clock.monotonicMs();
-    if (await operation.callFirst({ req, res, params, querystring }, (text) => send(req, res, text))) {
+    if (await operation.callFirst({ req, res, params, querystring }, (...sent) => send(req, res, ...sent))) {
       const ms = clock.monotonicMs() - startedMs;
-      log.debug({ operation: operation.name, status: res.statusCode, code: undefined, ms }, 'responded');
+      const { name, method, path } = operation;
+      const status = res.statusCode;
+      observer.noteRequest({
+        operation: name,
+        method,
+        path,
+        status,
+        code: undefined,
+        ms,
+        peer: () => peerOf(req),
+      });
       return;
     }
     deps.startedMs.set(req, startedMs);

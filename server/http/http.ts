@@ -9,10 +9,13 @@ import type { LargeWork } from '../async/large-work.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
+import type { Observer } from '../ports/observer.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
 import { createListener } from './direct-responses.ts';
+import { listDocsRoutes } from './docs.ts';
 import { createHostRule } from './host-rule.ts';
+import { createMetricsPage } from './metrics-page.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
 import { createEventHandlers } from './operations/events.ts';
@@ -86,6 +89,8 @@ export type HttpSettings = {
   readonly allowedHosts?: readonly string[];
   /** Time between two pings of an event stream; default 15 s. */
   readonly pingIntervalMs?: number;
+  /** Whether `/metrics` needs no secret; by default it needs that of the administrator. */
+  readonly isMetricsPublic?: boolean;
 };
 
 const PING_INTERVAL_MS = 15_000;
@@ -99,7 +104,10 @@ export type HttpDeps = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly observer: Pick<Observer, 'noteRequest'>;
   readonly largeWork: LargeWork;
+  /** Renders the metrics; see `metrics-page.ts`. */
+  readonly renderMetrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 };
 
 export type Http = {
@@ -115,6 +123,8 @@ export type Http = {
   drain(graceMs: number): Promise<void>;
   /** How many event streams are open. */
   streamCount(): number;
+  /** The version of the contract, which is the gateway's. */
+  readonly version: string;
 };
 
 /** Assembles the server; it does not listen yet. Throws when an operation of the document has no handler. */
@@ -132,8 +142,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
+  const secrets = createSecrets(deps.secrets);
   const operationDeps = {
-    secrets: createSecrets(deps.secrets),
+    secrets,
     readBody: createBodyReader({ ...deps, addresses }),
     callerOf: addresses.callerOf,
     writers,
@@ -150,6 +161,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const probes = createProbes(deps.gateway, draining.signal);
   router.get('/livez', probes.live);
   router.get('/readyz', probes.ready);
+  const isPublic = deps.settings.isMetricsPublic ?? false;
+  router.get('/metrics', createMetricsPage({ secrets, isPublic, render: deps.renderMetrics }));
 
   const app = new Koa();
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
@@ -159,6 +172,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     version: contract.version,
     draining: draining.signal,
     requireHost: createHostRule({ isSecretPublic: false, allowedHosts: [], ...deps.settings }),
+    peerOf: addresses.peerOf,
     startedMs: new WeakMap(),
   };
   app.use(createBoundary({ ...shared, openPaths, writers }));
@@ -189,6 +203,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.stop();
     },
     streamCount: streams.count,
+    version: contract.version,
   };
 }
 
@@ -199,10 +214,11 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
   return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
-/** Registers the pages; returns their paths. */
+/** Registers the pages; returns the paths of those that any web page may read. */
 function registerPages(router: Router, version: string): ReadonlySet<string> {
   const pages = loadPages(version);
   for (const page of pages) router.get(page.path, servePage(page));
+  for (const { path, middleware } of listDocsRoutes()) router.get(path, middleware);
   return new Set(pages.map(({ path }) => path));
 }
 

@@ -19,6 +19,11 @@ import type { Caller } from '../ports/caller.ts';
 export type RemoteAddresses = {
   /** The address of the request's caller; null when nothing is known of it. */
   ofRequest(req: IncomingMessage): string | null;
+  /**
+   * The whole address of the request's caller, for the log: loopback too, and that of a proxy which names no
+   * caller.
+   */
+  peerOf(req: IncomingMessage): string;
   /** The address of a connection; null for a loopback address and a trusted proxy. */
   ofConnection(socket: Socket): string | null;
   /** For whom a request is served: the address of its caller or, where that says nothing, its connection. */
@@ -30,20 +35,27 @@ export function createRemoteAddresses(trustedProxies: readonly string[]): Remote
   const trusted = trustedProxies.length > 0 ? buildNetworkList(trustedProxies) : null;
   const isTrusted = (address: string): boolean => trusted !== null && containsAddress(trusted, address);
 
-  function ofRequest(req: IncomingMessage): string | null {
+  /** Null for a trusted proxy that names no caller. */
+  function findAddress(req: IncomingMessage): string | null {
     const peer = unmapAddress(req.socket.remoteAddress ?? '');
-    if (trusted === null || isIP(peer) === 0 || !isTrusted(peer)) return toParty(peer);
+    if (trusted === null || isIP(peer) === 0 || !isTrusted(peer)) return peer;
     const named = listForwarded(req);
     let address: string | null = null;
     for (let index = named.length - 1; index >= 0; index -= 1) {
       address = parseNode(named[index] ?? '');
       if (address === null || !isTrusted(address)) break;
     }
+    return address;
+  }
+
+  function ofRequest(req: IncomingMessage): string | null {
+    const address = findAddress(req);
     return address === null ? null : toParty(address);
   }
 
   return {
     ofRequest,
+    peerOf: (req) => (findAddress(req) ?? unmapAddress(req.socket.remoteAddress ?? '')) || 'unknown',
     callerOf: (req) => ({ key: ofRequest(req) ?? req.socket, isGone: () => req.socket.destroyed }),
     ofConnection({ remoteAddress }) {
       const peer = unmapAddress(remoteAddress ?? '');

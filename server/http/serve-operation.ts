@@ -57,9 +57,12 @@ export type AnyHandler = (call: {
   readonly caller: Caller;
 }) => AnyReply | Promise<AnyReply>;
 
+/** Headers of one response, beside those of every response. */
+type Headers = Readonly<Record<string, string>>;
+
 type AnyReply =
-  | { readonly status: 200; readonly body: object }
-  | ({ readonly status: 200 } & RenderedBody)
+  | { readonly status: 200; readonly body: object; readonly headers?: Headers }
+  | ({ readonly status: 200; readonly headers?: Headers } & RenderedBody)
   | { readonly status: 200; readonly events: EventSource }
   | { readonly status: 204 };
 
@@ -82,6 +85,8 @@ type Call = Parameters<AnyHandler>[0];
 /** A request that was handled. `release` returns the memory of its body. */
 type Handled = { readonly reply: AnyReply; readonly caller: Caller; readonly release: () => void };
 
+export type SendShort = (text: string | undefined, headers: Headers | undefined) => boolean;
+
 export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly name: OperationId;
   /**
@@ -91,10 +96,10 @@ export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly middleware: Middleware;
   /**
    * Calls the operation before Koa's middleware, and has a short success sent: `send` gets its JSON,
-   * undefined for a response without a body, and returns whether it was sent. Resolves with false when the
-   * middleware is to continue. Never rejects.
+   * undefined for a response without a body, and its own headers, and returns whether it was sent. Resolves
+   * with false when the middleware is to continue. Never rejects.
    */
-  callFirst(request: RequestContext, send: (text: string | undefined) => boolean): Promise<boolean>;
+  callFirst(request: RequestContext, send: SendShort): Promise<boolean>;
 };
 
 /** The part of Koa's context that an operation needs until its reply is sent. */
@@ -139,12 +144,14 @@ export function serveOperation(
       try {
         const handled = await handling;
         const body = renderFirst(handled.reply);
-        if (typeof body !== 'object' && send(body)) {
+        if (typeof body !== 'object' && send(body, headersOf(handled.reply))) {
           handled.release();
           return true;
         }
         if (Buffer.isBuffer(body)) {
-          handling = Promise.resolve({ ...handled, reply: { status: 200, rendered: body } });
+          const headers = headersOf(handled.reply);
+          const reply = { status: 200, rendered: body, ...(headers && { headers }) } as const;
+          handling = Promise.resolve({ ...handled, reply });
         }
       } catch {
         // The middleware throws it again.
@@ -162,6 +169,10 @@ export function serveOperation(
 function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
   if (reply.status === 204) return undefined;
   return 'body' in reply && !isLargeValue(reply.body) ? renderShortReply(reply.body) : null;
+}
+
+function headersOf(reply: AnyReply): Headers | undefined {
+  return 'headers' in reply ? reply.headers : undefined;
 }
 
 const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
@@ -256,7 +267,7 @@ async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply:
   if ('events' in reply) return await respondWithStream(deps.streams, ctx, reply.events);
   ctx.status = reply.status;
   if (reply.status === 204) return;
-  ctx.set('Content-Type', 'application/json');
+  ctx.set({ 'Content-Type': 'application/json', ...headersOf(reply) });
   if ('parts' in reply) return await respondInParts(deps, ctx, caller, reply.parts);
   if ('rendered' in reply) ctx.body = reply.rendered;
   else if (!isLargeValue(reply.body)) ctx.body = renderShortReply(reply.body);

@@ -7,8 +7,8 @@
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. The listings and `findSlots` wait likewise. Two reads do not: `readAgentChanges`, because its
- *    data only ranks agents, and `getForCommit`, because only a commit rests on it.
+ *    durable. The listings and `findSlots` wait likewise. Three reads do not: `readAgentChanges`, because its
+ *    data only ranks agents, `getForCommit`, because only a commit rests on it, and `readDemand`.
  * 3. What one call has returned, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
@@ -127,6 +127,16 @@ export type Touch =
       readonly error: string | null;
     };
 
+/** How many tasks are open and wait, and for what. */
+export type Demand = {
+  readonly openTasks: number;
+  readonly waitingTasks: number;
+  /** Store time at which the oldest of the waiting tasks was submitted; null when none waits. */
+  readonly oldestWaitingMs: number | null;
+  /** Tags that waiting tasks ask for, each once. */
+  readonly tags: readonly string[];
+};
+
 /** How long settled tasks and their events are kept. */
 export type Retention = {
   /** A task and its event, counted from when the task settled. */
@@ -169,6 +179,12 @@ export type Store = {
    * agent holds. A commit that makes a task claimable at once notifies the agent's watchers.
    */
   listClaimable(agent_id: string, limit: number): Promise<Claimable>;
+  /**
+   * Figures for the operator, of at most `tagsMax` tags. They are counted with each commit, so a reading
+   * costs the same however many tasks there are. They may be ahead of what is durable by the commits under
+   * way.
+   */
+  readDemand(tagsMax: number): Promise<Demand>;
   /** Which of these tasks hold a slot of the agent. Reads no task, however large its result is. */
   findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;

@@ -46,6 +46,7 @@ export function createLog(settings: LogSettings): RunningLog {
     { write: (line: string) => output.write(cleanOrReplace(clean, line)) },
   );
   return {
+    isDebugEnabled: logger.isLevelEnabled('debug'),
     debug: (fields, message) => logger.debug(fields, message),
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),

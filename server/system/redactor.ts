@@ -1,13 +1,19 @@
 /**
  * Removes secrets from texts and data before they are written. It finds a secret as it is, percent-encoded
- * (any of its characters, any number of times), and escaped as in JSON inside JSON. To find encoded secrets
- * it decodes the text: percent-encoded characters are decoded, backslashes are dropped, and each character
- * keeps its span in the original text. That takes a few passes over any text; one regular expression for all
- * encodings could take exponential time.
+ * (any of its characters, any number of times), and escaped as in JSON inside JSON; a short one only where it
+ * stands alone. To find encoded secrets it decodes the text: percent-encoded characters are decoded,
+ * backslashes are dropped, and each character keeps its span in the original text. That takes a few passes
+ * over any text; one regular expression for all encodings could take exponential time.
  */
 
 /** Replaces a secret. */
 export const REDACTED = '[secret]';
+
+/**
+ * A shorter secret is removed where it stands alone, not inside words: these contain it by coincidence, and
+ * no line would stay readable.
+ */
+export const INSIDE_WORDS_CHARS_MIN = 8;
 
 /**
  * A further change to every text. `key` is the key of the text's value, or empty for a key itself or an array
@@ -33,14 +39,18 @@ export type Redactor = {
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const plain = [...new Set(secrets)].filter((secret) => secret !== '');
-  const decoded = [...new Set(plain.map((secret) => decode(secret).text))].filter((secret) => secret !== '');
+  const isShort = (secret: string): boolean => secret.length < INSIDE_WORDS_CHARS_MIN;
+  const wanted = plain.map((secret) => ({ text: secret, isShort: isShort(secret) }));
+  const decoded = plain
+    .map((secret) => ({ text: decode(secret).text, isShort: isShort(secret) }))
+    .filter(({ text }) => text !== '');
 
   /** The spans of all secrets in the text, in no order; they may overlap. */
   function findSecrets(text: string): readonly Span[] {
-    const found = plain.flatMap((secret) => findAll(text, secret));
+    const found = wanted.flatMap((secret) => findSecret(text, secret));
     if (!/[%\\]/.test(text)) return found;
     const decodedText = decode(text);
-    const encoded = decoded.flatMap((secret) => findAll(decodedText.text, secret));
+    const encoded = decoded.flatMap((secret) => findSecret(decodedText.text, secret));
     return [...found, ...encoded.map((span) => mapToOriginal(decodedText, span))];
   }
 
@@ -82,6 +92,23 @@ type Span = { readonly start: number; readonly end: number };
 
 /** A decoded text, and for each of its characters the span in the original text. */
 type DecodedText = { readonly text: string; readonly spans: readonly Span[] };
+
+/** A text to look for; `isShort`: not inside words. */
+type Wanted = { readonly text: string; readonly isShort: boolean };
+
+function findSecret(text: string, wanted: Wanted): readonly Span[] {
+  const found = findAll(text, wanted.text);
+  return wanted.isShort ? found.filter((span) => standsAlone(text, span)) : found;
+}
+
+const WORD_CHARACTER = /[\p{L}\p{N}_]/u;
+
+/** Whether no word goes on across an end of the span. */
+function standsAlone(text: string, { start, end }: Span): boolean {
+  const isWithin = (at: number): boolean =>
+    WORD_CHARACTER.test(text.charAt(at - 1)) && WORD_CHARACTER.test(text.charAt(at));
+  return !isWithin(start) && !isWithin(end);
+}
 
 function findAll(text: string, wanted: string): readonly Span[] {
   const found: Span[] = [];

@@ -98,7 +98,36 @@ describe('run', () => {
     const { code, stdout, stderr } = await run(['run', 'x', '-t', 'no-agent', ...options]);
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
-    expect(stderr).toMatch(/无可用 Agent.*--queue-timeout/);
+    expect(stderr).toMatch(
+      /^task-gateway: Task \S+ failed: 无可用 Agent \(no agent available\)\.\n {2}No agent has the tag `no-agent`.*\n$/,
+    );
+  });
+
+  test('"match" and "task explain" say which agents there are and what to do', async () => {
+    const preview = await run(['match', 'ecHo']);
+    expect(preview).toMatchObject({ code: 0, stderr: '' });
+    expect(preview.stdout).toMatch(
+      /^Agents now, of \d+ registered \(ecHo: 0 of 0 free\):\nAGENT ID +VERDICT +STATE /,
+    );
+    expect(preview.stdout).toMatch(
+      /\nNo agent has the tag `ecHo`; the nearest is `echo` \(\d+ agents?, \d+ free\)\./,
+    );
+    const submitted = await run(['task', 'submit', 'x', '-t', 'no-agent']);
+    const id = submitted.stdout.trim();
+    const waited = await run(['task', 'wait', id]);
+    expect(waited.code).toBe(6);
+    expect(waited.stderr).toMatch(/\(no agent available\)\.\n {2}No agent has the tag `no-agent`/);
+    const explained = await run(['task', 'explain', id]);
+    expect(explained).toMatchObject({ code: 0, stderr: '' });
+    expect(explained.stdout).toMatch(/^outcome +no_agent$/m);
+    expect(explained.stdout).toMatch(/^\S+Z +0\.000 s +submitted +– *$/m);
+    expect(explained.stdout).toMatch(/^\S+Z +\d\.\d{3} s +no_agent +– *$/m);
+    const json = await run(['task', 'explain', id, '-o', 'json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      request_id: id,
+      match: { live: false },
+      outcome: 'no_agent',
+    });
   });
 
   test('a task waits for an agent by default: 30 s, and never longer than its own time', async () => {

@@ -60,12 +60,12 @@ describe('suggestions', () => {
   const wordsFor = (...words: readonly string[]) => listSuggestions(program, words).map(({ word }) => word);
 
   test.each([
-    [[''], ['run', 'task', 'events', 'agent', 'config', 'doctor', 'completion']],
-    [[], ['run', 'task', 'events', 'agent', 'config', 'doctor', 'completion']],
+    [[''], ['run', 'task', 'match', 'events', 'agent', 'config', 'doctor', 'completion']],
+    [[], ['run', 'task', 'match', 'events', 'agent', 'config', 'doctor', 'completion']],
     [['ta'], ['task']],
     [
       ['task', ''],
-      ['submit', 'get', 'wait', 'cancel', 'list'],
+      ['submit', 'get', 'explain', 'wait', 'cancel', 'list'],
     ],
     [
       ['--url', 'task', 'agent', ''],

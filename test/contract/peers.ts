@@ -112,6 +112,7 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
     readAgentChanges: fail,
     list: fail,
     listClaimable: fail,
+    readDemand: fail,
     findSlots: fail,
     commit: fail,
     takeDue: fail,

@@ -104,6 +104,61 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
     });
   });
 
+  describe('the demand', () => {
+    const NOTHING = { openTasks: 0, waitingTasks: 0, oldestWaitingMs: null, tags: [] };
+
+    test('counts open and waiting tasks, names the tags, and says since when the oldest waits', async () => {
+      expect(await store().readDemand(10)).toEqual(NOTHING);
+      await submit(store(), 'open');
+      expect(await store().readDemand(10)).toEqual({ ...NOTHING, openTasks: 1 });
+      await wait('t2', ['b', 'c'], 20);
+      await wait('t1', ['b'], 10);
+      const { tags, ...counts } = await store().readDemand(10);
+      expect(counts).toEqual({ openTasks: 3, waitingTasks: 2, oldestWaitingMs: 10 });
+      expect([...tags].sort()).toEqual(['b', 'c']);
+      await settle(store(), 't1');
+      expect(await store().readDemand(10)).toMatchObject({
+        openTasks: 2,
+        waitingTasks: 1,
+        oldestWaitingMs: 20,
+      });
+      await settle(store(), 't2');
+      await settle(store(), 'open');
+      expect(await store().readDemand(10)).toEqual(NOTHING);
+    });
+
+    test('names no more tags than were asked for', async () => {
+      await wait('t1', ['a', 'b', 'c', 'd'], 10);
+      const { tags } = await store().readDemand(3);
+      expect(new Set(tags).size).toBe(3);
+    });
+
+    test('is the same when a task that waits joins again or leaves again', async () => {
+      await wait('t1', ['a'], 10);
+      const join = { op: 'join', request_id: 't1', tags: ['z'], sinceMs: 30 } as const;
+      must(await store().commit({ writes: [], wait: join }));
+      expect(await store().readDemand(10)).toMatchObject({
+        waitingTasks: 1,
+        oldestWaitingMs: 30,
+        tags: ['z'],
+      });
+      const leave = { ...join, op: 'leave' } as const;
+      for (let n = 0; n < 2; n += 1) {
+        must(await store().commit({ writes: [], wait: leave }));
+        expect(await store().readDemand(10)).toEqual({ ...NOTHING, openTasks: 1 });
+      }
+    });
+
+    test('is the same after a restart', async () => {
+      await wait('t1', ['a'], 10);
+      await wait('t2', ['b'], 5);
+      await settle(store(), 't2');
+      await reopen();
+      const expected = { openTasks: 1, waitingTasks: 1, oldestWaitingMs: 10, tags: ['a'] };
+      expect(await store().readDemand(10)).toEqual(expected);
+    });
+  });
+
   describe('an agent that gets more free slots while a task waits for its tags', () => {
     test('is due at once when a slot is released', async () => {
       await registerIdle('A', { agent_tags: ['a', 'z'] });

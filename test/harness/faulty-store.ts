@@ -43,6 +43,7 @@ export function createFaultyStore(store: Store): FaultyStore {
     getForCommit: failing(store.getForCommit),
     list: failing(store.list as (...args: never) => Promise<unknown>) as Store['list'],
     listClaimable: failing(store.listClaimable),
+    readDemand: failing(store.readDemand),
     findSlots: failing(store.findSlots),
     takeDue: failing(store.takeDue),
     getAgentStatus: failing(store.getAgentStatus),

@@ -1,8 +1,11 @@
 /** The HTTP server over a gateway that the test provides, on a free port of the loopback interface. */
 import { createLargeWork } from '../../server/async/large-work.ts';
 import { createHttp, HTTP_LIMITS, type HttpLimits, type HttpSettings } from '../../server/http/http.ts';
+import { createActivityLog } from '../../server/observability/activity-log.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';
+import type { Observer } from '../../server/ports/observer.ts';
+import { UNOBSERVED } from './silent-log.ts';
 
 /** A gateway secret with characters that a URL must escape. */
 export const SECRET = 'gateway+secret/1=&%25';
@@ -27,6 +30,8 @@ export type TestServerOptions = {
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
   readonly port?: number;
+  readonly observer?: Pick<Observer, 'noteRequest'>;
+  readonly renderMetrics?: () => Promise<{ contentType: string; text: string }>;
 };
 
 /** The real clock. */
@@ -56,15 +61,22 @@ export async function startTestServer(
     (fields: object, message: string): void => {
       logged.push({ level, message, fields });
     };
+  const log = {
+    ...{ debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') },
+  };
+  const clock = options.clock ?? realClock;
   const http = await createHttp({
     gateway,
     secrets: { gateway: [SECRET, OLDER_SECRET], admin: [ADMIN_SECRET] },
     limits: { ...HTTP_LIMITS, ...options.limits },
     settings: { isAgentAuthRequired: false, corsOrigins: [], ...options.settings },
-    clock: options.clock ?? realClock,
+    clock,
     random: () => 0.5,
-    largeWork: createLargeWork(options.clock ?? realClock),
-    log: { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') },
+    largeWork: createLargeWork(clock),
+    observer: options.observer ?? { ...UNOBSERVED, ...createActivityLog({ log, clock }).observer },
+    renderMetrics:
+      options.renderMetrics ?? (async () => ({ contentType: 'text/plain', text: '# no metrics\n' })),
+    log,
   });
   const { port } = await http.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   return {

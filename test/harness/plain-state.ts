@@ -1,9 +1,11 @@
 /** What the plain store keeps in memory, and its queries, each of which scans everything. */
 import { claimableFromMs } from '../../server/domain/delivery.ts';
+import { isSettled } from '../../server/domain/task.ts';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
 import type {
   AgentStatus,
   Claimable,
+  Demand,
   Kinds,
   Lease,
   Lists,
@@ -85,6 +87,18 @@ export function waitingTasks(state: PlainState, tags: readonly string[]): readon
     .filter(([, { value }]) => value.waiting && value.task_tags.some((tag) => tags.includes(tag)))
     .sort(([a, x], [b, y]) => x.value.createdMs - y.value.createdMs || (a < b ? -1 : 1))
     .map(([id]) => id);
+}
+
+/** How many tasks are open and wait, and for what. */
+export function readDemand(state: PlainState, tagsMax: number): Demand {
+  const open = allOf(state, 'task').filter(([, { value }]) => !isSettled(value));
+  const waiting = open.filter(([, { value }]) => value.waiting).map(([, { value }]) => value);
+  return {
+    openTasks: open.length,
+    waitingTasks: waiting.length,
+    oldestWaitingMs: waiting.length === 0 ? null : Math.min(...waiting.map(({ createdMs }) => createdMs)),
+    tags: [...new Set(waiting.flatMap(({ task_tags }) => task_tags))].slice(0, tagsMax),
+  };
 }
 
 /** An agent's record and what is counted for it; undefined when it has no record. */

@@ -22,6 +22,7 @@ import {
   listAll,
   listClaimable,
   type PlainState,
+  readDemand,
   readValue,
   slotsOf,
   waitingTasks,
@@ -70,7 +71,14 @@ function createReads(
   state: PlainState,
 ): Pick<
   Store,
-  'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list' | 'listClaimable' | 'findSlots'
+  | 'get'
+  | 'getForCommit'
+  | 'getAgentStatus'
+  | 'readAgentChanges'
+  | 'list'
+  | 'listClaimable'
+  | 'readDemand'
+  | 'findSlots'
 > {
   return {
     get: async (kind, id) => readValue(state, kind, id),
@@ -88,6 +96,7 @@ function createReads(
       return { items: items.map(({ item }) => item) as never, next };
     },
     listClaimable: async (agent_id, limit) => listClaimable(state, agent_id, limit),
+    readDemand: async (tagsMax) => readDemand(state, tagsMax),
     findSlots: async (agent_id, request_ids) =>
       new Set(slotsOf(state, agent_id).filter((id) => request_ids.includes(id))),
   };

@@ -1,16 +1,20 @@
 /** A whole gateway in one process, whose time, randomness and network the test controls. */
 import { createLargeWork } from '../../server/async/large-work.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
+import type { Figures } from '../../server/ports/figures.ts';
 import type { Gateway, Registration, Submission } from '../../server/ports/gateway.ts';
+import type { Observer } from '../../server/ports/observer.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { type FakeClock, flushMicrotasks } from './fake-clock.ts';
 import { createFakePusher, type FakePusher } from './fake-pusher.ts';
+import { SILENT, UNOBSERVED } from './silent-log.ts';
 
 export type World = {
   readonly clock: FakeClock;
   readonly pusher: FakePusher;
   readonly gateway: Gateway;
   readonly duties: Duties;
+  readonly figures: Figures;
   readonly store: Store;
   /** Runs the duties until nothing is due and no work is under way. */
   runUntilIdle(): Promise<void>;
@@ -38,6 +42,7 @@ export type WorldOptions = {
    * repeats.
    */
   readonly ids?: Ids;
+  readonly observer?: Observer;
 };
 
 export type Ids = { newRequestId(): string; newRegistration(): string };
@@ -56,13 +61,14 @@ export function countIds(): Ids {
 export function createWorld(store: Store, options: WorldOptions): World {
   const { clock } = options;
   const pusher = options.pusher ?? createFakePusher();
-  const { gateway, duties } = createGateway({
+  const { gateway, duties, figures } = createGateway({
     store,
     clock,
     pusher,
     ids: options.ids ?? countIds(),
     random: () => 0.5,
-    log: { debug() {}, info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
+    log: { ...SILENT, error: (fields, message) => console.error(message, fields) },
+    observer: options.observer ?? UNOBSERVED,
     limits: {
       timeoutMaxMs: 7 * 24 * 3_600_000,
       openTasksMax: options.openTasksMax ?? 1_000,
@@ -89,6 +95,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
     pusher,
     gateway,
     duties,
+    figures,
     store,
     runUntilIdle,
     async pass(ms) {

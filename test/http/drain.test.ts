@@ -101,6 +101,7 @@ describe('draining', () => {
     const { createHttp, HTTP_LIMITS } = await import('../../server/http/http.ts');
     const { realClock } = await import('../harness/http-server.ts');
     const { createLargeWork } = await import('../../server/async/large-work.ts');
+    const { SILENT, UNOBSERVED } = await import('../harness/silent-log.ts');
     const http = await createHttp({
       gateway: createFakeGateway(),
       secrets: { gateway: [SECRET], admin: [] },
@@ -109,7 +110,9 @@ describe('draining', () => {
       clock: realClock,
       random: () => 0,
       largeWork: createLargeWork(realClock),
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log: SILENT,
+      observer: UNOBSERVED,
+      renderMetrics: async () => ({ contentType: 'text/plain', text: '' }),
     });
     await http.drain(10);
     expect(http.streamCount()).toBe(0);

@@ -74,6 +74,7 @@ describe('on the wire', () => {
   const paths = [
     '/livez',
     '/readyz',
+    '/metrics',
     '/',
     '/openapi.json',
     '/nowhere',

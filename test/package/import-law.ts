@@ -17,6 +17,7 @@ const RANKS: readonly { readonly folder: string; readonly rank: number }[] = [
   { folder: 'server/push', rank: 4 },
   { folder: 'server/system', rank: 4 },
   { folder: 'server/http', rank: 4 },
+  { folder: 'server/observability', rank: 4 },
   { folder: 'server/config', rank: 5 },
   { folder: 'server', rank: 6 },
   { folder: 'sdk', rank: 1 },

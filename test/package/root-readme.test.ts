@@ -164,11 +164,13 @@ function describeCalls(): string[] {
   };
   function secretOf({ security, requestBody }: DocumentedCall): string {
     const schemes = security.flatMap((scheme) => Object.keys(scheme));
-    if (schemes.includes('AdminAuth')) return '`X-Admin-Auth`';
+    if (schemes.every((scheme) => scheme === 'AdminAuth')) return '`X-Admin-Auth`';
     const reference = requestBody?.content['application/json']?.schema.$ref;
     if (reference === undefined) return 'Bearer';
     const schema = document.components.schemas[reference.split('/').at(-1) ?? ''];
-    return schema?.required?.includes('auth') ? '`auth`' : '`auth` optional';
+    // It is optional for agents; of the administrator's calls only beside the other secret.
+    const isRequired = schema?.required?.includes('auth') || schemes.includes('AdminAuth');
+    return isRequired ? '`auth`' : '`auth` optional';
   }
   return Object.entries(document.paths).flatMap(([path, calls]) =>
     Object.entries(calls).map(([method, call]) => `${method.toUpperCase()} ${path}: ${secretOf(call)}`),

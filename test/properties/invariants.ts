@@ -11,11 +11,14 @@
  * 8. Every submitted task that a client knows of is still there after a crash.
  * 9. An agent that did not reply 410 became offline after 90 s, or its `lost_after`, without contact.
  * 10. What was pushed to an agent is stored as assigned to it, also after a crash.
+ * 11. A task's history begins with its submission, its times never fall, it names the agents the task was
+ *     assigned to, and it ends with the outcome exactly when the task is settled.
  *
  * The model run itself requires number 5, because only it knows that nothing else was happening.
  */
 import { expect } from 'vitest';
-import { isSettled, type TaskInfo } from '../../server/domain/task.ts';
+import { describeHistory, outcomeOf } from '../../server/domain/history.ts';
+import { isSettled, type TaskInfo, type TaskState } from '../../server/domain/task.ts';
 import type { Batch, Store } from '../../server/ports/store.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { NEVER, type World } from '../harness/world.ts';
@@ -35,6 +38,7 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
     const state = (await world.store.get('task', request_id))?.value;
     if (!state) throw new Error(`invariant 8: ${request_id} is gone`);
     requireShape(info);
+    requireHistory(request_id, state);
     if (info.status === 'running')
       running.set(info.agent_id ?? '', [...(running.get(info.agent_id ?? '') ?? []), request_id]);
     const before = settled.get(request_id);
@@ -56,6 +60,25 @@ export async function requireInvariants(world: World, history: ModelHistory): Pr
   await requirePushed(world);
   for (const session of history.received.keys()) await requireFeed(world, history, session);
 }
+
+/** Throws unless the task's history fits its state: invariant 11. */
+export function requireHistory(request_id: string, state: TaskState): void {
+  const name = `invariant 11: ${request_id}`;
+  const history = describeHistory(state);
+  const times = history.flatMap(({ time, last_time }) => [time, last_time]);
+  expect(times, name).toEqual([...times].sort((a, b) => a - b));
+  expect(history[0]?.event, name).toBe('submitted');
+  expect(history.length, name).toBeLessThanOrEqual(16);
+  expect(isOutcome(history.at(-1)?.event), name).toBe(isSettled(state));
+  // The store has the ending itself: it is not made up for the description.
+  if (isSettled(state)) expect(state.history?.at(-1)?.[0], name).toBe(outcomeOf({ ...state, history: [] }));
+  if (state.historyDropped !== undefined) return;
+  const assigned = history.filter(({ event }) => event === 'assigned' || event === 'moved');
+  expect(new Set(assigned.map(({ agent_id }) => agent_id)), name).toEqual(new Set(state.assignees));
+}
+
+const isOutcome = (event = ''): boolean =>
+  ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'].includes(event);
 
 async function requirePushed({ pusher, store }: World): Promise<void> {
   for (const { task } of pusher.sent) {

@@ -9,7 +9,7 @@ import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { createFakePusher, type FakePusher } from '../harness/fake-pusher.ts';
-import { SILENT } from '../harness/silent-log.ts';
+import { SILENT, UNOBSERVED } from '../harness/silent-log.ts';
 
 export type Replica = { readonly gateway: Gateway; readonly duties: Duties };
 
@@ -57,6 +57,7 @@ export async function createPair(
       // No pause between tries: only the scheduler decides which replica is first.
       random: () => 0,
       log: SILENT,
+      observer: UNOBSERVED,
       limits: { timeoutMaxMs: 1e9, openTasksMax: 1_000, keepKeysMs: 1e8, agentsMax: 100, pushesMax: 100 },
       retention: { keepTasksMs: 1e8, sessionEventsMax: 1_000 },
       largeWork: createLargeWork(clock),

@@ -7,6 +7,7 @@ import type { Store } from '../../server/ports/store.ts';
 import { type FakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 import { listAgents, listTasks } from '../harness/listings.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
+import { requireHistory } from './invariants.ts';
 import { createPair, type Pair, type Replica } from './pair.ts';
 
 export type Race = {
@@ -266,7 +267,8 @@ async function readFeed(on: Replica): Promise<readonly string[]> {
 }
 
 /**
- * Throws unless each settled task has exactly one event, each open one none, and slots are the running tasks.
+ * Throws unless each settled task has exactly one event, each open one none, every history fits its task, and
+ * slots are the running tasks.
  */
 async function requireConsistency(pair: Pair): Promise<void> {
   const { tasks } = await listTasks(pair.one.gateway, { limit: 100 });
@@ -276,6 +278,7 @@ async function requireConsistency(pair: Pair): Promise<void> {
     if (!state) throw new Error(`${request_id} is gone`);
     expect(events.filter((id) => id === request_id)).toHaveLength(isSettled(state) ? 1 : 0);
     expect(status).toBe(state.status);
+    requireHistory(request_id, state);
   }
   const running = tasks.filter(({ status }) => status === 'running').map(({ request_id }) => request_id);
   const { items } = await pair.store.list('slots', { agent_id: 'A' }, { limit: 100 });

@@ -54,6 +54,36 @@ test('The error of a run without an agent says in English what to do.', async ()
   });
 });
 
+test('The error of a run without an agent has the gateway’s explanation, and its hint.', async () => {
+  const { gateway, error } = await startRun();
+  const explanation = {
+    ...{ request_id: 'task-1', status: 'failed', outcome: 'no_agent', history: [], match: null },
+    ...{ hint: 'No agent has the tag `zh`; the nearest is `zh-en` (1 agent, 1 free).', remedies: [] },
+  };
+  gateway.state.explanation = json(explanation);
+  gateway.state.task = someTask({ status: 'failed', error_info: '无可用 Agent' });
+  gateway.streams[0]?.write(doneFrame('1', 'task-1'));
+  expect(await error).toMatchObject({
+    name: 'NoAgentAvailableError',
+    explanation,
+    message: `Task task-1 failed: 无可用 Agent (no agent available). ${explanation.hint}`,
+  });
+});
+
+test('The error of a run without an agent waits 2 s for the explanation, no longer.', async () => {
+  const { gateway, error } = await startRun();
+  gateway.state.explanation = undefined;
+  gateway.state.task = someTask({ status: 'failed', error_info: '无可用 Agent' });
+  gateway.streams[0]?.write(doneFrame('1', 'task-1'));
+  let isOver = false;
+  void error.then(() => (isOver = true));
+  await pass(gateway.clock, 1_900);
+  expect(isOver).toBe(false);
+  await pass(gateway.clock, 200);
+  expect(isOver).toBe(true);
+  expect(await error).toMatchObject({ name: 'NoAgentAvailableError', explanation: undefined });
+});
+
 test('An aborted run says which task goes on.', async () => {
   const aborting = new AbortController();
   const { error } = await startRun({ signal: aborting.signal });

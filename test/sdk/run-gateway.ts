@@ -1,6 +1,7 @@
 /** A gateway in memory for the tests of `runTask`: one task, and streams that the test writes to and cuts. */
 import * as sdk from '../../sdk/index.ts';
 import { createScriptedFetch, json, type Sent, someTask } from './scripted-fetch.ts';
+import { problem } from './scripted-server.ts';
 import { createSdkClock } from './sdk-clock.ts';
 
 /** The submission of the tests. */
@@ -20,6 +21,8 @@ export function createGateway() {
     /** The response to all requests but those for streams, while it is set. */
     outage: undefined as Response | undefined,
     streamOutage: undefined as Response | undefined,
+    /** The response to `explainTask`; absent: none comes. */
+    explanation: json(problem(404, 'route_not_found'), 404) as Response | undefined,
     /** Runs after the submission, before the response to it is sent. */
     onSubmit: () => {},
   };
@@ -39,6 +42,8 @@ export function createGateway() {
     const { pathname } = sent.url;
     if (pathname === '/api/cli/events') return gateway.streamOutage?.clone() ?? openStream(sent);
     if (gateway.outage) return gateway.outage.clone();
+    if (pathname.endsWith('/explain'))
+      return gateway.explanation?.clone() ?? new Promise<Response>(() => undefined);
     if (pathname.endsWith('/cancel')) {
       gateway.task = { ...gateway.task, status: 'failed', error_info: 'cancelled by user' };
       return json({ ok: true, request_id: gateway.task.request_id });

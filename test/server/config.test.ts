@@ -31,6 +31,7 @@ describe('without any setting', () => {
       allowedHosts: [],
       store: { kind: 'sqlite', file: './data/gateway.db' },
       redisDurability: 'disk',
+      isMetricsPublic: false,
       logLevel: 'info',
       bodyBytesMax: 4 * 1_024 * 1_024,
       openTasksMax: 100_000,
@@ -83,6 +84,7 @@ describe('with settings', () => {
       REDIS_PASSWORD: 'redis-password-01',
       REDIS_DURABILITY: 'replica',
       STORE_CLOCK: 'trust',
+      METRICS_PUBLIC: 'true',
       LOG_LEVEL: 'debug',
       BODY_MAX_BYTES: '1024',
       OPEN_TASKS_MAX: '10',
@@ -114,6 +116,7 @@ describe('with settings', () => {
       store: { kind: 'redis', address: { ...REDIS, password: 'redis-password-01' } },
       redisDurability: 'replica',
       isRedisClockTrusted: true,
+      isMetricsPublic: true,
       logLevel: 'debug',
       bodyBytesMax: 1_024,
       openTasksMax: 10,
@@ -135,7 +138,10 @@ describe('with settings', () => {
         ],
       ],
     });
-    expect(warnings).toEqual([]);
+    expect(warnings).toEqual([expect.stringMatching(/^METRICS_PUBLIC: any machine that reaches HOST 0/)]);
+  });
+
+  test('one that has no effect, or loses what is stored, is warned of', () => {
     expect(
       accept({ GATEWAY_AUTH: SECRET, STORE: 'memory:', REDIS_PASSWORD: 'redis-password-01' }).warnings,
     ).toEqual([
@@ -229,9 +235,22 @@ describe('secrets from files', () => {
 
 describe('warnings', () => {
   test('a secret short enough to be guessed is warned of', () => {
-    expect(accept({ GATEWAY_AUTH: 'short' }).warnings).toEqual([
+    expect(accept({ GATEWAY_AUTH: 'rather-short' }).warnings).toEqual([
       'GATEWAY_AUTH: is short enough to be guessed; write at least 16 characters',
     ]);
+    expect(accept({ GATEWAY_AUTH: 'short' }).warnings).toEqual([
+      'GATEWAY_AUTH: is short enough to be guessed, and the log is not searched for it inside words; write at least 16 characters',
+    ]);
+  });
+
+  test('metrics that other machines can read without a secret are warned of', () => {
+    const open = { GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-2`, METRICS_PUBLIC: 'true' };
+    expect(accept({ ...open, HOST: '0.0.0.0' }).warnings).toEqual([
+      'METRICS_PUBLIC: any machine that reaches HOST 0.0.0.0 can read /metrics without a secret; let only your monitoring reach it, or set METRICS_PUBLIC to false',
+    ]);
+    expect(accept({ ...open, HOST: '127.0.0.1' }).warnings).toEqual([]);
+    expect(accept(open).config.isMetricsPublic).toBe(true);
+    expect(accept({ GATEWAY_AUTH: SECRET }).config.isMetricsPublic).toBe(false);
   });
 
   test('a variable with a typing error in the name of a setting is warned of', () => {

@@ -52,10 +52,22 @@ describe('secrets in text', () => {
   }
 
   test('every one of several is removed, the longest first', () => {
-    const { redactText } = createRedactor(['secret', 'secret-and-more', '', 'other']);
-    expect(redactText('secret-and-more, secret, other, secrets')).toBe(
+    const { redactText } = createRedactor(['long-secret', 'long-secret-and-more', '', 'otherwise']);
+    expect(redactText('long-secret-and-more, long-secret, otherwise, long-secrets')).toBe(
       `${REDACTED}, ${REDACTED}, ${REDACTED}, ${REDACTED}s`,
     );
+  });
+
+  test('one under 8 characters is removed where it stands alone, and every other word stays', () => {
+    const short = createRedactor(['a', 'secret7']);
+    expect(short.redactText('a task of an agent, "a", auth=a&b, pass:secret7, secret77, ä a')).toBe(
+      `${REDACTED} task of an agent, "${REDACTED}", auth=${REDACTED}&b, pass:${REDACTED}, secret77, ä ${REDACTED}`,
+    );
+    expect(short.redactText('%61 agent, auth=%61gent, \\"secret%37\\"')).toBe(
+      `${REDACTED} agent, auth=%61gent, \\"${REDACTED}\\"`,
+    );
+    expect(createRedactor(['!x']).redactText('auth=!x, a!x!')).toBe(`auth=${REDACTED}, a${REDACTED}!`);
+    expect(createRedactor(['secret78']).redactText('mysecret789')).toBe(`my${REDACTED}9`);
   });
 
   test('a text without secrets stays as it is', () => {

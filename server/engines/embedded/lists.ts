@@ -1,10 +1,11 @@
 /**
  * The port's listings: slots, waiting tasks and agents from memory, tasks and unreported tasks from key
  * ranges of the file. Each listing waits until every commit decided before the call is durable, so that no
- * item depends on a commit that may be lost.
+ * item depends on a commit that may be lost. Beside them the demand: counts for the operator, which do not
+ * wait.
  */
 import { STORE_LIMITS } from '../../ports/limits.ts';
-import type { AgentStatus, Lists, Page } from '../../ports/store.ts';
+import type { AgentStatus, Demand, Lists, Page } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import type { Contacts } from './memory/contacts.ts';
 import {
@@ -135,4 +136,14 @@ async function readNewest(
     const position = key.slice(listing.length + 1);
     return { item: createItem(lastPart(key), position), position };
   });
+}
+
+/** How many tasks are open and wait, and at most so many of the tags that these ask for. */
+export function readDemand({ tasks, waiting }: Generation, tagsMax: number): Demand {
+  return {
+    openTasks: tasks.size,
+    waitingTasks: waiting.count(),
+    oldestWaitingMs: waiting.oldestMs(),
+    tags: waiting.tags(tagsMax),
+  };
 }

@@ -30,7 +30,7 @@ import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
 import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
-import { buildAgentStatus, listPage } from './lists.ts';
+import { buildAgentStatus, listPage, readDemand } from './lists.ts';
 import {
   buildPrefetchRequest,
   lookUp,
@@ -110,6 +110,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
   return {
     nowMs,
     ...createReads(engine),
+    readDemand: async (tagsMax) => readDemand(engine.generations.current(), tagsMax),
     ...createWrites(engine),
     ...createStreams(engine),
     health: generations.health,

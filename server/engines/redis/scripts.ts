@@ -22,6 +22,9 @@
  *   slots:<agent>       sorted set: the tasks that hold a slot, by the number of the grant
  *   free:<tag>          set: the agents that may take one more task
  *   waiting:<tag>       sorted set: positions of waiting tasks
+ *   waiting-tasks, waiting-tags
+ *                       sorted set of the positions of all waiting tasks, and set of the tags that have any:
+ *                       figures for the operator, on which nothing else rests
  *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on (0: at
  *                       once)
  *   agents              sorted set: the agents with a record
@@ -108,6 +111,7 @@ export const scripts = {
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
   claimable: readScript('claimable', 'allow-oom', TIMED),
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
+  demand: readScript('demand', 'allow-oom', ['prelude', 'epoch']),
   /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commits. */

@@ -42,12 +42,12 @@ import { encodeCommit } from './commit-arguments.ts';
 import type { CommitGroups } from './commit-groups.ts';
 import type { Connection } from './connection.ts';
 import type { Contacts } from './contacts.ts';
+import { createCountedReads } from './counted-reads.ts';
 import { readFeed, type Slice } from './feed.ts';
 import type { Inspection } from './inspection.ts';
 import { readPage } from './lists.ts';
 import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
-import { createSlotReads } from './slot-reads.ts';
 import type { StoreClock } from './store-clock.ts';
 import { SMALL_BYTES_MAX, type Values } from './values.ts';
 import type { WrittenTasks } from './written-tasks.ts';
@@ -83,7 +83,7 @@ export function createRedisStore(engine: Engine): Store {
   return {
     nowMs: time.nowMs,
     ...createReads(engine, writes.commit),
-    ...createSlotReads(connection),
+    ...createCountedReads(connection),
     ...writes,
     ...createWatching(engine),
     health() {

@@ -69,6 +69,18 @@ function hasGatewaySecret(
 }
 
 /**
+ * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
+ * sent, both must be right.
+ */
+export function requireAdminSecret(secrets: Secrets, req: IncomingMessage): void {
+  const sent = [readHeader(req, 'X-Admin-Auth'), readBearer(req)].filter((secret) => secret !== undefined);
+  if (sent.length > 0 && sent.every(secrets.isAdminSecret)) return;
+  throw unauthorized(
+    'Send the administrator’s secret as Authorization: Bearer or in the header X-Admin-Auth.',
+  );
+}
+
+/**
  * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws
  * a 401 when it carries a wrong one. That a required one is missing is found by the schema, or here where
  * only the administrator may leave it out.

@@ -12,6 +12,11 @@ export type WaitingTasks = {
   join(request_id: string, tags: readonly string[], sinceMs: number): void;
   /** Idempotent. */
   leave(request_id: string): void;
+  count(): number;
+  /** When the oldest of them was submitted; null when none waits. */
+  oldestMs(): number | null;
+  /** At most so many of the tags that they ask for, each once. */
+  tags(limit: number): readonly string[];
   /** Whether a task waits for an agent with one of the tags. */
   hasAny(tags: readonly string[]): boolean;
   /** At most `limit` tasks that share a tag, oldest first, each once, beginning after the given position. */
@@ -22,11 +27,13 @@ export type WaitingTasks = {
 export function createWaitingTasks(): WaitingTasks {
   const waiting = new Map<string, { readonly position: string; readonly tags: readonly string[] }>();
   const queues = new Map<string, Queue>();
+  const all: Queue = new BTree<string, undefined>();
 
   function leave(request_id: string): void {
     const task = waiting.get(request_id);
     if (!task) return;
     waiting.delete(request_id);
+    all.delete(task.position);
     for (const tag of task.tags) {
       const queue = queues.get(tag);
       queue?.delete(task.position);
@@ -40,11 +47,25 @@ export function createWaitingTasks(): WaitingTasks {
       leave(request_id);
       const position = positionOf(sinceMs, request_id);
       waiting.set(request_id, { position, tags });
+      all.set(position, undefined);
       for (const tag of tags) {
         const queue = queues.get(tag) ?? new BTree<string, undefined>();
         queue.set(position, undefined);
         queues.set(tag, queue);
       }
+    },
+    count: () => waiting.size,
+    oldestMs() {
+      const position = all.minKey();
+      return position === undefined ? null : Number(position.slice(0, position.indexOf('/')));
+    },
+    tags(limit) {
+      const found: string[] = [];
+      for (const tag of queues.keys()) {
+        if (found.length === limit) break;
+        found.push(tag);
+      }
+      return found;
     },
     hasAny: (tags) => waiting.size > 0 && tags.some((tag) => queues.has(tag)),
     list(tags, after, limit) {

@@ -129,9 +129,7 @@ local function change_waiting(wait)
     return
   end
   local position = position_of(wait.sinceMs, wait.request_id)
-  for _, tag in ipairs(wait.tags) do
-    redis.call('ZADD', PREFIX .. 'waiting:' .. tag, 0, position)
-  end
+  add_waiting(position, wait.tags)
   -- The stored name of the position is `place`.
   redis.call('HSET', key, 'w', cjson.encode({ place = position, tags = wait.tags }))
 end

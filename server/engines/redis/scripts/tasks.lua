@@ -1,4 +1,4 @@
--- Tasks: adding one to its listings, removing it from them and from the waiting tasks, and keeping it where
+-- Tasks: adding one to its listings and to the waiting tasks, removing it from them, and keeping it where
 -- claims find it.
 
 local function listings_of(session, assignees)
@@ -23,12 +23,24 @@ local function unlist_task(id, created, session, assignees)
   end
 end
 
+local function add_waiting(position, tags)
+  redis.call('ZADD', PREFIX .. 'waiting-tasks', 0, position)
+  for _, tag in ipairs(tags) do
+    redis.call('ZADD', PREFIX .. 'waiting:' .. tag, 0, position)
+    redis.call('SADD', PREFIX .. 'waiting-tags', tag)
+  end
+end
+
 -- `encoded` is the field `w` of the task: its position among the waiting tasks, stored as `place`, and its
 -- tags.
 local function remove_waiting(encoded)
   local waiting = cjson.decode(encoded)
+  redis.call('ZREM', PREFIX .. 'waiting-tasks', waiting.place)
   for _, tag in ipairs(waiting.tags) do
     redis.call('ZREM', PREFIX .. 'waiting:' .. tag, waiting.place)
+    if redis.call('EXISTS', PREFIX .. 'waiting:' .. tag) == 0 then
+      redis.call('SREM', PREFIX .. 'waiting-tags', tag)
+    end
   end
 end
 

@@ -1,13 +1,13 @@
-/** Reads of what an agent holds that cost the same however much it holds. */
+/** Reads that cost the same however much there is: of what an agent holds, and of what waits. */
 import type { Store } from '../../ports/store.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 
 /** The methods of the port, over a connection. */
-export function createSlotReads(
+export function createCountedReads(
   connection: Pick<Connection, 'call'>,
-): Pick<Store, 'listClaimable' | 'findSlots'> {
+): Pick<Store, 'listClaimable' | 'readDemand' | 'findSlots'> {
   return {
     async listClaimable(agent_id, limit) {
       const reply = await connection.call(scripts.claimable, [agent_id, String(limit)]);
@@ -15,6 +15,18 @@ export function createSlotReads(
       return {
         request_ids: request_ids as readonly string[],
         nextMs: nextMs === '' ? null : Number(nextMs),
+      };
+    },
+
+    async readDemand(tagsMax) {
+      const reply = await connection.call(scripts.demand, [String(tagsMax)]);
+      const [openTasks, waitingTasks, oldest, tags] = reply as readonly Reply[];
+      return {
+        openTasks: Number(openTasks),
+        waitingTasks: Number(waitingTasks),
+        // A position begins with the time of the submission.
+        oldestWaitingMs: oldest === '' ? null : Number(String(oldest).split('/', 1)[0]),
+        tags: tags as readonly string[],
       };
     },
 

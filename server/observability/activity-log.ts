@@ -1,0 +1,166 @@
+/**
+ * What a person reads in the log when a task does not run. At `info`, bounded by `log-limit.ts`: agents that
+ * come and go, agents that pushes do not reach, tags that no agent serves, secrets that are refused. At
+ * `debug`: each step of each task, each push and each request.
+ *
+ * No line has a payload, a result, a query or an endpoint.
+ */
+import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { AgentChange, EndedPush, Observer, ServedRequest } from '../ports/observer.ts';
+import { createLogLimit, type LogLimit } from './log-limit.ts';
+import { classifyOutcome } from './outcome.ts';
+
+export type ActivityLog = {
+  readonly observer: Partial<Observer>;
+  /** Logs what was only counted so far. */
+  flush(): void;
+};
+
+/** Creates it. While debug lines are not written, nothing is built for them. */
+export function createActivityLog(deps: { readonly log: Log; readonly clock: Clock }): ActivityLog {
+  const limit = createLogLimit(deps);
+  const failures = createPushFailures(limit, deps.clock);
+  const isVerbose = deps.log.isDebugEnabled ?? true;
+  const debug = createDebugLines(deps.log);
+  return {
+    observer: {
+      ...(isVerbose && { noteSubmitted: debug.noteSubmitted }),
+      noteStep(step) {
+        if (isVerbose) debug.noteStep(step);
+        if (classifyOutcome(step.trigger) === 'no_agent')
+          noteNoAgent(limit, step.request_id, step.after.task_tags);
+      },
+      noteAgent(change, record) {
+        if (change === 'unregistered') failures.forget(record.agent_id);
+        limit.note(AGENT_MESSAGES[change], record.agent_id, describeAgent(change, record));
+      },
+      notePush(push) {
+        if (isVerbose) debug.notePush(push);
+        failures.note(push);
+      },
+      noteRequest(request) {
+        if (isVerbose) debug.noteRequest(request);
+        if (request.code === 'unauthorized') noteRefusedSecret(limit, request);
+      },
+    },
+    flush: limit.flush,
+  };
+}
+
+const AGENT_MESSAGES: Readonly<Record<AgentChange, string>> = {
+  registered: 'an agent registered',
+  back: 'an agent is back',
+  offline: 'an agent is offline: it gets no new tasks',
+  unregistered: 'an agent unregistered',
+};
+
+function describeAgent(change: AgentChange, record: AgentRecord): object {
+  const { agent_id, agent_tags, endpoint, max_concurrent, left: answered410 } = record;
+  switch (change) {
+    case 'registered':
+      return {
+        agent_id,
+        tags: describeTags(agent_tags),
+        kind: endpoint === PULL_ENDPOINT ? 'pull' : 'push',
+        max_concurrent,
+      };
+    case 'offline':
+      return {
+        agent_id,
+        tags: describeTags(agent_tags),
+        reason: answered410 ? 'it replied 410' : 'no contact',
+      };
+    default:
+      return { agent_id };
+  }
+}
+
+function noteNoAgent(limit: LogLimit, request_id: string, task_tags: readonly string[]): void {
+  const tags = describeTags([...new Set(task_tags)].sort());
+  limit.note('a task failed: no agent has one of its tags and a free slot', tags, { tags, request_id });
+}
+
+function noteRefusedSecret(limit: LogLimit, { peer, operation, path }: ServedRequest): void {
+  const address = peer();
+  const fields = { peer: address, operation: operation ?? path };
+  limit.note('a request was refused: its secret is missing or wrong', address, fields);
+}
+
+/** So many characters of tags are logged. */
+const TAG_CHARS_MAX = 200;
+
+function describeTags(tags: readonly string[]): string {
+  // No more than what may fit is joined: an agent may have very many.
+  const text = tags.slice(0, TAG_CHARS_MAX).join(', ');
+  return text.length > TAG_CHARS_MAX ? `${text.slice(0, TAG_CHARS_MAX)}… (${tags.length} tags)` : text;
+}
+
+/** Agents whose failing pushes are remembered; of others the next failure counts as the first. */
+const FAILING_MAX = 10_000;
+
+/** Logs the first push to an agent that fails, and the first one that succeeds again. */
+function createPushFailures(limit: LogLimit, clock: Clock) {
+  const failing = new Map<string, { readonly sinceMs: number; count: number }>();
+
+  function noteFailure(agent_id: string, { request_id, outcome }: EndedPush): void {
+    const known = failing.get(agent_id);
+    if (known) {
+      known.count += 1;
+      return;
+    }
+    const [oldest] = failing.keys();
+    if (failing.size >= FAILING_MAX && oldest !== undefined) failing.delete(oldest);
+    failing.set(agent_id, { sinceMs: clock.monotonicMs(), count: 1 });
+    const { status } = outcome;
+    const error = outcome.kind === 'acknowledged' ? null : outcome.error;
+    limit.note('pushes to an agent fail; they are repeated', agent_id, {
+      agent_id,
+      request_id,
+      status,
+      error,
+    });
+  }
+
+  return {
+    /** A busy agent has replied: that is no failure. */
+    note(push: EndedPush): void {
+      const { agent_id, outcome } = push;
+      if (agent_id === null) return;
+      const isReached = outcome.kind === 'acknowledged' || (outcome.kind === 'untaken' && outcome.busy);
+      const failed = failing.get(agent_id);
+      if (!isReached) noteFailure(agent_id, push);
+      if (!isReached || !failed) return;
+      failing.delete(agent_id);
+      const seconds = Math.round((clock.monotonicMs() - failed.sinceMs) / 1_000);
+      limit.note('pushes to an agent arrive again', agent_id, { agent_id, failed: failed.count, seconds });
+    },
+    forget(agent_id: string): void {
+      failing.delete(agent_id);
+    },
+  };
+}
+
+function createDebugLines(
+  log: Log,
+): Pick<Observer, 'noteSubmitted' | 'noteStep' | 'notePush' | 'noteRequest'> {
+  return {
+    noteSubmitted(request_id, { task_type, task_tags, cli_session_id }) {
+      const tags = describeTags(task_tags);
+      log.debug({ request_id, type: task_type, tags, session: cli_session_id }, 'a task was submitted');
+    },
+    noteStep({ request_id, before, after, trigger }) {
+      const agent_id = after.agent_id ?? before.value.agent_id;
+      log.debug({ request_id, agent_id, step: trigger.type, status: after.status }, 'a task changed');
+    },
+    notePush({ request_id, agent_id, outcome, ms }) {
+      const error = outcome.kind === 'acknowledged' ? undefined : outcome.error;
+      const { kind, status } = outcome;
+      log.debug({ request_id, agent_id, outcome: kind, status, error, ms }, 'a push ended');
+    },
+    noteRequest({ operation, method, path, status, code, ms, peer }) {
+      log.debug({ operation, method, path, status, code, ms, peer: peer() }, 'responded');
+    },
+  };
+}

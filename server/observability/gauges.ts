@@ -1,0 +1,62 @@
+/** The gauges: read at the moment of a scrape, from counts that are kept anyway. */
+import { waitAtMost } from '../async/waiting.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Figures, TaskFigures } from '../ports/figures.ts';
+import type { Store } from '../ports/store.ts';
+import { labelled, type Samples, single } from './counts.ts';
+
+export type GaugeSources = {
+  readonly clock: Clock;
+  readonly store: Pick<Store, 'health'>;
+  readonly figures: Figures;
+  /** How many event streams are open. */
+  readonly streamCount: () => number;
+  readonly openTasksMax: number;
+  readonly version: string;
+  readonly storeKind: 'memory' | 'sqlite' | 'redis';
+};
+
+/** A store that has not replied within this counts as out for a scrape, which must not wait for it. */
+const STORE_WITHIN_MS = 2_000;
+
+/** Reads all gauges. While the store is out, what it holds is left out. Never rejects. */
+export async function readGauges(sources: GaugeSources): Promise<Samples> {
+  const { store, figures, streamCount, openTasksMax, version, storeKind } = sources;
+  const tasks = await readTasks(sources);
+  const { states, usedSlots, freeSlots } = figures.agents();
+  return {
+    task_gateway_info: [{ labels: { version, store: storeKind }, value: 1 }],
+    task_gateway_open_tasks_limit: single(openTasksMax),
+    task_gateway_agents: labelled('state', states, (count) => count),
+    task_gateway_slots_used: single(usedSlots),
+    task_gateway_slots_free: single(freeSlots),
+    task_gateway_streams: single(streamCount()),
+    task_gateway_store_up: single(store.health().ok ? 1 : 0),
+    ...(tasks && describeTasks(tasks)),
+    ...(tasks && storeKind === 'redis' && { task_gateway_redis_round_trip_seconds: seconds(tasks.readMs) }),
+  };
+}
+
+async function readTasks({ clock, figures }: GaugeSources): Promise<TaskFigures | null> {
+  try {
+    const tasks = await waitAtMost(clock, STORE_WITHIN_MS, figures.readTasks());
+    return tasks === 'late' ? null : tasks;
+  } catch {
+    return null;
+  }
+}
+
+function describeTasks(tasks: TaskFigures): Samples {
+  const { pending, running, waiting, oldestWaitingMs, waitingTags, tagsWithoutAgent } = tasks;
+  return {
+    task_gateway_open_tasks: labelled('status', { pending, running }, (count) => count),
+    task_gateway_waiting_tasks: single(waiting),
+    task_gateway_oldest_waiting_task_age_seconds: seconds(oldestWaitingMs),
+    task_gateway_waiting_tags: single(waitingTags),
+    task_gateway_waiting_tags_without_agent: single(tagsWithoutAgent),
+  };
+}
+
+function seconds(ms: number) {
+  return single(ms / 1_000);
+}

@@ -1,0 +1,81 @@
+/**
+ * Joins observers to one, and reports what happens behind two ports: the commits of a store and the pushes
+ * that are sent.
+ */
+import type { Clock } from '../ports/clock.ts';
+import type { CommitEnd, EndedPush, Observer } from '../ports/observer.ts';
+import type { Pusher, PushOutcome } from '../ports/pusher.ts';
+import type { Store } from '../ports/store.ts';
+
+/** One observer out of several, each of which observes what it has a method for. */
+export function joinObservers(parts: readonly Partial<Observer>[]): Observer {
+  const listOf = <K extends keyof Observer>(name: K): readonly Observer[K][] =>
+    parts.flatMap((part) => (part[name] ? [part[name]] : []));
+  const [submitted, steps, agents] = [listOf('noteSubmitted'), listOf('noteStep'), listOf('noteAgent')];
+  const [pushes, commits, requests] = [listOf('notePush'), listOf('noteCommit'), listOf('noteRequest')];
+  return {
+    noteSubmitted(request_id, state) {
+      for (const note of submitted) note(request_id, state);
+    },
+    noteStep(step) {
+      for (const note of steps) note(step);
+    },
+    noteAgent(change, record) {
+      for (const note of agents) note(change, record);
+    },
+    notePush(push) {
+      for (const note of pushes) note(push);
+    },
+    noteCommit(end, ms) {
+      for (const note of commits) note(end, ms);
+    },
+    noteRequest(request) {
+      for (const note of requests) note(request);
+    },
+  };
+}
+
+type Deps = { readonly clock: Clock; readonly observer: Pick<Observer, 'noteCommit' | 'notePush'> };
+
+/** The same store; how each commit ends is reported. */
+export function observeCommits(store: Store, { clock, observer }: Deps): Store {
+  return {
+    ...store,
+    async commit(batch) {
+      const startedMs = clock.monotonicMs();
+      let end: CommitEnd = 'unavailable';
+      try {
+        const result = await store.commit(batch);
+        end = result.ok ? 'applied' : 'conflict';
+        return result;
+      } finally {
+        observer.noteCommit(end, clock.monotonicMs() - startedMs);
+      }
+    },
+  };
+}
+
+/** The same pusher; each attempt that ends by itself is reported. One that was stopped says nothing. */
+export function observePushes<P extends Pusher>(pusher: P, deps: Deps): P {
+  return {
+    ...pusher,
+    push(push, signal, onSent) {
+      const { request_id, agent_id } = push.task;
+      const noteEnd = createNoteEnd(deps, { request_id, agent_id }, signal);
+      return pusher.push(push, signal, onSent).then(noteEnd);
+    },
+  };
+}
+
+/** Apart from the push, whose task must not stay in memory while the agent works on its response. */
+function createNoteEnd(
+  { clock, observer }: Deps,
+  ids: Pick<EndedPush, 'request_id' | 'agent_id'>,
+  signal: AbortSignal,
+): (outcome: PushOutcome) => PushOutcome {
+  const startedMs = clock.monotonicMs();
+  return (outcome) => {
+    if (!signal.aborted) observer.notePush({ ...ids, outcome, ms: clock.monotonicMs() - startedMs });
+    return outcome;
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Renders all metrics as Prometheus text. The client library is loaded for the first scrape: without one it
+ * costs nothing, and what it measures of Node begins there. Scrapes within a second share one rendering, so
+ * however many there are, they cost no more than one a second.
+ */
+import type { Clock } from '../ports/clock.ts';
+import type { Samples } from './counts.ts';
+import { createNodeMetrics, type NodeMetrics } from './node-metrics.ts';
+import { describeFamilies } from './text-families.ts';
+
+type ScrapeDeps = {
+  readonly clock: Clock;
+  readonly readCounts: () => Samples;
+  /** Never rejects. */
+  readonly readGauges: () => Promise<Samples>;
+  /** How many files and connections the process has open; null where the system does not say. */
+  readonly countDescriptors: () => Promise<number | null>;
+};
+
+export type MetricsText = { readonly contentType: string; readonly text: string };
+
+/** How old a text may be that is returned again. */
+const KEEP_MS = 1_000;
+
+/** Creates the function that renders the metrics of this moment. */
+export function createScrape(deps: ScrapeDeps): () => Promise<MetricsText> {
+  const { clock } = deps;
+  let node: Promise<NodeMetrics> | null = null;
+  let last: Promise<MetricsText> | null = null;
+  let startedMs = 0;
+  let isRendering = false;
+
+  async function render(): Promise<MetricsText> {
+    node ??= createNodeMetrics(deps.countDescriptors);
+    const [{ Registry, read }, gauges] = await Promise.all([node, deps.readGauges()]);
+    const { families, delaySeconds } = await read();
+    const delay = [{ labels: {}, value: delaySeconds }];
+    const own = describeFamilies({
+      ...gauges,
+      ...deps.readCounts(),
+      task_gateway_event_loop_delay_seconds: delay,
+    });
+    const text = await Registry.aggregate([own, families]).metrics();
+    return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text };
+  }
+
+  return () => {
+    if (last && (isRendering || clock.monotonicMs() - startedMs < KEEP_MS)) return last;
+    startedMs = clock.monotonicMs();
+    isRendering = true;
+    last = render().finally(() => {
+      isRendering = false;
+    });
+    return last;
+  };
+}

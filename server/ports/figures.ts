@@ -1,0 +1,34 @@
+/** Figures of the tasks and agents at this moment, for the operator: what the gateway offers its metrics. */
+import type { AgentState } from '../domain/agent.ts';
+
+/** How many agents are in each state, and what slots they have. */
+export type AgentFigures = {
+  /** Registered agents. */
+  readonly states: Readonly<Record<AgentState, number>>;
+  /** Slots that running tasks hold, those of unregistered agents included. */
+  readonly usedSlots: number;
+  /** Slots that could be granted now. */
+  readonly freeSlots: number;
+};
+
+/** What the store holds. */
+export type TaskFigures = {
+  /** Running tasks whose agent has no record any more count as pending. */
+  readonly pending: number;
+  readonly running: number;
+  readonly waiting: number;
+  /** Since the oldest of the waiting tasks was submitted; 0 when none waits. */
+  readonly oldestWaitingMs: number;
+  /** Tags that waiting tasks ask for, and those of them that no agent has, registered and not offline. */
+  readonly waitingTags: number;
+  readonly tagsWithoutAgent: number;
+  /** What the call of the store took. */
+  readonly readMs: number;
+};
+
+export type Figures = {
+  /** By this process's copy of the agents, so also while the store is out. */
+  agents(): AgentFigures;
+  /** Throws `StoreUnavailable`. */
+  readTasks(): Promise<TaskFigures>;
+};

@@ -1,0 +1,59 @@
+/**
+ * The port through which the gateway, the store, the pushes and the HTTP server report what has happened, for
+ * the metrics and the log. Each method is called once the effect holds, on hot paths: it returns at once,
+ * never throws, and changes nothing of what it gets.
+ */
+import type { AgentRecord } from '../domain/agent.ts';
+import type { TaskState } from '../domain/task.ts';
+import type { Trigger } from '../domain/triggers.ts';
+import type { Stored } from './batch.ts';
+import type { PushOutcome } from './pusher.ts';
+
+/** A committed step of a task, and its cause. */
+export type TaskStep = {
+  readonly request_id: string;
+  readonly before: Stored<TaskState>;
+  readonly after: TaskState;
+  readonly trigger: Trigger;
+};
+
+/** What became of an agent. `back`: it was offline, and had a contact or registered. */
+export type AgentChange = 'registered' | 'back' | 'offline' | 'unregistered';
+
+/** An attempt to push a task that has ended, in whatever way but by this process stopping it. */
+export type EndedPush = {
+  readonly request_id: string;
+  readonly agent_id: string | null;
+  readonly outcome: PushOutcome;
+  readonly ms: number;
+};
+
+/** How a commit ended: applied, refused because of a conflict, or with its effect unknown. */
+export type CommitEnd = 'applied' | 'conflict' | 'unavailable';
+
+/** A request with its response, or one whose caller left before it. */
+export type ServedRequest = {
+  /** The operation of the contract; undefined for pages, probes and unknown paths. */
+  readonly operation: string | undefined;
+  readonly method: string;
+  /** The path with names in place of its parameters, without query; undefined for an unknown path. */
+  readonly path: string | undefined;
+  /** Null when the caller left before the response. */
+  readonly status: number | null;
+  /** The code of the problem that was the response, if it was one. */
+  readonly code: string | undefined;
+  /** From its headers to its response being ready; what a long poll waits is part of it. */
+  readonly ms: number;
+  /** The address of the caller, as trusted proxies name it. */
+  readonly peer: () => string;
+};
+
+export type Observer = {
+  /** A submission is stored. Its assignment, where it is part of the same commit, is a step of its own. */
+  noteSubmitted(request_id: string, state: TaskState): void;
+  noteStep(step: TaskStep): void;
+  noteAgent(change: AgentChange, record: AgentRecord): void;
+  notePush(push: EndedPush): void;
+  noteCommit(end: CommitEnd, ms: number): void;
+  noteRequest(request: ServedRequest): void;
+};
