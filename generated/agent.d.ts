@@ -142,8 +142,14 @@ export interface operations {
                 "webhook-signature"?: string;
                 /** @description Seconds until the task fails with `timeout`, a decimal number. Stop working then. */
                 "task-remaining": number;
-                /** @description The trace this push belongs to (W3C Trace Context). */
+                /**
+                 * @description The trace this push belongs to (W3C Trace Context): the one that the task was submitted in, else one
+                 *     that begins here. Where the gateway itself is traced, the span of the push. Send it with the report
+                 *     too.
+                 */
                 traceparent: string;
+                /** @description What tracing systems have added to `traceparent`; only with one that the task was submitted with. */
+                tracestate?: string;
             };
             path?: never;
             cookie?: never;

@@ -1413,6 +1413,17 @@ export interface operations {
                  *     with 422.
                  */
                 "Idempotency-Key"?: string;
+                /**
+                 * @description The trace that the task belongs to (W3C Trace Context). It is kept with the task, and comes with each
+                 *     of its pushes and with the claim that returns it. A malformed one is ignored. A repeat under an
+                 *     `Idempotency-Key` may have another one; the first counts.
+                 */
+                traceparent?: string;
+                /**
+                 * @description What tracing systems add to `traceparent`, kept beside it: at most 512 characters, of a longer one the
+                 *     first parts. Ignored if it is malformed or if `traceparent` is.
+                 */
+                tracestate?: string;
             };
             path?: never;
             cookie?: never;
@@ -2064,6 +2075,13 @@ export interface operations {
             200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    /**
+                     * @description The trace of the task (W3C Trace Context), as it was submitted; absent if it was submitted without one. A
+                     *     claim returns one task, so it is that task's.
+                     */
+                    traceparent?: string;
+                    /** @description What tracing systems have added to `traceparent`, as it was submitted. */
+                    tracestate?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2527,7 +2545,16 @@ export interface operations {
     reportResult: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The trace that the report belongs to (W3C Trace Context): the one that came with the push or the claim,
+                 *     or a span of the agent's below it. It names the parent of the gateway's own span, where the gateway is
+                 *     traced, and has no effect else. A malformed one is ignored.
+                 */
+                traceparent?: string;
+                /** @description What tracing systems add to `traceparent`: at most 512 characters. */
+                tracestate?: string;
+            };
             path?: never;
             cookie?: never;
         };

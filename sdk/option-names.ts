@@ -6,11 +6,12 @@
 /** The options of a client. */
 export const CLIENT_OPTION_NAMES = [
   ...(['baseUrl', 'auth', 'adminAuth', 'timeoutMs', 'maxRetries', 'maxResponseBytes', 'headers'] as const),
-  ...(['logLevel', 'logger', 'fetch', 'clock'] as const),
+  ...(['traceparent', 'logLevel', 'logger', 'fetch', 'clock'] as const),
 ] as const;
 /** The options of all calls, of runs and of subscriptions. */
 export const CALL_OPTION_NAMES = [
   ...(['signal', 'timeoutMs', 'maxRetries', 'headers', 'onResponse', 'idempotencyKey', 'wait'] as const),
+  ...(['traceparent', 'tracestate'] as const),
   ...(['onProgress', 'cancelOnAbort', 'lastEventId', 'onNotice', 'idleMs'] as const),
 ] as const;
 /** The fields of a submission. */

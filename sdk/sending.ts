@@ -18,6 +18,7 @@ export type CallsDeps = Network &
     /** Where reads carry their secret: the administrator's where there is no other. */
     readonly readsBy: 'authorization' | 'x-admin-auth';
     readonly headers: Readonly<Record<string, string>>;
+    readonly traceparent: (() => string | undefined) | undefined;
   };
 
 /** Where a call carries its secret: as a field of its body, or in a header. */
@@ -54,7 +55,7 @@ export function createSend(deps: CallsDeps) {
         (fetch) =>
           request(
             {
-              headers: { ...options?.headers },
+              headers: { ...writeTrace(deps, options), ...options?.headers },
               fetch(one) {
                 // Set last, it replaces a header of the caller's in any spelling.
                 if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
@@ -68,4 +69,11 @@ export function createSend(deps: CallsDeps) {
       ),
     );
   };
+}
+
+/** The headers of the call's trace; without one of its own, of that which the client's option returns. */
+function writeTrace(deps: CallsDeps, options: CallOptions | undefined): Record<string, string> {
+  const { traceparent = deps.traceparent?.(), tracestate } = options ?? {};
+  if (!traceparent) return {};
+  return tracestate ? { traceparent, tracestate } : { traceparent };
 }

@@ -46,6 +46,11 @@ export type ClientOptions = {
   readonly maxResponseBytes?: number | undefined;
   /** Headers sent with every request. `TASK_GATEWAY_HEADERS`: lines of `Name: value` */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Called for each call that names no trace of its own; returns the `traceparent` (W3C Trace Context) of the
+   * span that is active in your tracing library, or undefined.
+   */
+  readonly traceparent?: (() => string | undefined) | undefined;
   /** How much is logged. Default: `info` when a logger is given, otherwise `off`. `TASK_GATEWAY_LOG` */
   readonly logLevel?: LogLevel | undefined;
   /** Receives the log. Default: `console`. */
@@ -73,6 +78,7 @@ export type ClientSettings = {
   readonly maxRetries: number;
   readonly maxResponseBytes: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly traceparent: (() => string | undefined) | undefined;
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly redactor: Redactor;
@@ -107,6 +113,7 @@ export function readSettings(options: ClientOptions): ClientSettings {
     maxRetries: readNumber('maxRetries', 'MAX_RETRIES', MAX_RETRIES, 0),
     maxResponseBytes: readNumber('maxResponseBytes', 'MAX_RESPONSE_BYTES', RESPONSE_BYTES_MAX, 1),
     headers: options.headers ?? readHeaders(readVariable('HEADERS') ?? ''),
+    traceparent: options.traceparent,
     fetch: options.fetch ?? ((request, init) => globalThis.fetch(request, init)),
     clock: options.clock ?? systemClock,
     redactor,

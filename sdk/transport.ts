@@ -34,6 +34,17 @@ export type CallOptions = {
    * What it throws is printed and changes nothing.
    */
   readonly onResponse?: ((response: Response) => void) | undefined;
+} & TraceOptions;
+
+/** The trace that a call belongs to, in the headers of W3C Trace Context. */
+export type TraceOptions = {
+  /**
+   * `00-…`: the span that is the parent of what follows. The gateway keeps that of a submission with its
+   * task, and the task's agent gets it.
+   */
+  readonly traceparent?: string | undefined;
+  /** What tracing systems add to it, at most 512 characters. */
+  readonly tracestate?: string | undefined;
 };
 
 /** The platform's `fetch`, or one that behaves like it. */

@@ -3,6 +3,7 @@
  * duties; and stops them in an order in which no accepted work is lost. This is the only file that knows all
  * the parts.
  */
+import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { createLargeWork } from './async/large-work.ts';
 import type { Config } from './config/config.ts';
@@ -20,6 +21,7 @@ import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
 import { countDescriptors, readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
+import { loadTracing } from './system/tracing.ts';
 
 export type RunningGateway = {
   readonly address: AddressInfo;
@@ -104,6 +106,7 @@ async function startOnStore(
       agentsMax: config.agentsMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
+    tracing: await loadTracing(log),
   });
   const http = await createHttp({
     ...shared,
@@ -117,7 +120,8 @@ async function startOnStore(
   });
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
-  void prepareLater(clock, [pusher.prepare, ...http.preparations]);
+  // A process that is killed leaves what it compiled to the next one too.
+  void prepareLater(clock, [pusher.prepare, ...http.preparations, flushCompileCache]);
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;

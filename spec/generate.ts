@@ -1,7 +1,8 @@
 /**
- * Generates everything that is published from the TypeSpec sources in this folder: the OpenAPI documents and
- * the types. `node spec/generate.ts` writes `generated/`; with `--check` it writes nothing and fails if a
- * file there is stale. The output is deterministic: the same sources give the same bytes.
+ * Generates everything in `generated/` from the sources in this folder: the OpenAPI documents and the types,
+ * which are published, and the page at `/docs`, which is only served. `node spec/generate.ts` writes
+ * `generated/`; with `--check` it writes nothing and fails if a file there is stale. The output is
+ * deterministic: the same sources give the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,12 +10,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { addAgentSamples, addGatewaySamples } from './code-samples.ts';
 import {
   correctAgentDocument,
   correctGatewayDocument,
   correctStreamedDocument,
   mergePush,
 } from './corrections.ts';
+import { readDocsFiles } from './docs-files.ts';
 import { type Json, requireObject } from './document.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
@@ -28,14 +31,21 @@ function generateFiles(): ReadonlyMap<string, string> {
     const readDocument = compileSources(folder);
     const emitted = readDocument('3.1', 'TaskGateway');
     const gateway = addGuide(correctGatewayDocument(structuredClone(emitted)));
+    addGatewaySamples(gateway);
     const streamed = correctStreamedDocument(readDocument('3.2', 'TaskGateway'), gateway, emitted);
-    const agent = correctAgentDocument(readDocument('3.1', 'TaskGatewayAgent'));
+    const readAgent = (version: string): Json => {
+      const document = correctAgentDocument(readDocument(version, 'TaskGatewayAgent'));
+      addAgentSamples(document);
+      return document;
+    };
+    const agent = readAgent('3.1');
     addDocument(files, 'task-gateway.3.1', mergePush(gateway, agent));
     addDocument(files, 'task-gateway.3.2', mergePush(streamed, agent));
     addDocument(files, 'agent.3.1', agent);
-    addDocument(files, 'agent.3.2', correctAgentDocument(readDocument('3.2', 'TaskGatewayAgent')));
+    addDocument(files, 'agent.3.2', readAgent('3.2'));
     files.set('gateway.d.ts', generateTypes(folder, gateway));
     files.set('agent.d.ts', generateTypes(folder, agent));
+    for (const [name, text] of readDocsFiles(specFolder)) files.set(`docs/${name}`, text);
     return files;
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -276,6 +276,18 @@ const PACKAGES: readonly CiSuite[] = [
     reason: 'a browser',
     partIn: ['test/http/surface.test.ts'],
   },
+  {
+    file: 'test/resilience/docs-browser.test.ts',
+    seconds: 15,
+    reason: 'a browser that renders the whole document',
+    partIn: ['test/http/docs.test.ts'],
+  },
+  {
+    file: 'test/contract/code-samples.test.ts',
+    seconds: 16,
+    reason: 'a process for each of 39 samples',
+    partIn: ['test/contract/document-check.test.ts'],
+  },
   { file: 'test/e2e/demo.test.ts', seconds: 10, reason: 'the whole of npm run demo', partIn: [E2E] },
 ];
 

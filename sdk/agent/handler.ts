@@ -4,6 +4,7 @@
 import type { Clock } from '../clock.ts';
 import type { FreeForm, JsonObject, JsonResult, RequestId, RunningTask, TaskResult } from '../contract.ts';
 import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
+import type { TraceOptions } from '../transport.ts';
 import type { KeptReport } from './outbox.ts';
 import { createProgressSender, type ProgressUpdate } from './progress.ts';
 
@@ -23,6 +24,13 @@ export type HandlerContext = {
   progress(percent: number): void;
   /** Reports the first complete reply. It becomes the result's `reply` unless the result has its own. */
   reply(text: string): void;
+  /**
+   * The trace that the task belongs to (W3C Trace Context): the parent for the spans of the work. Undefined
+   * if the task was submitted without one and claimed.
+   */
+  readonly traceparent?: string | undefined;
+  /** What tracing systems have added to `traceparent`. */
+  readonly tracestate?: string | undefined;
 };
 
 /**
@@ -62,12 +70,13 @@ export async function runHandler(
   { handler, ...deps }: HandlerDeps,
   task: RunningTask,
   signal: AbortSignal,
+  trace: TraceOptions = {},
 ): Promise<Outcome> {
   const { request_id } = task;
   const sender = createProgressSender(deps);
   try {
     const { progress, reply } = sender;
-    const returned = await handler(task, { signal, progress, reply });
+    const returned = await handler(task, { signal, progress, reply, ...trace });
     return { request_id, status: 'success', result: readResult(returned, sender.firstReply()) };
   } catch (error) {
     return describeFailure(request_id, error);

@@ -15,6 +15,7 @@ import type { Clock } from '../clock.ts';
 import type { RunningTask } from '../contract.ts';
 import { isAuthentic } from './signature.ts';
 import { readTimeLeft } from './task-run.ts';
+import { readTraceHeaders } from './trace-headers.ts';
 import type { Work } from './work.ts';
 
 export type Inbox = {
@@ -117,7 +118,8 @@ async function receivePush(deps: InboxDeps, push: Push, reading: { bytes: number
   const task = readTask(body);
   if (!task) return 422;
   if (task.agent_id !== agent_id) return 404;
-  const arrival = { kind: 'push' as const, ...readSentSeconds(signed.timestamp) };
+  const trace = readTraceHeaders(push.header('traceparent'), push.header('tracestate'));
+  const arrival = { kind: 'push' as const, trace, ...readSentSeconds(signed.timestamp) };
   switch (work.take(task, readTimeLeft(task, push.header('task-remaining')), arrival)) {
     case 'taken':
       return 202;

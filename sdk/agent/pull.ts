@@ -6,6 +6,7 @@ import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
 import type { LogEvent } from './log-events.ts';
 import type { Registration } from './registration.ts';
 import { readTimeLeft } from './task-run.ts';
+import { readTraceHeaders } from './trace-headers.ts';
 import type { Work } from './work.ts';
 
 export type PullDeps = {
@@ -58,11 +59,15 @@ async function claimOne(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const request_ids = [...work.request_ids()].slice(-REQUEST_IDS_MAX);
+  let trace = {};
+  const onResponse = ({ headers }: Response): void => {
+    trace = readTraceHeaders(headers.get('traceparent'), headers.get('tracestate'));
+  };
   const task = await calls.claimTask(
     { agent_id, wait: CLAIM_SECONDS, request_ids },
-    { signal, maxRetries: 0 },
+    { signal, maxRetries: 0, onResponse },
   );
   if (task?.status !== 'running' || task.agent_id !== agent_id) return undefined;
-  const result = work.take(task, readTimeLeft(task), { kind: 'claim' });
+  const result = work.take(task, readTimeLeft(task), { kind: 'claim', trace });
   return result === 'taken' ? task.request_id : undefined;
 }

@@ -7,6 +7,7 @@
  * that is not later was recorded.
  */
 import type { RequestId } from '../contract.ts';
+import type { TraceOptions } from '../transport.ts';
 
 export type RecentTasks = {
   /** Notes a push: `sentSeconds` is its `webhook-timestamp`, undefined if it has none. */
@@ -17,8 +18,11 @@ export type RecentTasks = {
   isOver(request_id: RequestId, arrival: Arrival): boolean;
 };
 
-/** How a task came: claimed, or by a push with this `webhook-timestamp`. */
-export type Arrival = { readonly kind: 'claim' } | { readonly kind: 'push'; readonly sentSeconds?: number };
+/** How a task came: claimed, or by a push with this `webhook-timestamp`; and the trace that came with it. */
+export type Arrival = { readonly trace?: TraceOptions } & (
+  | { readonly kind: 'claim' }
+  | { readonly kind: 'push'; readonly sentSeconds?: number }
+);
 
 /**
  * How many tasks are remembered; beyond that the oldest are forgotten. A signed push is rejected by its age

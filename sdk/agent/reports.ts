@@ -6,6 +6,7 @@ import type { Calls } from '../calls.ts';
 import { type Clock, linkSignals } from '../clock.ts';
 import type { RequestId } from '../contract.ts';
 import { AbortError, ApiError } from '../errors.ts';
+import type { TraceOptions } from '../transport.ts';
 import { choosePauseMs } from '../waiting.ts';
 import { describeFailure } from './handler.ts';
 import type { LogEvent } from './log-events.ts';
@@ -20,11 +21,17 @@ export type Reports = {
    * Reports an outcome until the gateway has responded or the signal fires. When `hurry` fires, the next
    * attempt is made at once, and what the gateway asks for no longer counts: little time is left.
    */
-  deliver(report: KeptReport, signal: AbortSignal, hurry: AbortSignal): Promise<DeliveryResult>;
+  deliver(
+    report: KeptReport,
+    signal: AbortSignal,
+    hurry: AbortSignal,
+    trace?: TraceOptions,
+  ): Promise<DeliveryResult>;
   /** Reports progress. Resolves to false when the task is no longer this agent's to work on. */
   sendProgress(
     update: ProgressUpdate & { readonly request_id: RequestId },
     signal: AbortSignal,
+    trace?: TraceOptions,
   ): Promise<boolean>;
 };
 
@@ -52,10 +59,11 @@ export function createReports(deps: ReportsDeps): Reports {
   async function deliverOnce(
     report: KeptReport,
     signal: AbortSignal,
+    trace: TraceOptions,
   ): Promise<'delivered' | 'unwanted' | 'rejected' | number> {
     const { request_id, status } = report;
     try {
-      const { accepted } = await calls.reportResult(report, { signal });
+      const { accepted } = await calls.reportResult(report, { signal, ...trace });
       logEvent({ kind: 'reported', request_id, status, accepted });
       return 'delivered';
     } catch (error) {
@@ -72,10 +80,10 @@ export function createReports(deps: ReportsDeps): Reports {
   }
 
   return {
-    async deliver(outcome, signal, hurry) {
+    async deliver(outcome, signal, hurry, trace = {}) {
       let report = outcome;
       for (let attempts = 0; !signal.aborted; attempts += 1) {
-        const result = await deliverOnce(report, signal);
+        const result = await deliverOnce(report, signal, trace);
         if (result === 'delivered' || result === 'unwanted') return result;
         if (result === 'rejected') {
           // A rejected result must still end the task: it is reported as failed. If that is rejected too,
@@ -94,10 +102,10 @@ export function createReports(deps: ReportsDeps): Reports {
       return 'unfinished';
     },
 
-    async sendProgress(update, signal) {
+    async sendProgress(update, signal, trace) {
       try {
         const report = { ...update, agent_id, status: 'running' as const };
-        return (await calls.reportResult(report, { signal, maxRetries: 1 })).accepted;
+        return (await calls.reportResult(report, { signal, maxRetries: 1, ...trace })).accepted;
       } catch (error) {
         if (error instanceof AbortError) return true;
         if (isUnwanted(error)) return false;

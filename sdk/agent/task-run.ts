@@ -15,6 +15,7 @@ import { linkSignals } from '../clock.ts';
 import type { RequestId, RunningTask, Task } from '../contract.ts';
 import { WorkStoppedError } from '../errors.ts';
 import { TIMEOUT_TEXT } from '../settled.ts';
+import type { TraceOptions } from '../transport.ts';
 import { describeFailure, type Handler, type HandlerDeps, type Outcome, runHandler } from './handler.ts';
 import { createHandlerLimit, type HandlerLimitDeps } from './handler-limit.ts';
 import { createHandlerController } from './handler-signal.ts';
@@ -23,9 +24,13 @@ import type { Reports } from './reports.ts';
 
 /**
  * Identifies a run's task. `agent_id` is this agent's, except for an outcome that another agent left in the
- * outbox.
+ * outbox. `trace` came with the task and goes with its reports; an outcome in the outbox has none.
  */
-export type TaskRunKey = { readonly request_id: RequestId; readonly agent_id: string };
+export type TaskRunKey = {
+  readonly request_id: RequestId;
+  readonly agent_id: string;
+  readonly trace?: TraceOptions | undefined;
+};
 
 export type TaskRun = TaskRunKey & {
   /** Whether the handler has ended, so that only the outcome has to be delivered. */
@@ -75,7 +80,7 @@ const STOPPED = 'the agent was stopped before the task was done';
  */
 export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Outcome): TaskRun {
   const { reports, outbox, clock, logEvent } = deps;
-  const { request_id, agent_id } = key;
+  const { request_id, agent_id, trace } = key;
   const working = createHandlerController();
   const limit = createHandlerLimit(deps, request_id);
   const delivering = new AbortController();
@@ -117,7 +122,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       // The response to the push is sent first: a handler may block the thread as soon as it starts.
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (!isDropped) {
-        handling = runHandler(createHandlerDeps(deps, request_id, dropUnwanted), task, working.signal);
+        handling = runHandler(createHandlerDeps(deps, key, dropUnwanted), task, working.signal, trace);
         outcome = await Promise.race([handling, limit.expired]);
       }
       limit.stop();
@@ -132,7 +137,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     async deliver() {
       if (isAbandoned) return 'unfinished';
       const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
-      const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal));
+      const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal, trace));
       // What could not be delivered before the agent stopped stays in the outbox for its next start.
       if (result !== 'unfinished' || isDropped) await outbox.remove(request_id);
       if (result === 'delivered') return 'delivered';
@@ -143,16 +148,21 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       const failure = { ...describeFailure(request_id, STOPPED), agent_id };
       isAbandoned = true;
       await outbox.keep(failure);
-      if ((await reports.deliver(failure, signal, signal)) !== 'unfinished') await outbox.remove(request_id);
+      const result = await reports.deliver(failure, signal, signal, trace);
+      if (result !== 'unfinished') await outbox.remove(request_id);
     },
   };
 }
 
-function createHandlerDeps(deps: TaskRunDeps, request_id: RequestId, onUnwanted: () => void): HandlerDeps {
+function createHandlerDeps(
+  deps: TaskRunDeps,
+  { request_id, trace }: TaskRunKey,
+  onUnwanted: () => void,
+): HandlerDeps {
   const { reports, logEvent } = deps;
   return {
     ...deps,
-    sendProgress: (update, signal) => reports.sendProgress({ request_id, ...update }, signal),
+    sendProgress: (update, signal) => reports.sendProgress({ request_id, ...update }, signal, trace),
     onUnwanted,
     onWrongProgress: (error) => logEvent({ kind: 'failure', during: 'report', error }),
   };

@@ -90,7 +90,7 @@ export function createWork(deps: WorkDeps): Work {
       if (slots.isBusy(request_id) || slots.isFull()) return 'full';
       // What was claimed was asked for: it would come again only after 15 s.
       if (arrival.kind === 'push' && checkBusy(deps)) return 'full';
-      const run = createTaskRun(deps, { request_id, agent_id });
+      const run = createTaskRun(deps, { request_id, agent_id, trace: arrival.trace });
       slots.occupy(run);
       logEvent({ kind: 'taken', task });
       void finish(run, run.work(task, timeLeftMs));

@@ -26,6 +26,7 @@ Environment:
   TASK_GATEWAY_ADMIN_AUTH  admin secret, needed by "task list" and "agent list"
   TASK_GATEWAY_CONTEXT     context to use instead of these three; see "config"
   TASK_GATEWAY_CONFIG      file of the contexts (default: task-gateway/config.json in ~/.config)
+  TRACEPARENT, TRACESTATE  trace of the tasks that "run" and "task submit" submit (W3C Trace Context)
   NO_COLOR                 print without colours
 
 Exit codes:

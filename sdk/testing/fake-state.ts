@@ -3,6 +3,8 @@
  * agents rely on: states, matching, events, and which reports change a task. It has no clock: a task times
  * out when a test says so.
  */
+
+import type { TraceHeaders } from '../agent/trace-headers.ts';
 import type {
   AgentRegistration,
   RequestId,
@@ -23,6 +25,8 @@ type FakeTask = {
   isAcknowledged: boolean;
   /** Whether it stays pending while no agent qualifies. */
   readonly mayWait: boolean;
+  /** The trace that it was submitted in. */
+  readonly trace: TraceHeaders;
   firstReply?: string;
 };
 /** An agent as it registered. */
@@ -33,7 +37,7 @@ type StoredEvent = { readonly id: string; readonly data: string };
 export type FakeState = {
   readonly tasks: ReadonlyMap<string, FakeTask>;
   readonly agents: Map<string, FakeAgent>;
-  submit(submission: TaskSubmission): Task;
+  submit(submission: TaskSubmission, trace?: TraceHeaders): Task;
   /** Settles a task as failed. Returns false if it was settled already. */
   fail(request_id: RequestId, error_info: string): boolean;
   register(registration: AgentRegistration): void;
@@ -86,8 +90,8 @@ export function createFakeState(onChange: () => void): FakeState {
   return {
     tasks,
     agents,
-    submit(submission) {
-      const entry = createFakeTask(submission, nextNumber());
+    submit(submission, trace = {}) {
+      const entry = createFakeTask(submission, nextNumber(), trace);
       const { task } = entry;
       tasks.set(task.request_id, entry);
       assign(entry);
@@ -132,7 +136,7 @@ export function createFakeState(onChange: () => void): FakeState {
   };
 }
 
-function createFakeTask(submission: TaskSubmission, number: number): FakeTask {
+function createFakeTask(submission: TaskSubmission, number: number, trace: TraceHeaders): FakeTask {
   const { task_type, task_tags, payload, cli_session_id = '', timeout = 600, queue_timeout = 0 } = submission;
   const task: Task = {
     ...{
@@ -146,7 +150,7 @@ function createFakeTask(submission: TaskSubmission, number: number): FakeTask {
     ...{ create_time: number, progress: 0 },
     ...{ status: 'pending', agent_id: null, result: null, error_info: null },
   };
-  return { task, isSent: false, isAcknowledged: false, mayWait: queue_timeout > 0 };
+  return { task, isSent: false, isAcknowledged: false, mayWait: queue_timeout > 0, trace };
 }
 
 /**

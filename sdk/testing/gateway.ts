@@ -160,7 +160,10 @@ function pushAll(state: FakeState, push: Push): void {
 /** Pushes a task. If the agent does not take it, it is pushed again after the next change. */
 async function pushOne(state: FakeState, endpoint: string, task: Task, push: Push): Promise<void> {
   const entry = state.tasks.get(task.request_id);
-  const headers = { 'content-type': 'application/json', 'task-remaining': String(task.timeout) };
+  const headers = {
+    ...{ 'content-type': 'application/json', 'task-remaining': String(task.timeout) },
+    ...entry?.trace,
+  };
   const request = new Request(endpoint, { method: 'POST', headers, body: JSON.stringify(task) });
   const response = await push(request).catch(() => undefined);
   if (!entry) return;
@@ -169,10 +172,10 @@ async function pushOne(state: FakeState, endpoint: string, task: Task, push: Pus
 }
 
 function createResponse(
-  { status, body, type = 'application/json' }: FakeResponse,
+  { status, body, type = 'application/json', headers: own }: FakeResponse,
   signal: AbortSignal,
 ): Response {
-  const headers = { 'content-type': type, 'task-gateway-version': '0.0.0-fake' };
+  const headers = { 'content-type': type, 'task-gateway-version': '0.0.0-fake', ...own };
   if (!(body instanceof ReadableStream)) {
     return new Response(body === undefined ? null : JSON.stringify(body), { status, headers });
   }

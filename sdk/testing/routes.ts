@@ -1,4 +1,5 @@
 /** The fake gateway's operations: all of the contract's but the administrator's lists. */
+import { readTraceHeaders } from '../agent/trace-headers.ts';
 import type { RequestId } from '../contract.ts';
 import { CANCELLED_TEXT, isSettled } from '../settled.ts';
 import { explainFakeTask, previewFakeMatch } from './explanations.ts';
@@ -13,7 +14,12 @@ export type FakeRequest = {
   readonly signal: AbortSignal;
 };
 /** A response. A stream is sent as it is, any other body as JSON. */
-export type FakeResponse = { readonly status: number; readonly body?: unknown; readonly type?: string };
+export type FakeResponse = {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 export type RoutesDeps = {
   readonly state: FakeState;
@@ -62,7 +68,9 @@ function submitTask(
   if (typeof body.task_type !== 'string' || !Array.isArray(body.task_tags) || !body.payload) {
     return createProblem(422, 'validation_failed', 'task_type, task_tags and payload are needed.');
   }
-  const task = state.submit(body as Parameters<FakeState['submit']>[0]);
+  const { headers } = request;
+  const trace = readTraceHeaders(headers.get('traceparent'), headers.get('tracestate'));
+  const task = state.submit(body as Parameters<FakeState['submit']>[0], trace);
   if (key !== null) keys.set(key, task.request_id);
   return { status: 200, body: task };
 }
@@ -126,7 +134,8 @@ async function handleAgentCall(
     case 'claim': {
       const find = () => state.takeUnsent(agent_id);
       const task = Number(body.wait ?? 0) > 0 ? await waitFor(find, call.signal) : find();
-      return task ? { status: 200, body: task } : { status: 204 };
+      if (!task) return { status: 204 };
+      return { status: 200, body: task, headers: state.tasks.get(task.request_id)?.trace ?? {} };
     }
     default:
       return createProblem(404, 'route_not_found', 'There is no such path.');

@@ -4,7 +4,6 @@
  * what its bytes cost, whatever is in it. Of a short text, copying it costs more than rendering it again:
  * measured, both cost the same at 1,000 to 1,500 characters.
  */
-import { isLargeText } from './value-size.ts';
 
 /** From this length on a value is kept as its text. */
 const TEXT_CHARS_MIN = 2_048;
@@ -29,19 +28,25 @@ export class JsonText {
 
 /** As `JSON.stringify`, but a field that is a `JsonText` is copied. */
 export function writeJson(value: object): string {
-  return writeParts(value).join('');
+  return hasTextField(value) ? writeParts(value).join('') : JSON.stringify(value);
 }
 
-/** The same in UTF-8. No large text is joined with another before its bytes are copied. */
+/** The same in UTF-8. No large text is joined with another, and its bytes are written once. */
 export function renderJson(value: object): Buffer {
+  if (!hasTextField(value)) return Buffer.from(JSON.stringify(value));
   const parts = writeParts(value);
-  if (!parts.some(isLargeText)) return Buffer.from(parts.join(''));
-  return Buffer.concat(parts.map((part) => Buffer.from(part)));
+  const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0));
+  let at = 0;
+  for (const part of parts) at += bytes.write(part, at);
+  return bytes;
 }
 
-/** The texts that make up the JSON of a value: one, unless a field is a `JsonText`. */
+function hasTextField(value: object): boolean {
+  return Object.values(value).some((field) => field instanceof JsonText);
+}
+
+/** The texts that make up the JSON of a value with a field that is a `JsonText`. */
 function writeParts(value: object): readonly string[] {
-  if (!Object.values(value).some((field) => field instanceof JsonText)) return [JSON.stringify(value)];
   const parts: string[] = [];
   let between: [string, unknown][] = [];
   const writeBetween = (): void => {

@@ -3,9 +3,9 @@
  * plain readonly data; `step.ts` is the only place that derives one state from another. Stored names are
  * frozen.
  */
-
 import type { HistoryRecord } from './history-record.ts';
 import type { MatchRecord } from './match-record.ts';
+import type { TraceContext } from './trace-context.ts';
 
 /**
  * Any JSON object; its keys pass through the gateway untouched, and nothing here looks at them: unless it is
@@ -37,7 +37,10 @@ export type TaskInfo = {
 export type TaskInput = Pick<
   TaskInfo,
   'request_id' | 'task_type' | 'task_tags' | 'payload' | 'cli_session_id' | 'create_time' | 'timeout'
->;
+> & {
+  /** The trace it was submitted in. Most tasks lack it, and so do those of an older gateway. */
+  readonly trace?: TraceContext;
+};
 
 /**
  * The delivery of a running task to its present agent. An attempt is unknown until the task is acknowledged

@@ -81,7 +81,9 @@ export function createAgentGroups(): AgentGroups {
     remove,
     put(candidate) {
       const { agent_id, agent_tags, unregisteredMs } = candidate.record;
-      const group = groups.find(agent_tags);
+      const before = entries.get(agent_id);
+      // The usual change is of its slots alone.
+      const group = before?.candidate.record === candidate.record ? before.group : groups.find(agent_tags);
       group.size += 1;
       // Its earlier entry goes afterwards, so that a group whose only agent changes is not made anew.
       remove(agent_id);

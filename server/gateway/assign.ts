@@ -7,11 +7,13 @@ import { UNCLAIMED_MS } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';
 import type { Trigger } from '../domain/triggers.ts';
 import type { Store } from '../ports/store.ts';
+import type { Tracing } from '../ports/tracing.ts';
 import type { AgentIndex } from './agent-index.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 import type { Pushes } from './pushes.ts';
 import type { SweepTimes } from './sweep-times.ts';
+import { runTaskHop } from './task-traces.ts';
 
 export type AssignDeps = {
   readonly store: Store;
@@ -19,14 +21,33 @@ export type AssignDeps = {
   readonly agentIndex: AgentIndex;
   readonly pushes: Pushes;
   readonly sweepTimes: SweepTimes;
+  readonly tracing: Tracing;
 };
 
-/** Assigns the task, or moves it to another agent. `agentGone`: its present agent is gone, so it may move. */
+/** Why a task is assigned. `agentGone`: its present agent is gone, so it may move. */
+type Assigning = { readonly type: 'assign' } | { readonly type: 'reassign'; readonly agentGone: boolean };
+
+/** Assigns the task, or moves it to another agent. */
 export async function assignTask(
   deps: AssignDeps,
   task: LeasedTask,
   { record }: Candidate,
-  how: { readonly type: 'assign' } | { readonly type: 'reassign'; readonly agentGone: boolean },
+  how: Assigning,
+): Promise<LeasedResult> {
+  const { agent_id } = record;
+  return await runTaskHop(deps, {
+    hop: 'match',
+    request_id: task.request_id,
+    work: () => assignTo(deps, task, record, how),
+    describe: ({ ok }) => (ok ? { agent_id } : {}),
+  });
+}
+
+async function assignTo(
+  deps: AssignDeps,
+  task: LeasedTask,
+  record: AgentRecord,
+  how: Assigning,
 ): Promise<LeasedResult> {
   const { agent_id, endpoint, registration } = record;
   const to = prepareAssignment(deps, record);

@@ -10,20 +10,24 @@
  * A queue lives while a claim waits in it. It costs a listener of the store and, for each claim, a timer.
  */
 import type { TaskInfo } from '../domain/task.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import { agentRef, type Store } from '../ports/store.ts';
+
+/** A task, and the trace it was submitted in. */
+export type ClaimedTask = { readonly task: TaskInfo; readonly trace: TraceContext | undefined };
 
 /** What one look found. */
 export type HandedOut = {
   /** At most as many as were asked for. */
-  readonly tasks: readonly TaskInfo[];
+  readonly tasks: readonly ClaimedTask[];
   /** Store time of the next look; null: only when something of the agent changes. */
   readonly nextLookMs: number | null;
 };
 
 export type ClaimQueues = {
   /** Resolves with a task, or with null when the wait is over or the signal fires. */
-  claim(agent_id: string, waitMs: number, signal: AbortSignal): Promise<TaskInfo | null>;
+  claim(agent_id: string, waitMs: number, signal: AbortSignal): Promise<ClaimedTask | null>;
 };
 
 type Deps = {
@@ -34,7 +38,7 @@ type Deps = {
 };
 
 type Claim = {
-  resolve(task: TaskInfo | null): void;
+  resolve(task: ClaimedTask | null): void;
   reject(error: unknown): void;
 };
 
@@ -79,8 +83,8 @@ function joinQueue(
   queue: Queue,
   waitMs: number,
   signal: AbortSignal,
-): Promise<TaskInfo | null> {
-  const { promise, resolve, reject } = Promise.withResolvers<TaskInfo | null>();
+): Promise<ClaimedTask | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<ClaimedTask | null>();
   const done = new AbortController();
   const leave = (): void => {
     queue.claims.delete(claim);

@@ -1,12 +1,12 @@
 /** How a pull agent fetches its tasks: `claimTask`. The waiting itself is `claim-queue.ts`. */
 import { PULL_ENDPOINT } from '../domain/agent.ts';
 import { claimableFromMs, HAND_OUT_AGAIN_MS } from '../domain/delivery.ts';
-import { describeTask, type TaskInfo, type TaskState } from '../domain/task.ts';
+import { describeTask, type TaskState } from '../domain/task.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Gateway, GatewayError } from '../ports/gateway.ts';
 import type { Store, Stored } from '../ports/store.ts';
 import { acknowledgeNamed } from './assignments.ts';
-import { createClaimQueues, type HandedOut } from './claim-queue.ts';
+import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
 import type { TaskCommits } from './commit-step.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 import { readTask } from './tasks.ts';
@@ -28,7 +28,7 @@ type Deps = {
 export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
   const queues = createClaimQueues({ ...deps, handOut: (agent_id, count) => handOut(deps, agent_id, count) });
   return {
-    async claimTask({ agent_id, wait, request_ids }, signal) {
+    async claimTask({ agent_id, wait, request_ids }, signal, onTrace) {
       const record = await deps.agents.noteContact(agent_id, { by: 'call' });
       if (record.endpoint !== PULL_ENDPOINT) {
         throw new GatewayError(
@@ -38,8 +38,10 @@ export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
         );
       }
       if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
-      const claim = (): Promise<TaskInfo | null> => queues.claim(agent_id, wait * 1_000, signal);
-      return await (wait === 0 ? claim() : noteContactWhile(deps, record, signal, claim));
+      const claim = (): Promise<ClaimedTask | null> => queues.claim(agent_id, wait * 1_000, signal);
+      const claimed = await (wait === 0 ? claim() : noteContactWhile(deps, record, signal, claim));
+      if (claimed?.trace) onTrace?.(claimed.trace);
+      return claimed?.task ?? null;
     },
   };
 }
@@ -62,7 +64,7 @@ async function handOut(deps: Deps, agent_id: string, count: number): Promise<Han
 }
 
 /** Counts as an unknown attempt, committed before the task is returned; null when another call was faster. */
-async function handOutTask(deps: Deps, agent_id: string, request_id: string): Promise<TaskInfo | null> {
+async function handOutTask(deps: Deps, agent_id: string, request_id: string): Promise<ClaimedTask | null> {
   const { store, commits } = deps;
   const before = await store.get('task', request_id);
   const nowMs = store.nowMs();
@@ -76,8 +78,9 @@ async function handOutTask(deps: Deps, agent_id: string, request_id: string): Pr
   const result = await commits.commitStep(request_id, before, trigger);
   if (result.kind !== 'committed') return null;
   const input = await reading;
-  if (!input) return (await readTask(store, request_id)) ?? null;
-  return describeTask(input.value, result.written.value);
+  if (input) return { task: describeTask(input.value, result.written.value), trace: input.value.trace };
+  const task = await readTask(store, request_id);
+  return task ? { task, trace: undefined } : null;
 }
 
 /** A gateway of an older version wrote the task, and the store still lists it where it was before. */

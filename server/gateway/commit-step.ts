@@ -22,7 +22,7 @@ type StepResult =
   | { readonly kind: 'conflict'; readonly conflict: CommitConflict };
 
 /** What became of a step that was retried until it met no conflict. `absent`: there is no such task. */
-type AdvanceResult = Exclude<StepResult, { kind: 'conflict' }> | { readonly kind: 'absent' };
+export type AdvanceResult = Exclude<StepResult, { kind: 'conflict' }> | { readonly kind: 'absent' };
 
 export type TaskCommits = {
   /** Decides one step on `before` and commits it. A conflict is returned, never retried. */

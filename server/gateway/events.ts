@@ -11,15 +11,18 @@ import type { TaskState } from '../domain/task.ts';
 import type { Caller } from '../ports/caller.ts';
 import type { Gateway, RenderItem, StreamItem, TaskDone } from '../ports/gateway.ts';
 import type { FeedItem, Store } from '../ports/store.ts';
+import type { Tracing } from '../ports/tracing.ts';
 import type { LargeTasks, TaskReader } from './large-tasks.ts';
+import { runTaskHop } from './task-traces.ts';
 
 /** What one function rendered, by the feed item. */
 type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 
-type Deps = { readonly store: Store; readonly largeTasks: LargeTasks };
+type Deps = { readonly store: Store; readonly largeTasks: LargeTasks; readonly tracing: Tracing };
 
 /** Creates the subscription. */
-export function createEvents({ store, largeTasks }: Deps): Pick<Gateway, 'subscribeEvents'> {
+export function createEvents(deps: Deps): Pick<Gateway, 'subscribeEvents'> {
+  const { store, largeTasks } = deps;
   const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();
 
   function renderShared<T>(session: string, item: FeedItem, render: RenderItem<T>): Promise<T> {
@@ -33,7 +36,7 @@ export function createEvents({ store, largeTasks }: Deps): Pick<Gateway, 'subscr
       ? Promise.resolve(render(item))
       : // Reading and rendering are one turn: no large value waits between the two.
         largeTasks.read(item.request_id, reader, async () =>
-          render(await readItem(store, item, reader.caller)),
+          render(await readItem(deps, item, reader.caller)),
         );
     renderedItems.set(item, new WeakRef(rendering));
     return rendering;
@@ -52,11 +55,19 @@ function readerOf(session: string): TaskReader {
   return { caller: { key: `session ${session}`, isGone: () => false }, mayWaitLong: true };
 }
 
-async function readItem(
-  store: Store,
-  item: Extract<FeedItem, { gap: false }>,
-  caller: Caller,
-): Promise<StreamItem> {
+type EventItem = Extract<FeedItem, { gap: false }>;
+
+/** The span of the delivery covers the read: when its readers take the event is theirs. */
+function readItem(deps: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
+  return runTaskHop(deps, {
+    hop: 'deliver',
+    request_id: item.request_id,
+    work: () => readEvent(deps, item, caller),
+    describe: (read) => (read.gap ? {} : { status: read.event.status }),
+  });
+}
+
+async function readEvent({ store }: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
   const state = (await store.get('task', item.request_id, caller))?.value;
   // The task was trimmed between the two reads: the reader learns that an event is missing.
   if (!state) return { gap: true };

@@ -11,6 +11,7 @@ import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import type { Retention, Store } from '../ports/store.ts';
+import { NO_TRACING, type Tracing } from '../ports/tracing.ts';
 import { createAcknowledgements } from './acknowledgements.ts';
 import { createAgentIndex } from './agent-index.ts';
 import { createAgents } from './agents.ts';
@@ -49,6 +50,8 @@ export type GatewayDeps = {
   };
   readonly retention: Retention;
   readonly largeWork: LargeWork;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing;
 };
 
 /** The background duties. None of them throws anything but what the store throws. */
@@ -68,7 +71,7 @@ const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 
 /** Puts the gateway together over its ports. */
 export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties; figures: Figures } {
-  const { store, clock, limits, observer } = deps;
+  const { store, clock, limits, observer, tracing = NO_TRACING } = deps;
   const agentIndex = createAgentIndex(store);
   const acknowledgements = createAcknowledgements(clock);
   const commits = createTaskCommits({
@@ -88,13 +91,14 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   const agents = createRegisteredAgents({ store, commits, observer });
   const pushes = createPushes({
     ...deps,
+    tracing,
     agents,
     commits,
     acknowledgements,
     pushesMax: limits.pushesMax,
   });
   const sweepTimes = createSweepTimes();
-  const dispatching = { store, commits, agentIndex, pushes, sweepTimes };
+  const dispatching = { store, commits, agentIndex, pushes, sweepTimes, tracing };
   const dispatcher = createDispatcher(dispatching);
   const sweeper = createSweeper({ ...deps, commits, sweepTimes });
   const largeTasks = createLargeTasks(deps.largeWork);

@@ -14,6 +14,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Pusher, PushOutcome } from '../ports/pusher.ts';
 import { type Lease, type Store, type Stored, taskRef } from '../ports/store.ts';
+import type { Span, Tracing } from '../ports/tracing.ts';
 import type { TaskCommits } from './commit-step.ts';
 import {
   createPushTurns,
@@ -73,6 +74,7 @@ type Deps = {
   readonly pusher: Pusher;
   readonly commits: TaskCommits;
   readonly log: Log;
+  readonly tracing: Tracing;
 };
 
 /** A push that waits longer than this for its turn was not taken: another agent may be free. */
@@ -176,8 +178,20 @@ async function startSending(
   const nowMs = store.nowMs();
   const remainingSeconds = Math.max(0, written.value.deadlineMs - nowMs) / 1_000;
   const task = describeTask(input, written.value);
+  const { request_id, agent_id } = attempt;
+  const span = deps.tracing.startSpan('push', input.trace, { request_id, agent_id });
+  const trace = span?.trace ?? input.trace;
+  const sent = { endpoint, task, remainingSeconds, nowMs };
   push.sentMs = deps.clock.monotonicMs();
-  return { promise: pusher.push({ endpoint, task, remainingSeconds, nowMs }, stop.signal, end) };
+  const outcome = pusher.push(trace ? { ...sent, trace } : sent, stop.signal, end);
+  return { promise: span ? endWithOutcome(span, outcome) : outcome };
+}
+
+async function endWithOutcome(span: Span, pushing: Promise<PushOutcome>): Promise<PushOutcome> {
+  const outcome = await pushing;
+  const status = outcome.status === null ? {} : { status: outcome.status };
+  span.end(status, outcome.kind === 'acknowledged' ? undefined : outcome.error);
+  return outcome;
 }
 
 /** Null when it cannot be read, undefined when it is not kept any more. */

@@ -26,6 +26,7 @@ import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import { type Lease, type Ref, type Store, StoreUnavailable, taskRef } from '../ports/store.ts';
+import type { Tracing } from '../ports/tracing.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { recordPush } from './push-outcome.ts';
@@ -76,6 +77,7 @@ type Deps = {
   readonly acknowledgements: Acknowledgements;
   readonly log: Log;
   readonly observer: Pick<Observer, 'noteAgent'>;
+  readonly tracing: Tracing;
   /** Under way at once. */
   readonly pushesMax: number;
 };

@@ -1,12 +1,15 @@
 /** The agent's result report: `reportResult`. */
+import type { AgentRecord } from '../domain/agent.ts';
 import type { JsonObject } from '../domain/task.ts';
 import type { Trigger } from '../domain/triggers.ts';
-import { UNNAMED_CALLER } from '../ports/caller.ts';
+import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
-import type { TaskCommits } from './commit-step.ts';
+import type { Tracing } from '../ports/tracing.ts';
+import type { AdvanceResult, TaskCommits } from './commit-step.ts';
 import type { RecentReports } from './recent-reports.ts';
 import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
+import { runTaskHop } from './task-traces.ts';
 import { taskNotFound } from './tasks.ts';
 
 type Deps = {
@@ -14,35 +17,58 @@ type Deps = {
   readonly commits: TaskCommits;
   readonly agents: RegisteredAgents;
   readonly recentReports: RecentReports;
+  readonly tracing: Tracing;
 };
 
 /** Creates the report operation. Late and repeated reports return `accepted: false`. */
 export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
-  const { store, commits, agents, recentReports } = deps;
   return {
-    async reportResult(report, caller = UNNAMED_CALLER) {
-      const { request_id, agent_id } = report;
-      const [agent, lastRead] = await Promise.all([
-        agents.noteContactIfRegistered(agent_id, { by: 'call' }),
-        store.getForCommit(request_id, caller),
-      ]);
-      // Only of agents there are: what is kept of others would grow with what callers make up.
-      if (agent && report.status !== 'running') recentReports.note(agent_id, store.nowMs());
-      const result = await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
-      switch (result.kind) {
-        case 'absent':
-          throw taskNotFound();
-        case 'committed':
-          return { ok: true, request_id, status: result.written.value.status, accepted: true };
-        case 'unchanged':
-          return { ok: true, request_id, status: result.state.status, accepted: true };
-        case 'refused':
-          if (result.refusal === 'task_terminal')
-            return { ok: true, request_id, status: result.state.status, accepted: false };
-          throw agent ? agentMismatch() : agentNotFound();
-      }
-    },
+    reportResult: (report, caller = UNNAMED_CALLER, trace) =>
+      runTaskHop(deps, {
+        hop: 'report',
+        request_id: report.request_id,
+        parent: trace,
+        work: () => applyReport(deps, report, caller),
+        describe: ({ status }) => ({ agent_id: report.agent_id, status }),
+      }),
   };
+}
+
+async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnType<Gateway['reportResult']> {
+  const { request_id } = report;
+  const [agent, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report, caller)]);
+  switch (result.kind) {
+    case 'absent':
+      throw taskNotFound();
+    case 'committed':
+      return { ok: true, request_id, status: result.written.value.status, accepted: true };
+    case 'unchanged':
+      return { ok: true, request_id, status: result.state.status, accepted: true };
+    case 'refused':
+      if (result.refusal === 'task_terminal')
+        return { ok: true, request_id, status: result.state.status, accepted: false };
+      throw agent ? agentMismatch() : agentNotFound();
+  }
+}
+
+async function noteContact(
+  { store, agents, recentReports }: Deps,
+  { agent_id, status }: Report,
+): Promise<AgentRecord | undefined> {
+  const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call' });
+  // Only of agents there are: what is kept of others would grow with what callers make up.
+  if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
+  return agent;
+}
+
+async function commitReport(
+  { store, commits }: Deps,
+  report: Report,
+  caller: Caller,
+): Promise<AdvanceResult> {
+  const { request_id } = report;
+  const lastRead = await store.getForCommit(request_id, caller);
+  return await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
 }
 
 function agentMismatch(): GatewayError {

@@ -18,6 +18,7 @@ import {
   type TaskInput,
   type TaskState,
 } from '../domain/task.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 import type { Trigger } from '../domain/triggers.ts';
 import { isLargeText } from '../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
@@ -29,6 +30,7 @@ import { type AssignDeps, pickAgent, prepareAssignment } from './assign.ts';
 import { commitDeadlineMs } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
 import { batchFor, decideTransition } from './task-batch.ts';
+import { runInSpan } from './task-traces.ts';
 
 export type TaskLimits = {
   /** Longest time a task may stay open, whatever its `timeout` says. */
@@ -48,6 +50,9 @@ type Deps = AssignDeps & {
 /** A submission with its id, time and state, as it is stored when no agent is free. */
 type AcceptedTask = { readonly input: TaskInput; readonly state: TaskState };
 
+/** For whom a task is submitted, and in which trace. */
+type Origin = { readonly caller: Caller; readonly trace: TraceContext | undefined };
+
 /** What else a submission's commit writes, and for whom and until when it is made. */
 type SubmissionCommit = {
   readonly writes?: readonly Write[];
@@ -58,15 +63,21 @@ type SubmissionCommit = {
 /** Creates the submit operation. */
 export function createSubmissions(deps: Deps): Pick<Gateway, 'submitTask'> {
   return {
-    submitTask: (submission, idempotencyKey, caller = UNNAMED_CALLER) =>
-      idempotencyKey === undefined
-        ? submitOnce(deps, submission, caller)
-        : submitUnderKey(deps, submission, idempotencyKey, caller),
+    submitTask(submission, idempotencyKey, caller = UNNAMED_CALLER, trace) {
+      const span = deps.tracing.startSpan('submit', trace);
+      const origin = { caller, trace: span?.trace ?? trace };
+      const submit = (): Promise<TaskInfo> =>
+        idempotencyKey === undefined
+          ? submitOnce(deps, submission, origin)
+          : submitUnderKey(deps, submission, idempotencyKey, origin);
+      return runInSpan(span, submit, ({ request_id }) => ({ request_id }));
+    },
   };
 }
 
-async function submitOnce(deps: Deps, submission: Submission, caller: Caller): Promise<TaskInfo> {
-  const accepted = acceptTask(deps, submission);
+async function submitOnce(deps: Deps, submission: Submission, origin: Origin): Promise<TaskInfo> {
+  const { caller } = origin;
+  const accepted = acceptTask(deps, submission, origin);
   const result = await commitSubmission(deps, accepted, { caller, notAfterMs: commitDeadlineMs(deps.store) });
   if (!result.ok) throw tooManyOpen(deps.limits.openTasksMax);
   return describeFreshTask(accepted.input);
@@ -79,7 +90,7 @@ async function submitUnderKey(
   deps: Deps,
   submission: Submission,
   key: string,
-  caller: Caller,
+  origin: Origin,
 ): Promise<TaskInfo> {
   const { store, limits } = deps;
   const fingerprint = fingerprintOf(submission);
@@ -93,7 +104,7 @@ async function submitUnderKey(
     }
     // The repeat has the first one's content, so this works also when the task itself is kept no more.
     if (first) return describeFreshTask(nameInput(submission, first.value));
-    const accepted = acceptTask(deps, submission);
+    const accepted = acceptTask(deps, submission, origin);
     const { request_id, create_time } = accepted.input;
     const write: Write = {
       kind: 'key',
@@ -102,6 +113,7 @@ async function submitUnderKey(
       value: { request_id, fingerprint, create_time },
       keepMs: limits.keepKeysMs,
     };
+    const { caller } = origin;
     const result = await commitSubmission(deps, accepted, { writes: [write], caller, notAfterMs });
     if (result.ok) return describeFreshTask(accepted.input);
     if (result.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
@@ -119,8 +131,11 @@ async function commitSubmission(
 ): Promise<CommitResult> {
   const commit = (batch: Batch): Promise<CommitResult> =>
     deps.store.commit({ ...batch, writes: [...batch.writes, ...writes], caller, notAfterMs });
+  const { request_id, trace } = accepted.input;
+  const span = deps.tracing.startSpan('match', trace, { request_id });
   const assigned = assignAccepted(deps, accepted);
   let result = assigned && (await commit(assigned.batch));
+  span?.end(result?.ok && assigned ? { agent_id: assigned.agent_id } : {});
   if (assigned && result?.ok) assigned.start(result.revision);
   else if (assigned) await deps.agentIndex.reload(assigned.agent_id);
   if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {
@@ -129,7 +144,7 @@ async function commitSubmission(
   }
   // A large task is read in turns from the first time on.
   if (result.ok && isLargeInput(accepted.input)) {
-    deps.largeTasks.note(accepted.input.request_id);
+    deps.largeTasks.note(request_id);
   }
   return result;
 }
@@ -191,12 +206,13 @@ function isLargeInput({ payload }: TaskInput): boolean {
 }
 
 /** Names the submission, renders its payload, for the last time unless it is short, and creates its state. */
-function acceptTask(deps: Deps, submission: Submission): AcceptedTask {
+function acceptTask(deps: Deps, submission: Submission, { trace }: Origin): AcceptedTask {
   const createdMs = deps.store.nowMs();
   const names = { request_id: deps.ids.newRequestId(), create_time: createdMs / 1_000 };
   const text = JSON.stringify(submission.payload);
   const payload = isKeptAsText(text) ? new JsonText(text) : submission.payload;
-  const input = nameInput({ ...submission, payload }, names);
+  const named = nameInput({ ...submission, payload }, names);
+  const input = trace ? { ...named, trace } : named;
   const deadlineMs = createdMs + Math.ceil(Math.min(input.timeout * 1_000, deps.limits.timeoutMaxMs));
   const queueEndMs =
     submission.queue_timeout === undefined

@@ -1,8 +1,7 @@
 /**
- * Short successes are sent without Koa's middleware: most requests are calls of an operation that end in
- * one, and of Koa they need the context alone. So an operation is called first, and its reply sent with one
- * `writeHead` when it is ready. Everything else goes Koa's whole way, where the operation continues with
- * what it has done:
+ * Short successes are sent without Koa: most requests are calls of an operation that end in one. So an
+ * operation is called first, and its reply sent with one `writeHead` when it is ready. Everything else goes
+ * Koa's whole way, where the operation continues with what it has done:
  *
  *   request ──► an operation? ──► called ──► a short success ─────────────► sent
  *                 ╰── no ──╮        ╰── thrown, large, a stream ──╮
@@ -13,12 +12,11 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type Koa from 'koa';
-import type { Context } from 'koa';
 import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { describeHeaders, isBodyBounded } from './boundary.ts';
 import type { RequireHost } from './host-rule.ts';
-import type { ServedOperation } from './serve-operation.ts';
+import type { SendShort, ServedOperation } from './serve-operation.ts';
 
 type Deps = {
   readonly app: Koa;
@@ -36,8 +34,12 @@ type Deps = {
   readonly startedMs: WeakMap<IncomingMessage, number>;
 };
 
-/** The operation of a request, and the parameters in its path. */
-type Match = { readonly operation: ServedOperation; readonly params: Readonly<Record<string, string>> };
+/** The operation of a request, the parameters in its path, and its query. */
+type Match = {
+  readonly operation: ServedOperation;
+  readonly params: Readonly<Record<string, string>>;
+  readonly querystring: string;
+};
 
 /** Creates the listener of all requests. */
 export function createListener(deps: Deps): RequestListener {
@@ -48,21 +50,24 @@ export function createListener(deps: Deps): RequestListener {
   const jsonHeaders = [...headers, 'Content-Type', 'application/json', 'Content-Length'];
 
   /** Sends a reply and returns true, unless something has come up that Koa's way responds to otherwise. */
-  function send(req: IncomingMessage, res: ServerResponse, text: string | undefined): boolean {
+  function send(req: IncomingMessage, res: ServerResponse, ...[text, own]: Parameters<SendShort>): boolean {
     if (draining.aborted || res.destroyed || !isBodyBounded(req, limits.bodyBytesMax)) return false;
     if (text === undefined) res.writeHead(204, headers).end();
-    else res.writeHead(200, [...jsonHeaders, String(Buffer.byteLength(text))]).end(text);
+    else {
+      const all = [...jsonHeaders, String(Buffer.byteLength(text))];
+      if (own) all.push(...Object.entries(own).flat());
+      res.writeHead(200, all).end(text);
+    }
     return true;
   }
 
   async function serveDirectly(
-    { operation, params }: Match,
+    { operation, params, querystring }: Match,
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> {
     const startedMs = clock.monotonicMs();
-    const ctx: Context = Object.assign(app.createContext(req, res), { params });
-    if (await operation.callFirst(ctx, (text) => send(req, res, text))) {
+    if (await operation.callFirst({ req, res, params, querystring }, (...sent) => send(req, res, ...sent))) {
       const ms = clock.monotonicMs() - startedMs;
       const { name, method, path } = operation;
       const status = res.statusCode;
@@ -89,6 +94,8 @@ export function createListener(deps: Deps): RequestListener {
   };
 }
 
+/** What a URL is not expected to have; the router knows what to do with it. */
+const UNUSUAL = /[#\s]/;
 /** Paths that end in a parameter: `/api/cli/tasks/:request_id`. */
 const ENDS_IN_PARAMETER = /^([^:]*\/):(\w+)$/;
 
@@ -97,7 +104,7 @@ const ENDS_IN_PARAMETER = /^([^:]*\/):(\w+)$/;
  * refused.
  */
 function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage) => Match | null {
-  const fixed = new Map<string, Match>();
+  const fixed = new Map<string, Omit<Match, 'querystring'>>();
   const ending = new Map<string, { readonly operation: ServedOperation; readonly parameter: string }>();
   for (const operation of operations) {
     const [, start, parameter] = ENDS_IN_PARAMETER.exec(operation.path) ?? [];
@@ -108,7 +115,7 @@ function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage)
     }
   }
 
-  function findByStart(target: string): Match | undefined {
+  function findByStart(target: string): Omit<Match, 'querystring'> | undefined {
     const from = target.lastIndexOf('/') + 1;
     const found = ending.get(target.slice(0, from));
     const value = target.slice(from);
@@ -122,10 +129,10 @@ function createFinder({ operations, requireHost }: Deps): (req: IncomingMessage)
     const end = url.indexOf('?');
     const target = `${method} ${end < 0 ? url : url.slice(0, end)}`;
     const match = fixed.get(target) ?? findByStart(target);
-    if (!match) return null;
+    if (!match || UNUSUAL.test(url)) return null;
     try {
       requireHost(req);
-      return match;
+      return { ...match, querystring: end < 0 ? '' : url.slice(end + 1) };
     } catch {
       return null;
     }

@@ -13,6 +13,7 @@ import type { Observer } from '../ports/observer.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
 import type { CorsOrigins } from './cors.ts';
 import { createListener } from './direct-responses.ts';
+import { listDocsRoutes } from './docs.ts';
 import { createHostRule } from './host-rule.ts';
 import { createMetricsPage } from './metrics-page.ts';
 import { createAdminHandlers } from './operations/admin.ts';
@@ -24,7 +25,8 @@ import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
 import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { longestRequestMs } from './request/arrival-clock.ts';
-import { type BodyLimits, createBodyReader } from './request/body.ts';
+import { createBodyReader } from './request/body.ts';
+import type { BodyLimits } from './request/body-collector.ts';
 import { type Contract, loadContract } from './request/contract.ts';
 import type { JsonLimits } from './request/json-limits.ts';
 import { createSecrets } from './request/secrets.ts';
@@ -111,8 +113,8 @@ export type HttpDeps = {
 export type Http = {
   /** Starts to listen; resolves with the address. Port 0 selects a free one. */
   listen(at: { readonly port: number; readonly host: string }): Promise<AddressInfo>;
-  /** Each loads or compiles a piece of what has not been needed yet. */
-  readonly preparations: readonly (() => void | Promise<void>)[];
+  /** Each compiles a piece of what has not been needed yet. */
+  readonly preparations: readonly (() => void)[];
   /**
    * Stops accepting connections and reports 503 as readiness; long polls return at once, and streams end with
    * a time to reconnect. Resolves when every connection has closed; those still open after `graceMs` are
@@ -140,11 +142,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     pingIntervalMs: deps.settings.pingIntervalMs ?? PING_INTERVAL_MS,
   });
   const router = new Router({ sensitive: true, strict: true });
-  const bodies = createBodyReader({ ...deps, addresses });
   const secrets = createSecrets(deps.secrets);
   const operationDeps = {
     secrets,
-    readBody: bodies.read,
+    readBody: createBodyReader({ ...deps, addresses }),
     callerOf: addresses.callerOf,
     writers,
     limits: deps.limits,
@@ -193,7 +194,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       stalls.start();
       return server.listen(at);
     },
-    preparations: [bodies.prepare, ...contract.operations.map(({ prepare }) => prepare)],
+    preparations: contract.operations.map(({ prepare }) => prepare),
     async drain(graceMs) {
       await server.drain(graceMs, () => {
         draining.abort();
@@ -213,10 +214,11 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
   return { scheduler: createFairScheduler(), unread, callerOf: addresses.callerOf };
 }
 
-/** Registers the pages; returns their paths. */
+/** Registers the pages; returns the paths of those that any web page may read. */
 function registerPages(router: Router, version: string): ReadonlySet<string> {
   const pages = loadPages(version);
   for (const page of pages) router.get(page.path, servePage(page));
+  for (const { path, middleware } of listDocsRoutes()) router.get(path, middleware);
   return new Set(pages.map(({ path }) => path));
 }
 

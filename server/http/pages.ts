@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Context } from 'koa';
 
 /** A page that does not change while the server runs. */
 export type Page = {
@@ -34,7 +35,15 @@ export function loadPages(version: string): readonly Page[] {
   return [buildPage('/', 'application/json', Buffer.from(JSON.stringify(index))), ...documents];
 }
 
-function buildPage(path: string, contentType: string, body: Buffer): Page {
+/** Builds a page; its ETag changes with its content. */
+export function buildPage(path: string, contentType: string, body: Buffer): Page {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   return { path, contentType, body, etag };
+}
+
+/** Responds with a page; with 304 to a caller that already has it. */
+export function respondWithPage(ctx: Context, page: Page, headers: Readonly<Record<string, string>>): void {
+  ctx.set({ 'Content-Type': page.contentType, ...headers, ETag: page.etag });
+  if (ctx.get('If-None-Match').includes(page.etag)) ctx.status = 304;
+  else ctx.body = page.body;
 }

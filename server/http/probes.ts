@@ -4,23 +4,15 @@
  */
 import type { Context, Middleware } from 'koa';
 import type { Gateway } from '../ports/gateway.ts';
-import type { Page } from './pages.ts';
+import { type Page, respondWithPage } from './pages.ts';
 import { describeReason } from './public-reason.ts';
 
 /** The same as for a call that finds the store unavailable. */
 const RETRY_AFTER_SECONDS = '2';
 
-/** Serves a page; responds 304 to a caller that already has it. */
+/** Serves a page that any web page may read. */
 export function servePage(page: Page): Middleware {
-  return (ctx) => {
-    ctx.set({
-      'Content-Type': page.contentType,
-      'Access-Control-Allow-Origin': '*',
-      ETag: page.etag,
-    });
-    if (ctx.get('If-None-Match').includes(page.etag)) ctx.status = 304;
-    else ctx.body = page.body;
-  };
+  return (ctx) => respondWithPage(ctx, page, { 'Access-Control-Allow-Origin': '*' });
 }
 
 /**

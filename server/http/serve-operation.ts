@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
+import { renderJson } from '../domain/json-text.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import type { Caller } from '../ports/caller.ts';
 import type { RenderedBody } from './operations/handlers.ts';
@@ -24,7 +25,7 @@ import {
 } from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';
 import type { WriterDeps } from './response/response-writer.ts';
-import { renderReply } from './response/send-body.ts';
+import { renderShortReply } from './response/send-body.ts';
 import { respondInParts } from './response/send-parts.ts';
 import type { EventSource, Streams } from './stream/sse.ts';
 
@@ -56,9 +57,12 @@ export type AnyHandler = (call: {
   readonly caller: Caller;
 }) => AnyReply | Promise<AnyReply>;
 
+/** Headers of one response, beside those of every response. */
+type Headers = Readonly<Record<string, string>>;
+
 type AnyReply =
-  | { readonly status: 200; readonly body: object }
-  | ({ readonly status: 200 } & RenderedBody)
+  | { readonly status: 200; readonly body: object; readonly headers?: Headers }
+  | ({ readonly status: 200; readonly headers?: Headers } & RenderedBody)
   | { readonly status: 200; readonly events: EventSource }
   | { readonly status: 204 };
 
@@ -81,6 +85,8 @@ type Call = Parameters<AnyHandler>[0];
 /** A request that was handled. `release` returns the memory of its body. */
 type Handled = { readonly reply: AnyReply; readonly caller: Caller; readonly release: () => void };
 
+export type SendShort = (text: string | undefined, headers: Headers | undefined) => boolean;
+
 export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly name: OperationId;
   /**
@@ -90,10 +96,15 @@ export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly middleware: Middleware;
   /**
    * Calls the operation before Koa's middleware, and has a short success sent: `send` gets its JSON,
-   * undefined for a response without a body, and returns whether it was sent. Resolves with false when the
-   * middleware is to continue. Never rejects.
+   * undefined for a response without a body, and its own headers, and returns whether it was sent. Resolves
+   * with false when the middleware is to continue. Never rejects.
    */
-  callFirst(ctx: Context, send: (text: string | undefined) => boolean): Promise<boolean>;
+  callFirst(request: RequestContext, send: SendShort): Promise<boolean>;
+};
+
+/** The part of Koa's context that an operation needs until its reply is sent. */
+type RequestContext = Pick<Context, 'req' | 'res' | 'querystring'> & {
+  readonly params?: Readonly<Record<string, string>>;
 };
 
 /** Joins an operation of the document with its handler. */
@@ -105,7 +116,7 @@ export function serveOperation(
   const { operationId: name, method, path } = operation;
   const calledFirst = new WeakMap<IncomingMessage, Promise<Handled>>();
 
-  async function handle(ctx: Context): Promise<Handled> {
+  async function handle(ctx: RequestContext): Promise<Handled> {
     const { call, release } = await readCall(deps, operation, ctx);
     try {
       return { reply: await handler(call), caller: call.caller, release };
@@ -133,12 +144,14 @@ export function serveOperation(
       try {
         const handled = await handling;
         const body = renderFirst(handled.reply);
-        if (typeof body !== 'object' && send(body)) {
+        if (typeof body !== 'object' && send(body, headersOf(handled.reply))) {
           handled.release();
           return true;
         }
         if (Buffer.isBuffer(body)) {
-          handling = Promise.resolve({ ...handled, reply: { status: 200, rendered: body } });
+          const headers = headersOf(handled.reply);
+          const reply = { status: 200, rendered: body, ...(headers && { headers }) } as const;
+          handling = Promise.resolve({ ...handled, reply });
         }
       } catch {
         // The middleware throws it again.
@@ -155,7 +168,11 @@ export function serveOperation(
  */
 function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
   if (reply.status === 204) return undefined;
-  return 'body' in reply && !isLargeValue(reply.body) ? renderReply(reply.body) : null;
+  return 'body' in reply && !isLargeValue(reply.body) ? renderShortReply(reply.body) : null;
+}
+
+function headersOf(reply: AnyReply): Headers | undefined {
+  return 'headers' in reply ? reply.headers : undefined;
 }
 
 const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
@@ -164,10 +181,10 @@ const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
 async function readCall(
   deps: OperationDeps,
   operation: Operation,
-  ctx: Context,
+  ctx: RequestContext,
 ): Promise<{ call: Call; release: () => void }> {
   const query = parseQuery(ctx.querystring);
-  const sent = requireSecret(deps.secrets, operation, query, ctx);
+  const sent = requireSecret(deps.secrets, operation, query, ctx.req);
   const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
   const stored = STORED_VALUES[operation.operationId];
   try {
@@ -183,7 +200,7 @@ async function readCall(
 function requireValidCall(
   deps: OperationDeps,
   operation: Operation,
-  ctx: Context,
+  ctx: RequestContext,
   { query, sent, read }: { query: Query; sent: SentSecrets; read: BodyRead },
 ): Call {
   const { value: body } = read;
@@ -197,7 +214,7 @@ function requireValidCall(
   return {
     path: parts.path,
     query: parts.query,
-    header: (name) => readHeader(ctx, name),
+    header: (name) => readHeader(ctx.req, name),
     body: operation.body ? operation.body.pickDeclared(body) : undefined,
     isTrusted,
     signal: () => createSignal(ctx, deps.draining),
@@ -219,7 +236,7 @@ function requireValidParts(
   operation: Operation,
   rawQuery: Query,
   read: BodyRead,
-  ctx: Context,
+  ctx: RequestContext,
   limits: JsonLimits,
 ): RequestParts {
   const { query, errors: queryErrors } = operation.readQuery(rawQuery);
@@ -250,11 +267,11 @@ async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply:
   if ('events' in reply) return await respondWithStream(deps.streams, ctx, reply.events);
   ctx.status = reply.status;
   if (reply.status === 204) return;
-  ctx.set('Content-Type', 'application/json');
+  ctx.set({ 'Content-Type': 'application/json', ...headersOf(reply) });
   if ('parts' in reply) return await respondInParts(deps, ctx, caller, reply.parts);
   if ('rendered' in reply) ctx.body = reply.rendered;
-  else if (!isLargeValue(reply.body)) ctx.body = renderReply(reply.body);
-  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderReply(reply.body));
+  else if (!isLargeValue(reply.body)) ctx.body = renderShortReply(reply.body);
+  else ctx.body = await deps.largeWork.run({ caller, order: 'end' }, () => renderJson(reply.body));
 }
 
 async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {
@@ -273,7 +290,7 @@ async function respondWithStream(streams: Streams, ctx: Context, events: EventSo
 }
 
 /** A signal that fires when the connection closes or the server drains. */
-function createSignal(ctx: Context, draining: AbortSignal): AbortSignal {
+function createSignal(ctx: RequestContext, draining: AbortSignal): AbortSignal {
   const closed = new AbortController();
   ctx.res.once('close', () => closed.abort('closed'));
   return AbortSignal.any([closed.signal, draining]);

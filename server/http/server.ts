@@ -128,8 +128,12 @@ export function createServer(
 /** One `Host`, or none in a request of HTTP/1.0: of several, others on the way may go by another one. */
 function hasProperHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion !== '1.1';
-  const isHost = (text: string, index: number): boolean => index % 2 === 0 && text.toLowerCase() === 'host';
-  return rawHeaders.filter(isHost).length === 1;
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count === 1;
 }
 
 /** Closes a connection at once when its remote address has half of all connections already. */

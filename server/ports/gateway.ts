@@ -9,6 +9,7 @@ import type { HistoryEntry } from '../domain/history.ts';
 import type { TaskOutcome } from '../domain/history-record.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
 import type { TaskMatch } from '../domain/task-match.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 import type { Caller } from './caller.ts';
 import type { Cursor, Health } from './store.ts';
 
@@ -156,7 +157,13 @@ export type RenderTask = (task: TaskInfo) => Buffer;
 
 /** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
 export type Gateway = {
-  submitTask(submission: Submission, idempotencyKey?: string, caller?: Caller): Promise<TaskInfo>;
+  /** `trace` is kept with the task. It is no part of what is compared under an idempotency key. */
+  submitTask(
+    submission: Submission,
+    idempotencyKey?: string,
+    caller?: Caller,
+    trace?: TraceContext,
+  ): Promise<TaskInfo>;
   /** With `waitMs` it resolves when the task is terminal or the wait is over. */
   getTask(request_id: string, waitMs: number, signal: AbortSignal, caller?: Caller): Promise<TaskInfo>;
   /** What happened to a task, which agents qualify for it, and what to do. Costs what a match costs. */
@@ -176,8 +183,13 @@ export type Gateway = {
   ): AsyncIterable<T>;
   registerAgent(registration: Registration): Promise<RegisterResponse>;
   heartbeatAgent(beat: Heartbeat): Promise<HeartbeatResponse>;
-  claimTask(claim: Claim, signal: AbortSignal): Promise<TaskInfo | null>;
-  reportResult(report: Report, caller?: Caller): Promise<ReportResponse>;
+  /** `onTrace` is called before it resolves, with the trace that the task was submitted in, if any. */
+  claimTask(
+    claim: Claim,
+    signal: AbortSignal,
+    onTrace?: (trace: TraceContext) => void,
+  ): Promise<TaskInfo | null>;
+  reportResult(report: Report, caller?: Caller, trace?: TraceContext): Promise<ReportResponse>;
   /** With the token of another registration than the present one it changes nothing. */
   unregisterAgent(
     agent_id: string,

@@ -3,6 +3,7 @@
  * throws and never settles a task: it only returns what became of the attempt.
  */
 import type { TaskInfo } from '../domain/task.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 
 export type Push = {
   /** The agent's registered URL, used exactly as registered. */
@@ -12,6 +13,8 @@ export type Push = {
   readonly remainingSeconds: number;
   /** Store time, sent as `webhook-timestamp`. */
   readonly nowMs: number;
+  /** Sent as `traceparent` and `tracestate`; without it a trace begins with this push. */
+  readonly trace?: TraceContext;
 };
 
 /**

@@ -141,8 +141,10 @@ function buildRequest(push: Push, sign: Signer) {
     ...['content-type', 'application/json', 'content-length', String(body.length)],
     ...['user-agent', 'task-gateway'],
     ...['webhook-id', id, 'webhook-timestamp', String(timestampSeconds)],
-    ...['task-remaining', formatSeconds(push.remainingSeconds), 'traceparent', createTraceparent()],
+    ...['task-remaining', formatSeconds(push.remainingSeconds)],
+    ...['traceparent', push.trace?.traceparent ?? createTraceparent()],
   ];
+  if (push.trace?.tracestate !== undefined) headers.push('tracestate', push.trace.tracestate);
   const signature = sign(id, timestampSeconds, body);
   if (signature !== null) headers.push('webhook-signature', signature);
   return { method: 'POST', headers, body: createRequestBody(body) } as const;

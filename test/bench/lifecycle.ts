@@ -20,8 +20,7 @@ export type Round = {
 /** A server and its rounds by the name of their load; those at one index ran next to each other. */
 export type Measured = {
   readonly name: string;
-  /** Until it listened, and its resident memory then. */
-  readonly startMs: number;
+  /** Its resident memory before the first task. */
   readonly idleMb: number;
   readonly rounds: ReadonlyMap<string, Round[]>;
 };
@@ -41,8 +40,8 @@ export async function measureServers(
   warmUpShare = 1,
 ): Promise<readonly Measured[]> {
   const measured = servers.map(
-    ({ name, startMs, pids }): Measured => ({
-      ...{ name, startMs, idleMb: sumOver(pids, readRssMb) },
+    ({ name, pids }): Measured => ({
+      ...{ name, idleMb: sumOver(pids, readRssMb) },
       rounds: new Map(loads.map((load) => [load.name, []])),
     }),
   );

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tabulate } from './report.ts';
-import { startServer } from './servers.ts';
+import { startGateway } from './servers.ts';
 import { runLoad } from './workload.ts';
 
 /** A profile as V8 writes it; times in µs of the monotonic clock. */
@@ -46,8 +46,7 @@ const OTHER = 'Node: sockets, HTTP parser, timers';
 /** Profiles a gateway of its own for so many tasks, 64 in flight; resolves with the table. */
 export async function profileStages(folder: string, tasks: number, warmUpTasks: number): Promise<string> {
   const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=250'];
-  const env = { STORE: `sqlite:${join(folder, 'profiled.db')}`, NODE_OPTIONS: '' };
-  const server = await startServer('profiled', 'server/main.ts', env, undefined, undefined, flags);
+  const server = await startGateway('profiled', `sqlite:${join(folder, 'profiled.db')}`, undefined, flags);
   const { urls } = server;
   const load = { name: 'profile', tasks, pace: { inFlight: 64 } };
   const ignore = { onStart: () => undefined, onEnd: () => undefined };

@@ -3,7 +3,7 @@
  * need.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,10 +11,6 @@ import { SECRET } from './parties.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const PEER = join(ROOT, 'test/bench/peer');
-const MAIN = 'server/main.ts';
-
-/** Node's flags of `npm start`; the servers beside the gateway get them too. */
-const NODE_FLAGS = ['--max-semi-space-size=16'];
 
 export type Server = {
   readonly name: string;
@@ -38,20 +34,22 @@ export type Redis = {
   stop(): void;
 };
 
-/**
- * Starts a server and waits for the line with its address. `root`: the checkout of its file; `flags`: more
- * flags for Node.
- */
-export async function startServer(
-  name: string,
-  file: string,
-  env: Readonly<Record<string, string>>,
-  store?: Redis,
-  root = ROOT,
-  flags: readonly string[] = [],
-): Promise<Server> {
+/** What a server is started with. */
+type Command = {
+  /** Flags for Node and the file, which are relative to `root`. */
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** A Redis that it runs on, whose cost counts with its own. */
+  readonly store?: Redis | undefined;
+  /** The checkout of its file; default: this one. */
+  readonly root?: string | undefined;
+};
+
+/** Starts a server and waits for the line with its address. */
+async function startServer(name: string, { words, env, store, root = ROOT }: Command): Promise<Server> {
   const beganMs = performance.now();
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...flags, join(root, file)], {
+  const child = spawn(process.execPath, words, {
+    cwd: root,
     env: { ...process.env, GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-admin`, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -70,10 +68,28 @@ export async function startServer(
   };
 }
 
-/** The gateway on the store of that name; a Redis that it runs on counts with it. */
-export function startGateway(name: string, store: string | Redis, root = ROOT): Promise<Server> {
-  if (typeof store === 'string') return startServer(name, MAIN, { STORE: store }, undefined, root);
-  return startServer(name, MAIN, { STORE: store.url, REDIS_DURABILITY: store.durability }, store, root);
+/**
+ * The gateway on the store of that name, as `npm start` of its checkout starts it; a Redis that it runs on
+ * counts with it. `flags`: more flags for Node.
+ */
+export function startGateway(
+  name: string,
+  store: string | Redis,
+  root = ROOT,
+  flags: readonly string[] = [],
+): Promise<Server> {
+  const words = [...flags, ...readStartWords(root)];
+  if (typeof store === 'string') return startServer(name, { words, env: { STORE: store }, root });
+  const env = { STORE: store.url, REDIS_DURABILITY: store.durability };
+  return startServer(name, { words, env, store, root });
+}
+
+/** What stands behind `node` in the command of `npm start`. */
+function readStartWords(root: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly scripts: { readonly start: string };
+  };
+  return scripts.start.split(' ').slice(1);
 }
 
 /** So many gateways on one Redis, as one server. */
@@ -101,7 +117,16 @@ export function startPeer(name: string, redis: Redis): Promise<Server> {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   }
-  return startServer(name, 'test/bench/peer/server.js', { STORE: redis.url }, redis);
+  return startServer(name, {
+    words: ['test/bench/peer/server.js'],
+    env: { STORE: redis.url },
+    store: redis,
+  });
+}
+
+/** The bare sketch, in memory. */
+export function startBare(name: string): Promise<Server> {
+  return startServer(name, { words: ['test/bench/sketch.ts'], env: {} });
 }
 
 /** A Redis of its own; null where none is installed. */

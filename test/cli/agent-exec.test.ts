@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { envFor, isRunning, type RunningCommand, startCommand } from './cli-process.ts';
+import { envFor, isRunning, type RunningCommand, runCommand, startCommand } from './cli-process.ts';
 
 const PUSH_SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-agent-exec-'));
@@ -83,6 +83,17 @@ describe('a program as an agent', () => {
       /Registered as 代理 \(pull\)[\s\S]*taken: 类型[\s\S]* note\n[\s\S]* success\n[\s\S]*Stopped\.\n$/,
     );
     expect((await client.listAgents()).agents.map(({ agent_id }) => agent_id)).not.toContain('代理');
+  });
+
+  test('is in the trace of its task, which a command takes from its own environment', async () => {
+    const [TRACEPARENT, TRACESTATE] = ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'a=1,b=2'];
+    await startAgent('trace', 'echo "$TRACEPARENT $TRACESTATE"');
+    const words = ['run', 'x', '--tag', 'trace'];
+    const env = { ...envFor(gateway), TRACEPARENT, TRACESTATE };
+    expect((await runCommand(words, { env })).stdout).toBe(`${TRACEPARENT} ${TRACESTATE}\n`);
+    // What no header can carry is left out.
+    const spoiled = { ...env, TRACEPARENT: `${TRACEPARENT}\nx: y` };
+    expect(await runCommand(words, { env: spoiled })).toMatchObject({ code: 0, stdout: ' \n' });
   });
 
   test('reports its progress while it runs', async () => {

@@ -27,10 +27,14 @@ const config: KnipConfig = {
         'spec/main.tsp',
         // Loaded by the TypeSpec compiler.
         'spec/checks.js',
+        // Loaded by the page at /docs.
+        'spec/docs/page.js',
       ],
       project: ['.ci/**', 'spec/**/*.{ts,js,tsp}', 'test/**/*.{ts,js}', '!test/bench/peer/**'],
       vitest: { config: 'test/vitest.config.ts' },
       ignoreDependencies: [
+        // Its files are copied.
+        'swagger-ui-dist',
         // Run as commands, by the paths of their files.
         ...['@arethetypeswrong/cli', '@hey-api/openapi-ts', '@redocly/cli', 'openapi-typescript', 'publint'],
         ...['@stoplight/prism-cli', '@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],

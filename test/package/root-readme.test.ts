@@ -164,12 +164,11 @@ function describeCalls(): string[] {
   };
   function secretOf({ security, requestBody }: DocumentedCall): string {
     const schemes = security.flatMap((scheme) => Object.keys(scheme));
-    // Where the gateway's secret will do, the administrator's is an alternative.
-    if (schemes.includes('AdminAuth') && !schemes.includes('HeaderAuth')) return '`X-Admin-Auth`';
+    if (schemes.every((scheme) => scheme === 'AdminAuth')) return '`X-Admin-Auth`';
     const reference = requestBody?.content['application/json']?.schema.$ref;
     if (reference === undefined) return 'Bearer';
     const schema = document.components.schemas[reference.split('/').at(-1) ?? ''];
-    // Only the administrator's secret can stand for the field.
+    // It is optional for agents; of the administrator's calls only beside the other secret.
     const isRequired = schema?.required?.includes('auth') || schemes.includes('AdminAuth');
     return isRequired ? '`auth`' : '`auth` optional';
   }

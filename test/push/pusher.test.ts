@@ -47,6 +47,15 @@ describe('the request of a push', () => {
   });
 });
 
+test('A trace that the task was submitted with goes on unchanged.', async () => {
+  const agent = await openAgent((socket) => socket.write(buildResponse(202)));
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
+  const traces = [{ traceparent }, { traceparent, tracestate: 'a=1,b=2' }];
+  for (const trace of traces) await pushTask(openPusher(), agent.url, { trace });
+  expect(agent.requests.map(headersOf)).toMatchObject(traces);
+  expect(headersOf(agent.requests[0])).not.toHaveProperty('tracestate');
+});
+
 describe('the outcome of a response', () => {
   test('the status line decides the outcome, whichever connection carries it', async () => {
     const statuses = [200, 201, 204, 409, 301, 400, 404, 408, 410, 429, 500, 503];

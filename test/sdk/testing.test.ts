@@ -44,6 +44,30 @@ describe('the fake gateway', () => {
     expect(gateway.tasks().map(({ status }) => status)).toEqual(runs.map(() => 'success'));
   });
 
+  test.each(['pull', 'http://agent.test/tasks'])(
+    'gives an agent the trace of a task: %s',
+    async (endpoint) => {
+      const gateway: FakeGateway = createFakeGateway({
+        push: async (request) => (await agents[0]?.fetch(request)) ?? Response.error(),
+      });
+      const traces: unknown[] = [];
+      await startAgent(gateway, {
+        endpoint,
+        handler: (_task, { traceparent, tracestate }) => void traces.push([traceparent, tracestate]),
+      });
+      const trace = {
+        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+        tracestate: 'a=1',
+      };
+      await createClient(gateway.options).runTask(submission, trace);
+      await createClient(gateway.options).runTask(submission);
+      expect(traces).toEqual([
+        [trace.traceparent, trace.tracestate],
+        [undefined, undefined],
+      ]);
+    },
+  );
+
   test('sends only responses that the OpenAPI document allows', async () => {
     const faults: string[] = [];
     const seen = new Set<string>();

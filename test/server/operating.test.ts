@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeReason } from '../../server/http/public-reason.ts';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
@@ -79,9 +79,9 @@ async function statusOf(url: string, init?: RequestInit): Promise<number> {
 }
 
 test('Every command is run by a test, or says why not.', () => {
-  const known = ['secret', 'health', 'metrics', 'backup', 'restore'];
+  const known = ['secret', 'health', 'metrics', 'backup', 'restore', 'traced', 'otel'];
   for (const { language, role, text } of blocks) {
-    expect(language).toBe('sh');
+    expect(language).toBe(role === 'otel' ? 'js' : 'sh');
     if (role === 'not-run') expect(text).toMatch(/^# Not run by a test: \S/);
     else expect(known).toContain(role);
   }
@@ -182,6 +182,25 @@ describe('backup', () => {
     await expect(runBlock('backup')).rejects.toThrow(/Nothing was copied.*damaged/s);
     expect(readdirSync(dirname(backup()))).toEqual([]);
   });
+});
+
+test('The page’s tracing library, loaded as it says, prints the spans of a task.', async () => {
+  // The library is found from where the file is.
+  const modules = mkdtempSync(join(ROOT, 'node_modules/.cache/task-gateway-otel-'));
+  try {
+    const file = join(modules, 'otel.mjs');
+    writeFileSync(file, blocks.find(({ role }) => role === 'otel')?.text ?? '');
+    const command = blocks.find(({ role }) => role === 'traced')?.text ?? '';
+    const [, options = ''] = /^NODE_OPTIONS='(.*)' npm start\n$/.exec(command) ?? [];
+    expect(options).toContain('./otel.mjs');
+    const gateway = await start({ NODE_OPTIONS: options.replace('./otel.mjs', file), STORE: 'memory:' });
+    const id = await submit(gateway.baseUrl);
+    await vi.waitFor(() => expect(gateway.output()).toContain("name: 'match'"), { timeout: 10_000 });
+    expect(gateway.output()).toContain("name: 'submit'");
+    expect(gateway.output()).toContain(`'task_gateway.request_id': '${id}'`);
+  } finally {
+    rmSync(modules, { recursive: true, force: true });
+  }
 });
 
 test('While a secret is rotated both are accepted, and afterwards the old one is not.', async () => {

@@ -44,7 +44,7 @@ const GRACE_MS = 3_000;
 const EXAMPLES = `
 The program is started once per task. It reads the payload as JSON from standard input. Its environment has
 TASK_REQUEST_ID, TASK_TYPE, TASK_TAGS (a JSON array), TASK_AGENT_ID, TASK_SESSION, TASK_CREATE_TIME and TASK_TIMEOUT,
-but none of the secrets. If it exits with 0, the task succeeds, and its standard output is the output of the result.
+the task's trace as TRACEPARENT and TRACESTATE, but none of the secrets. If it exits with 0, the task succeeds, and its standard output is the output of the result.
 Otherwise the task fails, and the last lines of its standard error are the reason. A line "::progress 40::" on either
 output reports the progress. When the task is cancelled or times out, the program and all processes it started get
 SIGTERM, then SIGKILL.

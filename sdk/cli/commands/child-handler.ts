@@ -8,6 +8,7 @@ import type { Task } from '../../contract.ts';
 import { parseJson } from '../decoding.ts';
 import { messageOf } from '../exit-codes.ts';
 import type { Environment, Terminal } from '../terminal/terminal.ts';
+import { withTraceEnvironment } from '../trace-environment.ts';
 import { type ChildExit, runChild } from './child.ts';
 import { checkFreeFiles } from './executables.ts';
 import { startGroupWatch } from './group-watch.ts';
@@ -75,12 +76,12 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
 
   return {
     isBusy: () => starved.size > 0 || !checkFreeFiles(FILES_PER_TASK),
-    async handler(task, { signal, progress }) {
+    async handler(task, { signal, progress, ...trace }) {
       const { request_id } = task;
       const outcome = watchOutcome(client, request_id, signal);
       const run = runChild(command, {
         input: JSON.stringify(task.payload),
-        env: { ...inherited, ...describeTask(task) },
+        env: { ...withTraceEnvironment(inherited, trace), ...describeTask(task) },
         signal: AbortSignal.any([signal, outcome.terminal]),
         killAfterMs: options.killAfterMs,
         outputBytesMax: options.outputBytesMax,

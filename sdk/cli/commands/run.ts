@@ -9,6 +9,7 @@ import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome } from '../terminal/outcome.ts';
 import { type Spinner, startSpinner } from '../terminal/spinner.ts';
 import { startTimer } from '../timers.ts';
+import { readTraceEnvironment } from '../trace-environment.ts';
 import { createAgentsWatch } from './agents-watch.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { findHint } from './explain.ts';
@@ -82,6 +83,7 @@ async function runUntilSettled(
     signal: first,
     cancelOnAbort: true,
     idempotencyKey,
+    ...readTraceEnvironment(context.env),
     onProgress(task) {
       latest = task;
       spinner.showTask(task);

@@ -6,6 +6,7 @@ import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome, printTask, renderJson } from '../terminal/outcome.ts';
 import { cleanText } from '../terminal/safe-text.ts';
 import { startSpinner } from '../terminal/spinner.ts';
+import { readTraceEnvironment } from '../trace-environment.ts';
 import { createAgentsWatch } from './agents-watch.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { addTaskExplain, findHint } from './explain.ts';
@@ -37,7 +38,12 @@ function addTaskSubmit(parent: Command, context: CommandContext): void {
       const { client } = connectCommand(context, command);
       const submission = await readSubmission(context, type, parts, options);
       const { idempotencyKey } = options;
-      const task = await client.submitTask(submission, { idempotencyKey, signal: interrupts.first });
+      const trace = readTraceEnvironment(context.env);
+      const task = await client.submitTask(submission, {
+        idempotencyKey,
+        signal: interrupts.first,
+        ...trace,
+      });
       const format = getOutputFormat(command);
       await terminal.print(format === 'table' ? `${cleanText(task.request_id)}\n` : renderJson(task, format));
     });

@@ -29,6 +29,7 @@ import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createRedisStore, type Engine } from './store.ts';
 import { createStoreClock, createTestClock, type StoreClock } from './store-clock.ts';
 import { createValues } from './values.ts';
+import { createWrittenTasks } from './written-tasks.ts';
 
 export type RedisDeps = {
   readonly address: RedisAddress;
@@ -71,7 +72,8 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const processName = createUniqueName();
   const channel = channelOf(deps.address.database);
   const ownChannel = `${channel}/${processName}`;
-  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName };
+  const writtenTasks = createWrittenTasks(time.nowMs);
+  const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, writtenTasks };
   const onMessage = createMessageHandler(parts);
   const opener = { ...deps, prefix, time, channel, ownChannel, onMessage };
   let bulk: Connection | null = null;
@@ -81,6 +83,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     onLost: () => bulk?.goDown('the connection of the calls was lost'),
     onReopened() {
       slices.forget();
+      writtenTasks.forget();
       notifications.notifyAll();
       dueTimer.update();
     },

@@ -7,7 +7,8 @@
  *   applied.
  * - A reply is held back until what it rests on is durable (`durability.ts`), so reads, conflicts and
  *   notifications need no further care.
- * - The process keeps no state but the connection: what one process was given, every other sees.
+ * - The process keeps no state but the connection, and what it wrote itself a moment ago
+ *   (`written-tasks.ts`): what one process was given, every other sees.
  * - Notifications come over a connection of their own, which is up only together with that of the calls
  *   (`connection-state.ts`). After they were lost, every listener is notified, feeds continue from their
  *   positions, and cursors of `readAgentChanges` are refused.
@@ -28,6 +29,7 @@ import {
   type Revision,
   type Store,
   StoreDamaged,
+  type Stored,
   StoreUnavailable,
 } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
@@ -48,6 +50,7 @@ import type { NextDue } from './next-due.ts';
 import { scripts } from './scripts.ts';
 import type { StoreClock } from './store-clock.ts';
 import { SMALL_BYTES_MAX, type Values } from './values.ts';
+import type { WrittenTasks } from './written-tasks.ts';
 
 /** The parts of a running engine. */
 export type Engine = {
@@ -58,6 +61,7 @@ export type Engine = {
   readonly inspection: Inspection;
   readonly statuses: AgentStatuses;
   readonly contacts: Contacts;
+  readonly writtenTasks: WrittenTasks;
   readonly notifications: Notifications;
   readonly slices: SharedReads<Slice>;
   readonly dueTimer: DueTimer;
@@ -110,16 +114,23 @@ function createReads(
   engine: Engine,
   commit: Store['commit'],
 ): Pick<Store, 'get' | 'getForCommit' | 'getAgentStatus' | 'readAgentChanges' | 'list'> {
-  const { connection, values, statuses } = engine;
-  async function get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
+  const { connection, values, statuses, writtenTasks } = engine;
+  async function read<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
     const [value, revision = ''] = await values.read(kind, id, caller);
     return value === undefined ? undefined : { value: parseValue(kind, id, value), revision };
   }
 
   return {
-    get,
+    async get<K extends keyof Kinds>(kind: K, id: string, caller?: Caller) {
+      connection.requireUp();
+      const written = kind === 'task' ? writtenTasks.findSettled(id) : undefined;
+      return (written as Stored<Kinds[K]> | undefined) ?? (await read(kind, id, caller));
+    },
     // Redis responds to a read after the writes that it has seen are durable.
-    getForCommit: (request_id, caller) => get('task', request_id, caller),
+    async getForCommit(request_id, caller) {
+      connection.requireUp();
+      return writtenTasks.find(request_id) ?? (await read('task', request_id, caller));
+    },
     async getAgentStatus(agent_id) {
       const [resumedMs, status] = (await values.readStatus(agent_id)) as readonly Reply[];
       const agentStatus = statuses.parse(agent_id, resumedMs, status);
@@ -136,7 +147,7 @@ function createReads(
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { connection, values, groups, inspection, dueTimer, clock, time, nextDue } = engine;
-  const { processName } = engine;
+  const { processName, writtenTasks } = engine;
   let names = 0;
   /** A name that was never used before, for a revision or for leases. */
   const createName = (): string => {
@@ -151,6 +162,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
       const notAfterMs = batch.notAfterMs ?? time.nowMs() + TIME_BUDGETS.storeWithinMs;
       const commit = encodeCommit(batch, { revision, notAfterMs });
       if (commit.isAdmission) inspection.requireMemory();
+      const noteResult = writtenTasks.begin(batch, commit.size);
       const result =
         commit.size > SMALL_BYTES_MAX
           ? await values.writeLarge(
@@ -158,7 +170,9 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
               batch.caller,
             )
           : await groups.run(commit);
-      return parseCommitResult(result, revision);
+      const parsed = parseCommitResult(result, revision);
+      noteResult(parsed);
+      return parsed;
     },
 
     async takeDue(limit) {

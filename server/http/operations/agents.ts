@@ -1,4 +1,5 @@
 /** The agent's operations: register, heartbeat, claim, report, unregister. */
+import { parseTraceContext, type TraceContext } from '../../domain/trace-context.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import { type Handlers, limitWait } from './handlers.ts';
 
@@ -37,11 +38,15 @@ export function createAgentHandlers(
         wait: limitWait(body.wait),
         ...(body.request_ids !== undefined && { request_ids: body.request_ids }),
       };
-      const task = await gateway.claimTask(claim, signal());
-      return task ? { status: 200, body: task } : { status: 204 };
+      let trace: TraceContext | undefined;
+      const task = await gateway.claimTask(claim, signal(), (found) => {
+        trace = found;
+      });
+      if (!task) return { status: 204 };
+      return trace ? { status: 200, body: task, headers: trace } : { status: 200, body: task };
     },
 
-    async reportResult({ body, caller }) {
+    async reportResult({ body, header, caller }) {
       const report = {
         request_id: body.request_id,
         agent_id: body.agent_id,
@@ -50,7 +55,8 @@ export function createAgentHandlers(
         ...(body.result !== undefined && { result: body.result }),
         ...(body.error_info !== undefined && { error_info: body.error_info }),
       };
-      return { status: 200, body: await gateway.reportResult(report, caller) };
+      const trace = parseTraceContext(header('traceparent'), header('tracestate'));
+      return { status: 200, body: await gateway.reportResult(report, caller, trace) };
     },
 
     async unregisterAgent({ body }) {

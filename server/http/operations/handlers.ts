@@ -47,9 +47,12 @@ export function limitWait(seconds: number | undefined): number {
  */
 export type RenderedBody = { readonly rendered: Buffer } | { readonly parts: AsyncIterable<string> };
 
+/** A body, and headers that the operation has beside those of every response. */
+type BodyWithHeaders<Body> = { readonly body: Body; readonly headers?: Readonly<Record<string, string>> };
+
 type Success = 200 | 204;
 type ReplyWith<Status, Response> = Response extends { content: { 'application/json': infer Body } }
-  ? { readonly status: Status } & ({ readonly body: DeepReadonly<Body> } | RenderedBody)
+  ? { readonly status: Status } & (BodyWithHeaders<DeepReadonly<Body>> | RenderedBody)
   : Response extends { content: { 'text/event-stream': unknown } }
     ? { readonly status: Status; readonly events: EventSource }
     : { readonly status: Status };

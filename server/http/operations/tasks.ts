@@ -1,4 +1,5 @@
 /** The client's operations on tasks: submit, get, explain, cancel; and the preview of a match. */
+import { parseTraceContext } from '../../domain/trace-context.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import { type Handlers, limitWait } from './handlers.ts';
 
@@ -19,7 +20,8 @@ export function createTaskHandlers(
         timeout: body.timeout ?? 600,
         ...(body.queue_timeout !== undefined && { queue_timeout: body.queue_timeout }),
       };
-      const task = await gateway.submitTask(submission, header('Idempotency-Key'), caller);
+      const trace = parseTraceContext(header('traceparent'), header('tracestate'));
+      const task = await gateway.submitTask(submission, header('Idempotency-Key'), caller, trace);
       return { status: 200, body: task };
     },
 

@@ -133,8 +133,8 @@ function buildOperation(
   const queryParameters = declared.parameters.filter((parameter) => parameter.in === 'query');
   let compiled: readonly ValidateFunction[] | null = null;
   function prepare(): readonly ValidateFunction[] {
-    // The last validator is that of the parameters; without parameters it is not needed.
-    compiled ??= declared.parameters.length > 0 ? compile() : compile().slice(0, -1);
+    // The last validator is that of the parameters; where any parameters are right it is not needed.
+    compiled ??= declared.parameters.some(mayBeWrong) ? compile() : compile().slice(0, -1);
     return compiled;
   }
   const describeError = createErrorDescriber(declared.parameters, bodySchema);
@@ -157,17 +157,22 @@ function buildOperation(
   };
 }
 
+/** Whether a parameter has a rule: one that is any text or absent has none. */
+function mayBeWrong({ required, schema }: Parameter): boolean {
+  return required === true || schema.type !== 'string' || Object.keys(schema).length > 1;
+}
+
 function describeBody(schema: Schema, security: DeclaredOperation['security']): Operation['body'] {
   const names = Object.keys(schema.properties ?? {});
   const isAdminAccepted = listSchemes(security).includes('AdminAuth');
   return {
     auth: isAuthRequired(schema) ? 'required' : isAdminAccepted ? 'unlessAdmin' : 'optional',
-    pickDeclared: (body) =>
-      Object.fromEntries(
-        names
-          .filter((name) => Object.hasOwn(Object(body), name))
-          .map((name) => [name, Reflect.get(Object(body), name)]),
-      ),
+    pickDeclared(body) {
+      const sent = Object(body);
+      const picked: Record<string, unknown> = {};
+      for (const name of names) if (Object.hasOwn(sent, name)) picked[name] = sent[name];
+      return picked;
+    },
   };
 }
 

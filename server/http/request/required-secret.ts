@@ -1,5 +1,5 @@
 /** Where a request must carry a secret, and what is refused when it is missing or wrong. */
-import type { Context } from 'koa';
+import type { IncomingMessage } from 'node:http';
 import { Problem, validationFailed } from '../problems.ts';
 import type { Operation } from './contract.ts';
 import type { Query } from './query.ts';
@@ -29,10 +29,10 @@ export function requireSecret(
   secrets: Secrets,
   operation: Pick<Operation, 'secret' | 'isAdminAccepted'>,
   query: Query,
-  ctx: Context,
+  req: IncomingMessage,
 ): SentSecrets {
   const { secret } = operation;
-  const sent = operation.isAdminAccepted ? readHeader(ctx, 'X-Admin-Auth') : undefined;
+  const sent = operation.isAdminAccepted ? readHeader(req, 'X-Admin-Auth') : undefined;
   const admin = sent === undefined ? 'none' : secrets.isAdminSecret(sent) ? 'right' : 'wrong';
   const isAdmin = admin === 'right';
   if (secret === 'admin') {
@@ -41,7 +41,7 @@ export function requireSecret(
   }
   // What is missing may be missing beside the administrator's secret; what is wrong may not be wrong.
   const required = isAdmin && secret === 'required' ? 'optional' : secret;
-  return { hasSecret: hasGatewaySecret(secrets, required, query, ctx) || isAdmin, admin };
+  return { hasSecret: hasGatewaySecret(secrets, required, query, req) || isAdmin, admin };
 }
 
 /** Whether query or header carry the gateway secret; throws a 401 for a wrong or a missing one. */
@@ -49,10 +49,10 @@ function hasGatewaySecret(
   secrets: Secrets,
   secret: Operation['secret'],
   query: Query,
-  ctx: Context,
+  req: IncomingMessage,
 ): boolean {
   const inQuery = query.get('auth');
-  const bearer = inQuery || secret === 'body' ? undefined : readBearer(ctx);
+  const bearer = inQuery || secret === 'body' ? undefined : readBearer(req);
   if (inQuery) {
     // A repeated secret is not a right one.
     if (inQuery.length === 1 && secrets.isGatewaySecret(inQuery[0])) return true;
@@ -72,8 +72,8 @@ function hasGatewaySecret(
  * For a page of the administrator, which a scraper reads that can send Bearer alone. Where both headers are
  * sent, both must be right.
  */
-export function requireAdminSecret(secrets: Secrets, ctx: Context): void {
-  const sent = [readHeader(ctx, 'X-Admin-Auth'), readBearer(ctx)].filter((secret) => secret !== undefined);
+export function requireAdminSecret(secrets: Secrets, req: IncomingMessage): void {
+  const sent = [readHeader(req, 'X-Admin-Auth'), readBearer(req)].filter((secret) => secret !== undefined);
   if (sent.length > 0 && sent.every(secrets.isAdminSecret)) return;
   throw unauthorized(
     'Send the administrator’s secret as Authorization: Bearer or in the header X-Admin-Auth.',
@@ -114,13 +114,13 @@ function unauthorized(detail: string, scheme = 'Bearer'): Problem {
 }
 
 /** A header by its name; of several with the name, all. */
-export function readHeader(ctx: Context, name: string): string | undefined {
-  const value = ctx.req.headers[name.toLowerCase()];
+export function readHeader({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name.toLowerCase()];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-function readBearer(ctx: Context): string | undefined {
-  return /^bearer +(.*)$/i.exec(ctx.req.headers.authorization ?? '')?.[1];
+function readBearer({ headers: { authorization } }: IncomingMessage): string | undefined {
+  return authorization === undefined ? undefined : /^bearer +(.*)$/i.exec(authorization)?.[1];
 }
 
 /** Whether a JSON value is an object. */

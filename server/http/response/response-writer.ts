@@ -61,6 +61,16 @@ export function createResponseWriter(
     });
   }
 
+  /** What is written in one turn of the event loop leaves this process in one piece. */
+  function writeInTurn(bytes: Buffer): boolean {
+    const { socket } = response;
+    if (socket && socket.writableCorked === 0) {
+      socket.cork();
+      setImmediate(() => socket.uncork());
+    }
+    return response.write(bytes);
+  }
+
   async function writeSlices(bytes: Buffer): Promise<void> {
     const lastFrom = Math.floor((bytes.length - 1) / SLICE_BYTES) * SLICE_BYTES;
     for (let from = 0; from < lastFrom; from += SLICE_BYTES) {
@@ -90,7 +100,7 @@ export function createResponseWriter(
         unread.hold(response, bytes);
         await writeSlices(bytes);
         unread.release(response);
-      } else if (!stopped.signal.aborted && !response.write(bytes)) await waitForDrain();
+      } else if (!stopped.signal.aborted && !writeInTurn(bytes)) await waitForDrain();
       if (scheduler.countEvent(quota)) await scheduler.waitForTurn(quota);
     },
     stop,

@@ -1,15 +1,13 @@
 /** Sending the body of a response: a small one at once, a large one only as fast as its reader takes it. */
 import type { ServerResponse } from 'node:http';
-import { renderJson, writeJson } from '../../domain/json-text.ts';
-import { isLargeValue } from '../../domain/value-size.ts';
+import { writeJson } from '../../domain/json-text.ts';
 import { createResponseWriter, SLICE_BYTES, type WriterDeps } from './response-writer.ts';
 
 /**
- * Renders a reply as JSON. What is too long for one slice becomes bytes, which are counted while they wait
- * for the reader; a short text is left to Koa.
+ * Renders a reply that is not large as JSON. What is too long for one slice becomes bytes, which are counted
+ * while they wait for the reader.
  */
-export function renderReply(reply: object): string | Buffer {
-  if (isLargeValue(reply)) return renderJson(reply);
+export function renderShortReply(reply: object): string | Buffer {
   const text = writeJson(reply);
   return text.length > SLICE_BYTES ? Buffer.from(text) : text;
 }

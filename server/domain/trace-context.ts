@@ -1,0 +1,54 @@
+/**
+ * The trace that a call belongs to, as W3C Trace Context has it in two headers. The gateway understands
+ * nothing of it: it keeps what is well-formed, ignores the rest, and passes it on unchanged.
+ */
+
+/** A trace and the span in it that is the parent of what follows. */
+export type TraceContext = {
+  /** `00-`, 32 digits of the trace, 16 of the span, 2 of the flags: lower-case hexadecimal. */
+  readonly traceparent: string;
+  /** What tracing systems add for themselves; at most 512 characters. */
+  readonly tracestate?: string;
+};
+
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(-.*)?$/;
+const VERSION = '00';
+const TRACESTATE_CHARS_MAX = 512;
+const TRACESTATE_MEMBERS_MAX = 32;
+/** `key=value`, or `tenant@system=value`. A value ends in no space and has neither comma nor equals sign. */
+const MEMBER =
+  /^([a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
+
+/**
+ * Returns the trace that the headers name; undefined without a well-formed `traceparent`, and then
+ * `tracestate` has no meaning. Of a later version of `traceparent` the four parts of today are kept, as
+ * today's version.
+ */
+export function parseTraceContext(
+  traceparent: string | undefined,
+  tracestate: string | undefined,
+): TraceContext | undefined {
+  if (traceparent === undefined) return undefined;
+  const [, version, parts, more] = TRACEPARENT.exec(traceparent.trim()) ?? [];
+  if (version === undefined || parts === undefined) return undefined;
+  if (version === VERSION && more !== undefined) return undefined;
+  const state = tracestate === undefined ? '' : limitTracestate(tracestate);
+  return { traceparent: `${VERSION}-${parts}`, ...(state !== '' && { tracestate: state }) };
+}
+
+/** The text itself; empty when a part of it is malformed. Of a longer one the first parts, uncut. */
+function limitTracestate(tracestate: string): string {
+  const members = tracestate.split(',').map((one) => one.trim());
+  const present = members.filter((one) => one !== '');
+  const keys = present.map((one) => MEMBER.exec(one)?.[1]);
+  const isWellFormed = keys.every((key) => key !== undefined) && new Set(keys).size === keys.length;
+  if (!isWellFormed || present.length === 0 || present.length > TRACESTATE_MEMBERS_MAX) return '';
+  if (tracestate.length <= TRACESTATE_CHARS_MAX) return tracestate.trim();
+  let kept = '';
+  for (const member of present) {
+    const longer = kept === '' ? member : `${kept},${member}`;
+    if (longer.length > TRACESTATE_CHARS_MAX) break;
+    kept = longer;
+  }
+  return kept;
+}

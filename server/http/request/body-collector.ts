@@ -1,0 +1,169 @@
+/**
+ * Collects the bytes of a request's body within a limit. A small one nearly always arrives in one chunk and
+ * is taken as it is; any other is read as a stream:
+ *
+ *   request ──► first chunk ── the whole body ─────────────────────► bytes
+ *                    ╰── there is more ──► CountedBody ──► koa-body ──╯
+ *
+ * `body-reserve` counts the memory of bodies, `arrival-clock` their time. A body begins as small or large by
+ * what it declares, and becomes large when more than a small one's bytes have arrived.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Context } from 'koa';
+import type { Clock } from '../../ports/clock.ts';
+import { Problem } from '../problems.ts';
+import type { RemoteAddresses } from '../remote-address.ts';
+import { type ArrivalLimits, type ArrivingBody, createArrivalClock } from './arrival-clock.ts';
+import { createBodyReserve } from './body-reserve.ts';
+import { CallerGone, CountedBody } from './counted-body.ts';
+import { readFirstChunk } from './first-chunk.ts';
+
+/** Bodies up to this many bytes are small. */
+const SMALL_BYTES = 65_536;
+
+export type BodyLimits = ArrivalLimits & {
+  /** Bytes of one body. */
+  readonly bodyBytesMax: number;
+  /** Memory of all small bodies that are arriving. */
+  readonly smallBodiesBytesMax: number;
+  /** Memory of all large bodies that are arriving or being handled. */
+  readonly largeBodiesBytesMax: number;
+};
+
+/** The bytes of a body. */
+type CollectedBody = {
+  readonly bytes: Buffer;
+  readonly isLarge: boolean;
+  /** Returns its memory to the reserve, once nothing holds it. Idempotent. */
+  readonly release: () => void;
+};
+
+/**
+ * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem` (413,
+ * 408 or 503) or with `CallerGone`.
+ */
+type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
+
+/** A body while it is read. */
+type BodyUnderWay = { -readonly [Key in keyof ArrivingBody]: ArrivingBody[Key] };
+
+/** Creates the collector. */
+export function createBodyCollector({
+  limits,
+  clock,
+  addresses,
+}: {
+  readonly limits: BodyLimits;
+  readonly clock: Clock;
+  readonly addresses: RemoteAddresses;
+}): CollectBody {
+  const small = createBodyReserve(limits.smallBodiesBytesMax, clock.monotonicMs);
+  const large = createBodyReserve(limits.largeBodiesBytesMax, clock.monotonicMs);
+  const arrivals = createArrivalClock(clock, limits);
+  const parser = createParser(limits.bodyBytesMax);
+
+  function describeCollected(body: ArrivingBody, bytes: Buffer): CollectedBody {
+    const reserve = body.isLarge ? large : small;
+    reserve.complete(body, bytes.length);
+    return { bytes, isLarge: body.isLarge, release: () => reserve.release(body) };
+  }
+
+  async function collectParts(
+    req: IncomingMessage,
+    declaredBytes: number | null,
+    body: BodyUnderWay,
+  ): Promise<CollectedBody> {
+    const parse = parser.loaded() ?? (await parser.loadFor(body, req));
+    const counted = new CountedBody(req, (arrivedBytes) => {
+      body.arrivedBytes = arrivedBytes;
+      if (!body.isLarge && arrivedBytes > SMALL_BYTES) {
+        small.release(body);
+        body.isLarge = true;
+      }
+      if (!body.isLarge && arrivedBytes === declaredBytes) small.complete(body, arrivedBytes);
+      else (body.isLarge ? large : small).hold(body, arrivedBytes);
+    });
+    body.fail = (problem) => void counted.destroy(problem);
+    try {
+      return describeCollected(body, await parse(counted));
+    } catch (error) {
+      (body.isLarge ? large : small).release(body);
+      throw error;
+    } finally {
+      counted.destroy();
+    }
+  }
+
+  return async (req, declaredBytes) => {
+    const isSmall = declaredBytes !== null && declaredBytes <= SMALL_BYTES;
+    const first = isSmall ? readFirstChunk(req, declaredBytes) : null;
+    const body: BodyUnderWay = {
+      address: addresses.ofRequest(req),
+      startedMs: clock.monotonicMs(),
+      arrivedBytes: 0,
+      isLarge: (declaredBytes ?? 0) > SMALL_BYTES,
+      fail: (problem) => first?.fail(problem),
+    };
+    arrivals.add(body);
+    try {
+      const whole = first && (await first.bytes);
+      return whole ? describeCollected(body, whole) : await collectParts(req, declaredBytes, body);
+    } finally {
+      arrivals.remove(body);
+    }
+  };
+}
+
+type Parse = (body: CountedBody) => Promise<Buffer>;
+
+/** koa-body, which is loaded when it is first needed: a third of all modules come with it, and 12 MB. */
+function createParser(bodyBytesMax: number) {
+  let parse: Parse | null = null;
+  let loading: Promise<Parse> | null = null;
+
+  return {
+    loaded: () => parse,
+    /** Loads it for a body that may fail meanwhile. */
+    async loadFor(body: BodyUnderWay, req: IncomingMessage): Promise<Parse> {
+      const failed = Promise.withResolvers<never>();
+      body.fail = failed.reject;
+      loading ??= loadParser(bodyBytesMax);
+      try {
+        parse = await Promise.race([loading, failed.promise]);
+        if (req.destroyed) throw new CallerGone();
+        return parse;
+      } catch (error) {
+        // What still arrives is discarded, so that the next request on the connection is read.
+        req.resume();
+        throw error;
+      }
+    },
+  };
+}
+
+/** koa-body as a collector of bytes; it holds no more than the limit. */
+async function loadParser(bodyBytesMax: number): Promise<Parse> {
+  const { koaBody } = await import('koa-body');
+  // Without an encoding the text parser returns the bytes as they came.
+  const read = koaBody({ json: false, urlencoded: false, encoding: '', textLimit: bodyBytesMax });
+  return async (body) => {
+    const request: { body?: unknown } = {};
+    // The part of a context that koa-body uses, with the counted body in place of the request.
+    const ctx = { method: 'POST', is: () => 'text/plain', req: body, request };
+    try {
+      await read(ctx as unknown as Context, async () => {});
+    } catch (error) {
+      const isTooLarge = error instanceof Error && 'status' in error && error.status === 413;
+      throw isTooLarge ? describeTooLarge(bodyBytesMax) : error;
+    }
+    return request.body as Buffer;
+  };
+}
+
+/** The problem of a body beyond the limit. */
+export function describeTooLarge(bodyBytesMax: number): Problem {
+  return new Problem(
+    'payload_too_large',
+    `The body is larger than ${bodyBytesMax} bytes. Keep large data elsewhere and send a reference to it.`,
+  );
+}

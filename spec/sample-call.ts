@@ -1,0 +1,61 @@
+/** What the first example of an operation sends, taken from the document. */
+import { isJson, type Json } from './document.ts';
+
+/** A call with the values of its first example. */
+export type SampleCall = {
+  readonly operationId: string;
+  readonly method: string;
+  readonly path: string;
+  /** By the names in `path`. */
+  readonly pathValues: Readonly<Record<string, unknown>>;
+  readonly query: readonly (readonly [string, unknown])[];
+  readonly headers: readonly (readonly [string, unknown])[];
+  /** Without `auth`; undefined if the operation has no body. */
+  readonly body: Json | undefined;
+  /** The header that carries the secret; undefined if the body does. */
+  readonly secret: 'Authorization' | 'X-Admin-Auth' | undefined;
+  /** Whether the response is an event stream. */
+  readonly isStream: boolean;
+};
+
+/** Reads it. Throws if the operation has a body and no example of it. */
+export function readFirstExample(path: string, method: string, operation: Json): SampleCall {
+  const operationId = String(operation.operationId);
+  const parameters = listObjects(operation.parameters);
+  const valuesIn = (location: string): readonly (readonly [string, unknown])[] =>
+    parameters.flatMap((one) => {
+      const value = one.in === location ? firstValue(one.examples) : undefined;
+      return value === undefined ? [] : [[String(one.name), value] as const];
+    });
+  const body = readBody(operationId, operation.requestBody);
+  const schemes = listObjects(operation.security).flatMap((one) => Object.keys(one));
+  // Where the gateway's secret will do, the administrator's is an alternative.
+  const isOfAdmin = schemes.length > 0 && schemes.every((scheme) => scheme === 'AdminAuth');
+  const hasHeader = !body && schemes.includes('HeaderAuth');
+  return {
+    ...{ operationId, method, path, body },
+    pathValues: Object.fromEntries(valuesIn('path')),
+    query: valuesIn('query'),
+    headers: valuesIn('header'),
+    secret: isOfAdmin ? 'X-Admin-Auth' : hasHeader ? 'Authorization' : undefined,
+    isStream: JSON.stringify(operation.responses).includes('text/event-stream'),
+  };
+}
+
+function readBody(operationId: string, requestBody: unknown): Json | undefined {
+  if (!isJson(requestBody)) return undefined;
+  const content = isJson(requestBody.content) ? requestBody.content['application/json'] : undefined;
+  const value = isJson(content) ? firstValue(content.examples) : undefined;
+  if (!isJson(value)) throw new Error(`${operationId} has a body and no example of it.`);
+  const { auth: _, ...body } = value;
+  return body;
+}
+
+function firstValue(examples: unknown): unknown {
+  const [first] = isJson(examples) ? Object.values(examples) : [];
+  return isJson(first) ? first.value : undefined;
+}
+
+function listObjects(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isJson) : [];
+}

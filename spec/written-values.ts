@@ -1,0 +1,44 @@
+/** Values of the contract as they are written in samples: in JSON, and in a JavaScript program. */
+import { isJson } from './document.ts';
+
+/** Longer lists and objects are written one part a line. */
+const WIDTH_MAX = 70;
+
+type Style = { writeText(text: string): string; writeName(name: string): string; readonly lastComma: string };
+
+/** A value as JSON, with short lists and objects on one line. */
+export function writeJson(value: unknown): string {
+  return writeValue(value, { writeText: JSON.stringify, writeName: JSON.stringify, lastComma: '' }, '');
+}
+
+/** A value as it is written in a program: names without quotes, a comma after the last part. */
+export function writeProgramValue(value: unknown): string {
+  const writeText = (text: string): string => `'${text.replace(/['\\]/g, '\\$&')}'`;
+  return writeValue(value, { writeText, writeName: (name) => name, lastComma: ',' }, '');
+}
+
+function writeValue(value: unknown, style: Style, indent: string): string {
+  if (typeof value === 'string') return style.writeText(value);
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) {
+    const parts = value.map((item) => writeValue(item, style, inner));
+    return joinParts(parts, { open: '[', close: ']', space: '' }, style, indent);
+  }
+  if (!isJson(value)) return JSON.stringify(value);
+  const parts = Object.entries(value).map(
+    ([name, item]) => `${style.writeName(name)}: ${writeValue(item, style, inner)}`,
+  );
+  return joinParts(parts, { open: '{', close: '}', space: ' ' }, style, indent);
+}
+
+function joinParts(
+  parts: readonly string[],
+  { open, close, space }: { readonly open: string; readonly close: string; readonly space: string },
+  { lastComma }: Style,
+  indent: string,
+): string {
+  if (parts.length === 0) return open + close;
+  const short = `${open}${space}${parts.join(', ')}${space}${close}`;
+  if (short.length <= WIDTH_MAX && !short.includes('\n')) return short;
+  return `${open}\n${parts.map((part) => `${indent}  ${part}`).join(',\n')}${lastComma}\n${indent}${close}`;
+}

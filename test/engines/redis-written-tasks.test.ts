@@ -1,0 +1,99 @@
+/**
+ * Tasks that a process of the Redis engine has written itself a moment ago: what is decided on them and what
+ * is shown of them, beside another process that changes them.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWrittenTasks } from '../../server/engines/redis/written-tasks.ts';
+import { type Batch, type Store, StoreUnavailable } from '../../server/ports/store.ts';
+import { demandRedis, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { createRedisSubject } from './redis-under-test.ts';
+import { buildState, finish, must, readState, type StoreUnderTest, submit } from './store-under-test.ts';
+
+demandRedis('the suite on written tasks');
+
+let redis: RedisProcess;
+let subject: StoreUnderTest;
+let store: Store;
+let other: Store;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.dispose());
+beforeEach(async () => {
+  subject = await createRedisSubject(redis);
+  store = await subject.open();
+  other = await subject.open();
+});
+afterEach(() => subject.dispose());
+
+function write(to: Store, expect: string, progress: number): Promise<unknown> {
+  const value = buildState(to, { progress });
+  return to.commit({ writes: [{ kind: 'task', id: 't1', expect, value }] });
+}
+
+describe('a task that this process wrote', () => {
+  test('is decided on as it was written; a commit finds what another process changed', async () => {
+    const first = await submit(store, 't1');
+    expect((await store.getForCommit('t1'))?.revision).toBe(first);
+    expect(await write(other, first, 40)).toMatchObject({ ok: true });
+    // Not read: the commit finds out.
+    expect((await store.getForCommit('t1'))?.revision).toBe(first);
+    expect(await write(store, first, 50)).toEqual({ ok: false, conflict: 'revision' });
+    const read = await store.getForCommit('t1');
+    expect(read?.value.progress).toBe(40);
+    expect(await write(store, read?.revision ?? '', 60)).toMatchObject({ ok: true });
+  });
+
+  test('is shown as another process left it while it is open', async () => {
+    const first = await submit(store, 't1');
+    expect(await write(other, first, 40)).toMatchObject({ ok: true });
+    expect((await readState(store, 't1')).value.progress).toBe(40);
+  });
+
+  test('is shown without a read for a second after it settled, and not while Redis is away', async () => {
+    await finish(store, 't1');
+    const settled = await readState(other, 't1');
+    await removeFromRedis('t1');
+    expect(await store.get('task', 't1')).toEqual(settled);
+    await subject.advance(1_000);
+    expect(await store.get('task', 't1')).toBeUndefined();
+    await store.close();
+    await expect(store.get('task', 't1')).rejects.toThrow(StoreUnavailable);
+  });
+
+  /** Only a read can notice that. */
+  async function removeFromRedis(id: string): Promise<void> {
+    const { revision } = await readState(other, id);
+    must(await other.commit({ writes: [{ kind: 'task', id, expect: revision, value: null }] }));
+  }
+});
+
+describe('what is kept of them', () => {
+  const batch = (id: string): Batch => ({
+    writes: [{ kind: 'task', id, expect: 'absent', value: buildState({ nowMs: () => 0 } as Store) }],
+  });
+
+  test('is the result of the last commit, and nothing while one is under way', () => {
+    const tasks = createWrittenTasks(() => 0);
+    tasks.begin(batch('a'), 100)({ ok: true, revision: 'r1' });
+    expect(tasks.find('a')?.revision).toBe('r1');
+    const note = tasks.begin(batch('a'), 100);
+    expect(tasks.find('a')).toBeUndefined();
+    note({ ok: false, conflict: 'revision' });
+    expect(tasks.find('a')).toBeUndefined();
+    tasks.begin(batch('a'), 100)({ ok: true, revision: 'r2' });
+    tasks.forget();
+    expect(tasks.find('a')).toBeUndefined();
+  });
+
+  test('is bounded: no large commit, and of many the last', () => {
+    const tasks = createWrittenTasks(() => 0);
+    tasks.begin(batch('large'), 100_000)({ ok: true, revision: 'r' });
+    expect(tasks.find('large')).toBeUndefined();
+    for (let n = 0; n < 1_000; n += 1) tasks.begin(batch(`t${n}`), 2_000)({ ok: true, revision: `r${n}` });
+    expect(tasks.find('t499')).toBeUndefined();
+    expect(tasks.find('t750')?.revision).toBe('r750');
+    expect(tasks.find('t999')?.revision).toBe('r999');
+  });
+});
