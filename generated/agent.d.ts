@@ -144,7 +144,8 @@ export interface operations {
                 "task-remaining": number;
                 /**
                  * @description The trace this push belongs to (W3C Trace Context): the one that the task was submitted in, else one
-                 *     that begins here. Where the gateway itself is traced, the span of the push. Send it with the report too.
+                 *     that begins here. Where the gateway itself is traced, the span of the push. Send it with the report
+                 *     too.
                  */
                 traceparent: string;
                 /** @description What tracing systems have added to `traceparent`; only with one that the task was submitted with. */

@@ -286,7 +286,7 @@ const PACKAGES: readonly CiSuite[] = [
     file: 'test/contract/code-samples.test.ts',
     seconds: 16,
     reason: 'a process for each of 39 samples',
-    partIn: ['test/contract/published.test.ts'],
+    partIn: ['test/contract/document-check.test.ts'],
   },
   { file: 'test/e2e/demo.test.ts', seconds: 10, reason: 'the whole of npm run demo', partIn: [E2E] },
 ];

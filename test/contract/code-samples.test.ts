@@ -66,7 +66,7 @@ async function prepare(label: Label) {
     const samples = operations.find((one) => one.operationId === operationId)?.['x-codeSamples'];
     const source = samples?.find((one) => one.label === as)?.source ?? '';
     const text = source
-      .replaceAll(EXAMPLE.request_id, request_id)
+      .replaceAll(/019a9f6e(-[0-9a-f]+){4}/g, request_id)
       .replace('http://10.0.0.7:9000/tasks', 'pull')
       .replaceAll('9000', String(pushPort));
     return launch(text, as, gateway);
@@ -127,6 +127,8 @@ async function tryClientCalls(label: Label): Promise<void> {
   const { request_id } = tasks[0] ?? { request_id: '' };
   expect(await run('getTask', request_id)).toContain(request_id);
 
+  expect(await run('explainTask', request_id)).toContain('submitted');
+  expect(await run('previewMatch')).toMatch(/translate/);
   const cancelled = await submitTask(client, { cli_session_id: EXAMPLE.session });
   expect(await run('cancelTask', cancelled.request_id)).toContain(cancelled.request_id);
   expect(await client.getTask(cancelled.request_id)).toMatchObject({ error_info: 'cancelled by user' });

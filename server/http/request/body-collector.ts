@@ -42,7 +42,7 @@ type CollectedBody = {
  * Collects the body that declares so many bytes, null where it declares none. Rejects with a `Problem` (413,
  * 408 or 503) or with `CallerGone`.
  */
-export type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
+type CollectBody = (req: IncomingMessage, declaredBytes: number | null) => Promise<CollectedBody>;
 
 /** A body while it is read. */
 type BodyUnderWay = { -readonly [Key in keyof ArrivingBody]: ArrivingBody[Key] };

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { CallerGone } from './counted-body.ts';
 
 /** The reading of a first chunk. */
-export type FirstChunk = {
+type FirstChunk = {
   /**
    * Resolves with the body when it is whole. Resolves with null when there is more to come: then nothing is
    * lost, the request is paused and all of it is still to be read. Rejects with `CallerGone`, or with what
