@@ -108,8 +108,8 @@ export const checkTaskPage = createGuard<TaskPage>({
 });
 
 /**
- * Of explanations and previews, what the SDK itself reads. What shows the rest checks it: a page need not load
- * that.
+ * Of explanations and previews, what the SDK itself reads. What shows the rest checks it: a page need not
+ * load that.
  */
 const checkAdvice = createGuard({ hint: orNull(isText), match: orNull(isObject) });
 export const checkExplanation = checkAdvice as Guard<TaskExplanation>;
