@@ -136,7 +136,7 @@ function writeJson(body: unknown): string {
 /** Returns an id that a path can hold: a URL takes `.` and `..` for steps between folders. */
 function requireId(id: string): string {
   if (typeof id === 'string' && !/^\.{0,2}$/.test(id)) return id;
-  throw new InvalidOptionError('An id must be a text, and neither empty nor "." or "..".');
+  throw new InvalidOptionError('An id must be a text other than "", "." and "..".');
 }
 
 function pathOf(request_id: RequestId) {
@@ -163,8 +163,9 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
       request_id: RequestId,
       options?: CallOptions & { readonly wait?: number | undefined },
     ) {
-      const wait = options?.wait;
-      const query = wait === undefined ? {} : { wait };
+      const { wait } = options ?? {};
+      // What is undefined is not sent.
+      const query = { wait } as { wait: number };
       return await send(
         options,
         readsBy,

@@ -23,7 +23,7 @@ export async function loadChunk<Part>(
   } catch (cause) {
     throw new TaskGatewayError(
       'chunk_not_loaded',
-      'A file of the SDK could not be loaded. Serve all files of the bundle; if newer ones have replaced them, reload the page.',
+      'A file of the SDK could not be loaded. Serve all files of the bundle, or reload the page.',
       { cause },
     );
   } finally {

@@ -64,7 +64,7 @@ export class TimeoutError extends TaskGatewayError {
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number, what = 'No response') {
-    super('timeout', `${what} within ${timeoutMs} ms. Raise timeoutMs, or try again later.`);
+    super('timeout', `${what} within ${timeoutMs} ms. Raise timeoutMs.`);
     this.timeoutMs = timeoutMs;
   }
 }

@@ -25,7 +25,8 @@ export type CallsDeps = Network &
 type SecretIn = 'body' | 'authorization' | 'x-admin-auth';
 /** What each request takes: the headers of the call, and the `fetch` that sends it. */
 type Init = {
-  readonly headers: Record<string, string>;
+  /** What is undefined is not sent. */
+  readonly headers: Record<string, string | undefined>;
   readonly fetch: (request: Request) => Promise<Response>;
 };
 /** Builds a request and sends it. A request whose body carries the secret puts `auth` there. */
@@ -55,7 +56,11 @@ export function createSend(deps: CallsDeps) {
         (fetch) =>
           request(
             {
-              headers: { ...writeTrace(deps, options), ...options?.headers },
+              headers: {
+                traceparent: options?.traceparent ?? deps.traceparent?.(),
+                tracestate: options?.tracestate,
+                ...options?.headers,
+              },
               fetch(one) {
                 // Set last, it replaces a header of the caller's in any spelling.
                 if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
@@ -69,11 +74,4 @@ export function createSend(deps: CallsDeps) {
       ),
     );
   };
-}
-
-/** The headers of the call's trace; without one of its own, of that which the client's option returns. */
-function writeTrace(deps: CallsDeps, options: CallOptions | undefined): Record<string, string> {
-  const { traceparent = deps.traceparent?.(), tracestate } = options ?? {};
-  if (!traceparent) return {};
-  return tracestate ? { traceparent, tracestate } : { traceparent };
 }

@@ -112,7 +112,7 @@ export async function requireResult<Result extends FetchResult>(
   } catch (error) {
     if (error instanceof TaskGatewayError) throw error;
     if (sent.attempts > 0) throw createNotGatewayError();
-    throw new InvalidOptionError('An id, a filter or a header holds what no request can carry.');
+    throw new InvalidOptionError('The request can’t be sent: check its ids, filters and headers.');
   }
 }
 

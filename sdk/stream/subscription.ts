@@ -77,8 +77,7 @@ export function createSubscription(
     },
     close: () => closing.abort(),
     [Symbol.asyncIterator]() {
-      if (isStarted)
-        throw new InvalidOptionError('A subscription can be read once. Subscribe again for another loop.');
+      if (isStarted) throw new InvalidOptionError('A subscription can be read once. Subscribe again.');
       isStarted = true;
       const events = read();
       return {

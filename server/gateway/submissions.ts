@@ -140,7 +140,7 @@ async function commitSubmission(
   else if (assigned) await deps.agentIndex.reload(assigned.agent_id);
   if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {
     result = await commit(pendingBatch(deps, accepted));
-    if (result.ok) deps.observer.noteSubmitted(accepted.input.request_id, accepted.state);
+    if (result.ok) deps.observer.noteSubmitted(request_id, accepted.state, trace);
   }
   // A large task is read in turns from the first time on.
   if (result.ok && isLargeInput(accepted.input)) {
@@ -177,7 +177,7 @@ function assignAccepted(
     agent_id: to.agent_id,
     batch: { ...addInput(deps, input, batch), noneWaiting: input.task_tags },
     start(revision) {
-      deps.observer.noteSubmitted(request_id, state);
+      deps.observer.noteSubmitted(request_id, state, input.trace);
       deps.observer.noteStep(decided.transition);
       if (!to.attempted) return;
       const written = { value: after, revision };

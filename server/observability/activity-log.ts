@@ -6,6 +6,7 @@
  * No line has a payload, a result, a query or an endpoint.
  */
 import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { AgentChange, EndedPush, Observer, ServedRequest } from '../ports/observer.ts';
@@ -142,22 +143,32 @@ function createPushFailures(limit: LogLimit, clock: Clock) {
   };
 }
 
+/** The 32 digits of the trace; undefined for a task that was submitted in none. */
+function findTraceId(trace: TraceContext | undefined): string | undefined {
+  return trace?.traceparent.split('-')[1];
+}
+
 function createDebugLines(
   log: Log,
 ): Pick<Observer, 'noteSubmitted' | 'noteStep' | 'notePush' | 'noteRequest'> {
   return {
-    noteSubmitted(request_id, { task_type, task_tags, cli_session_id }) {
+    noteSubmitted(request_id, { task_type, task_tags, cli_session_id }, trace) {
       const tags = describeTags(task_tags);
-      log.debug({ request_id, type: task_type, tags, session: cli_session_id }, 'a task was submitted');
+      const trace_id = findTraceId(trace);
+      log.debug(
+        { request_id, trace_id, type: task_type, tags, session: cli_session_id },
+        'a task was submitted',
+      );
     },
     noteStep({ request_id, before, after, trigger }) {
       const agent_id = after.agent_id ?? before.value.agent_id;
       log.debug({ request_id, agent_id, step: trigger.type, status: after.status }, 'a task changed');
     },
-    notePush({ request_id, agent_id, outcome, ms }) {
+    notePush({ request_id, agent_id, trace, outcome, ms }) {
       const error = outcome.kind === 'acknowledged' ? undefined : outcome.error;
       const { kind, status } = outcome;
-      log.debug({ request_id, agent_id, outcome: kind, status, error, ms }, 'a push ended');
+      const ids = { request_id, agent_id, trace_id: findTraceId(trace) };
+      log.debug({ ...ids, outcome: kind, status, error, ms }, 'a push ended');
     },
     noteRequest({ operation, method, path, status, code, ms, peer }) {
       log.debug({ operation, method, path, status, code, ms, peer: peer() }, 'responded');

@@ -14,8 +14,8 @@ export function joinObservers(parts: readonly Partial<Observer>[]): Observer {
   const [submitted, steps, agents] = [listOf('noteSubmitted'), listOf('noteStep'), listOf('noteAgent')];
   const [pushes, commits, requests] = [listOf('notePush'), listOf('noteCommit'), listOf('noteRequest')];
   return {
-    noteSubmitted(request_id, state) {
-      for (const note of submitted) note(request_id, state);
+    noteSubmitted(request_id, state, trace) {
+      for (const note of submitted) note(request_id, state, trace);
     },
     noteStep(step) {
       for (const note of steps) note(step);
@@ -61,7 +61,8 @@ export function observePushes<P extends Pusher>(pusher: P, deps: Deps): P {
     ...pusher,
     push(push, signal, onSent) {
       const { request_id, agent_id } = push.task;
-      const noteEnd = createNoteEnd(deps, { request_id, agent_id }, signal);
+      const { trace } = push;
+      const noteEnd = createNoteEnd(deps, { request_id, agent_id, ...(trace && { trace }) }, signal);
       return pusher.push(push, signal, onSent).then(noteEnd);
     },
   };
@@ -70,7 +71,7 @@ export function observePushes<P extends Pusher>(pusher: P, deps: Deps): P {
 /** Apart from the push, whose task must not stay in memory while the agent works on its response. */
 function createNoteEnd(
   { clock, observer }: Deps,
-  ids: Pick<EndedPush, 'request_id' | 'agent_id'>,
+  ids: Pick<EndedPush, 'request_id' | 'agent_id' | 'trace'>,
   signal: AbortSignal,
 ): (outcome: PushOutcome) => PushOutcome {
   const startedMs = clock.monotonicMs();

@@ -5,6 +5,7 @@
  */
 import type { AgentRecord } from '../domain/agent.ts';
 import type { TaskState } from '../domain/task.ts';
+import type { TraceContext } from '../domain/trace-context.ts';
 import type { Trigger } from '../domain/triggers.ts';
 import type { Stored } from './batch.ts';
 import type { PushOutcome } from './pusher.ts';
@@ -24,6 +25,8 @@ export type AgentChange = 'registered' | 'back' | 'offline' | 'unregistered';
 export type EndedPush = {
   readonly request_id: string;
   readonly agent_id: string | null;
+  /** The trace that the push carried, if the task has one. */
+  readonly trace?: TraceContext;
   readonly outcome: PushOutcome;
   readonly ms: number;
 };
@@ -50,7 +53,7 @@ export type ServedRequest = {
 
 export type Observer = {
   /** A submission is stored. Its assignment, where it is part of the same commit, is a step of its own. */
-  noteSubmitted(request_id: string, state: TaskState): void;
+  noteSubmitted(request_id: string, state: TaskState, trace?: TraceContext): void;
   noteStep(step: TaskStep): void;
   noteAgent(change: AgentChange, record: AgentRecord): void;
   notePush(push: EndedPush): void;

@@ -92,6 +92,7 @@ export function listOddities(): readonly string[] {
       '/',
       '/livez',
       '/readyz',
+      '/metrics',
       '/openapi.json',
       '/openapi.yaml',
       '/openapi.3.2.json',

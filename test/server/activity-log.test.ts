@@ -190,7 +190,8 @@ describe('in a minute', () => {
 describe('at debug', () => {
   test('each step, push and request, with ids, path and caller', () => {
     open(true);
-    observer.noteSubmitted('x', STATE);
+    const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736';
+    observer.noteSubmitted('x', STATE, { traceparent: `00-${trace_id}-00f067aa0ba902b7-01` });
     const delivery = {
       ...{ assignedMs: 1, attempts: 1, untaken: 0, attemptMs: 1, acknowledged: false, disowned: 0 },
       ...{ nextMs: null, busy: [] },
@@ -201,7 +202,7 @@ describe('at debug', () => {
     push(TAKEN);
     observer.noteRequest({ ...REQUEST, status: 200, code: undefined });
     expect(lines.map(({ level, message, fields }) => [level, message, fields])).toEqual([
-      ['debug', 'a task was submitted', { request_id: 'x', type: 't', tags: 'gpu', session: 's' }],
+      ['debug', 'a task was submitted', { request_id: 'x', trace_id, type: 't', tags: 'gpu', session: 's' }],
       ['debug', 'a task changed', { request_id: 'x', agent_id: 'A', step: 'assign', status: 'running' }],
       [
         'debug',
