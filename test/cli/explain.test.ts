@@ -1,6 +1,4 @@
-/**
- * `match` and `task explain` against a real gateway, and what `task wait` says of a task without an agent.
- */
+/** `match` and `task explain` against a real gateway, and what `task wait` says of a task without agent. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';

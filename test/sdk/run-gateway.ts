@@ -1,5 +1,7 @@
 /** A gateway in memory for the tests of `runTask`: one task, and streams that the test writes to and cuts. */
 import * as sdk from '../../sdk/index.ts';
+// Loaded here, so that the client's import() of it takes no time that the fake clock does not know.
+import '../../sdk/run.ts';
 import { createScriptedFetch, json, type Sent, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
 import { createSdkClock } from './sdk-clock.ts';
