@@ -49,18 +49,17 @@ function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advic
     case 'no_agent': {
       const waited = describeWaited(state);
       if (!match)
-        return advise([`No agent with one of its tags had a free slot.${waited}`], [remedy('submit_again')]);
+        return advise([waited, 'No agent with one of its tags had a free slot.'], [remedy('submit_again')]);
       const { hint, remedies } = adviseOnMatch(match, null, waited !== '');
-      return { hint: `${waited}${hint}`.trim(), remedies };
+      return advise([waited, hint ?? '', SUBMIT_AGAIN], [...remedies, remedy('submit_again')]);
     }
     case 'timeout':
       return adviseOnTimeout(state);
     case 'agent_lost': {
       const agent_id = state.agent_id ?? '';
       const what = state.history?.at(-1)?.[3] ?? 'no contact';
-      const text = `Agent ${quote(agent_id)} was lost: ${what}, longer than the \`lost_after\` it registered with. It may have done a part of the task.`;
-      const action =
-        'Start the agent again, or make sure that its heartbeats reach the gateway; then submit the task again.';
+      const text = `Agent ${quote(agent_id)} was lost: ${what}, which is beyond the \`lost_after\` it registered with. It may have done a part of the task, and may still be at it: look before you submit the task again.`;
+      const action = 'Start the agent again, or if it runs, make sure that its heartbeats reach the gateway.';
       return advise([text, action], [remedy('start_agent', { agent_id }), remedy('submit_again')]);
     }
     default:
@@ -68,9 +67,11 @@ function adviseOnEnded({ state, match }: Situation, outcome: TaskOutcome): Advic
   }
 }
 
+const SUBMIT_AGAIN = 'That was so when the task failed. It does not start by itself: submit it again.';
+
 function describeWaited({ queueEndMs, createdMs }: TaskState): string {
   if (queueEndMs === null || queueEndMs === createdMs) return '';
-  return `The task waited ${describeMs(queueEndMs - createdMs)} for an agent, as its \`queue_timeout\` says. `;
+  return `The task waited ${describeMs(queueEndMs - createdMs)} for an agent, its whole \`queue_timeout\`.`;
 }
 
 function adviseOnTimeout({ agent_id, createdMs, deadlineMs, progress, history = [] }: TaskState): Advice {
@@ -128,14 +129,13 @@ function adviseOnPushes(
   const nextMs = delivery.nextMs === null ? 0 : delivery.nextMs - nowMs;
   const next = nextMs > 0 ? ` The next attempt is in ${describeMs(nextMs)}.` : '';
   const isBusy = delivery.busy.some((busy) => busy.agent_id === agent_id);
-  const others = state.waiting && match ? describeOthers(match) : '';
+  const others = state.waiting && match ? describeOthers(match, state.task_tags) : '';
   const check = remedy('check_agent', { agent_id });
   const start = remedy('start_agent', { tag: state.task_tags[0] ?? null });
   if (isBusy) {
-    const text = `Agent ${quote(agent_id)} refuses the task as busy: ${describeFailure(failure)}.${next}`;
-    const action =
-      'If it is busy too often, register it with a lower `max_concurrent`, so that tasks go elsewhere.';
-    return advise([text, others, `Start another agent with one of the tags. ${action}`], [start, check]);
+    const text = `Agent ${quote(agent_id)} is too busy for the task: ${describeFailure(failure)}.${next}`;
+    const action = `If that happens often, start another agent with ${describeOwnTags(state.task_tags)}, or let ${quote(agent_id)} register with a lower \`max_concurrent\`.`;
+    return advise([text, others, KEEPS_TRYING, action], [start, check]);
   }
   if (mayBeTaken(delivery)) {
     const text = `Agent ${quote(agent_id)} may have the task, but gives no clear response: ${describeFailure(failure)}.${next}`;
@@ -144,14 +144,21 @@ function adviseOnPushes(
     return advise([text, action], [check]);
   }
   const text = `Pushes to agent ${quote(agent_id)} fail: ${describeFailure(failure)}.${next}`;
-  return advise([text, CHECK_ENDPOINT, others], others === '' ? [check] : [check, start]);
+  return advise([text, CHECK_ENDPOINT, others, KEEPS_TRYING], others === '' ? [check] : [check, start]);
 }
 
+const KEEPS_TRYING = 'The gateway keeps trying until the `timeout` of the task is over.';
+
 /** Says who else could get a task that waits for another agent. */
-function describeOthers({ sharing, agents }: TaskMatch): string {
+function describeOthers({ sharing, agents }: TaskMatch, task_tags: readonly string[]): string {
   const others = sharing.agents - agents.filter(({ reason }) => reason === 'has_this_task').length;
-  if (others === 0) return 'No other agent has one of its tags.';
-  return `The ${count(others, 'other agent')} with one of its tags ${others === 1 ? 'gets' : 'get'} no task now.`;
+  const tags = describeOwnTags(task_tags);
+  if (others === 0) return `No other agent has ${tags}.`;
+  return `The ${count(others, 'other agent')} with ${tags} ${others === 1 ? 'gets' : 'get'} no task now.`;
+}
+
+function describeOwnTags([first = '', ...more]: readonly string[]): string {
+  return more.length === 0 ? `the tag ${quote(first)}` : 'one of its tags';
 }
 
 function adviseOnUnclaimed(delivery: Delivery, { agent_id, contactMs }: PresentAgent, nowMs: number): Advice {

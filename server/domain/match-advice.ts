@@ -58,7 +58,7 @@ function adviseOnMissing({ tags, agents_total }: TaskMatch, waitMs: number | nul
     const all =
       agents_total === 1 ? 'the one registered agent has' : `the ${agents_total} registered agents have`;
     const action = `Start an agent with ${names.length === 1 ? 'it' : 'one of them'}, or submit the task with a tag that an agent has.`;
-    return advise([`${none}, and ${all} none like it.`, action, wait], start);
+    return advise([`${none}, and ${all} no similar one.`, action, wait], start);
   }
   const [first] = alike;
   const action = `Submit the task with ${quote(first?.similar?.tag ?? '')}, or start an agent with ${quote(first?.tag ?? '')}.`;
@@ -102,7 +102,7 @@ function describeOne(match: TaskMatch): string {
     case 'draining':
       return `${name} is draining: it gets no new tasks.`;
     case 'offline':
-      return `${name} is offline: its last contact was ${describeContact(match, agent)} before.`;
+      return `${name} is offline: its last contact was ${describeContact(match, agent)} ${match.live ? 'ago' : 'before'}.`;
     case 'refused_this_task':
       return `${name} was busy for this task, so it is offered to others for 30 s.`;
     case 'has_this_task':
@@ -171,20 +171,21 @@ function describeAction({ sharing }: TaskMatch, waitMs: number | null, hasWaited
   const one = sharing.agents === 1;
   if (sharing.full > 0) {
     const raise = `Raise ${one ? 'its' : 'their'} \`max_concurrent\``;
-    if (waitMs !== null) return `${raise} or start another agent with the tag to run it sooner.`;
-    return `${raise}, start another agent with the tag, or submit with ${hasWaited ? 'a longer ' : ''}\`queue_timeout\`, so that the task waits${hasWaited ? ' longer' : ''} for a slot.`;
+    if (waitMs !== null) return `${raise} or start another agent with the tag to run the task sooner.`;
+    const wait = `with a ${hasWaited ? 'longer ' : ''}\`queue_timeout\` (say, ${WAIT_SECONDS} seconds)`;
+    return `${raise}, start another agent with the tag, or submit ${wait}, so that the task waits${hasWaited ? ' longer' : ''} for a slot.`;
   }
   if (sharing.draining === 0 && sharing.offline > 0) {
-    return `Start ${one ? 'it' : 'one of them'} again, or start another agent with the tag.`;
+    return `Start ${one ? 'it' : 'one of them'} again, or if it runs, make sure that its heartbeats reach the gateway; or start another agent with the tag.`;
   }
   if (sharing.draining > 0 && sharing.offline === 0) {
-    return 'Start another agent with the tag, or end the draining: register the agent again, or send its heartbeat with `draining: false`.';
+    return 'End the draining if it is not meant: an agent ends it with a heartbeat that says `draining: false`, and when it registers again. Or start another agent with the tag.';
   }
   return 'Start another agent with the tag.';
 }
 
 function describeWait(waitMs: number | null): string {
-  return waitMs === null ? '' : `The task waits for ${describeMs(waitMs)} more.`;
+  return waitMs === null ? '' : `The task waits for ${describeMs(waitMs)} more, then it fails.`;
 }
 
 function listRemedies(

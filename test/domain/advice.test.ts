@@ -69,12 +69,12 @@ const MATCHES: readonly (readonly [
   ['no agents', match([]), null, 'No agent is registered. Start one with the tag `gpu`.', 'start_agent gpu'],
   [
     ...(['no agents, and the task waits', match([]), 5_000] as const),
-    'No agent is registered. Start one with the tag `gpu`. The task waits for 5 s more.',
+    'No agent is registered. Start one with the tag `gpu`. The task waits for 5 s more, then it fails.',
     'start_agent gpu',
   ],
   [
     ...(['several tags that no agent has', match([], [missing('a'), missing('b')], 3), null] as const),
-    'No agent has one of the tags `a`, `b`, and the 3 registered agents have none like it. Start an agent with one of them, or submit the task with a tag that an agent has.',
+    'No agent has one of the tags `a`, `b`, and the 3 registered agents have no similar one. Start an agent with one of them, or submit the task with a tag that an agent has.',
     'start_agent a',
   ],
   [
@@ -102,7 +102,7 @@ const MATCHES: readonly (readonly [
   ],
   [
     ...(['one full', match([full('A')]), null] as const),
-    'The one agent with the tag `gpu` (`A`) is full (4 of 4 slots). Raise its `max_concurrent`, start another agent with the tag, or submit with `queue_timeout`, so that the task waits for a slot.',
+    'The one agent with the tag `gpu` (`A`) is full (4 of 4 slots). Raise its `max_concurrent`, start another agent with the tag, or submit with a `queue_timeout` (say, 600 seconds), so that the task waits for a slot.',
     'wait 600, raise_max_concurrent A, start_agent gpu',
   ],
   [
@@ -114,7 +114,7 @@ const MATCHES: readonly (readonly [
       ),
       null,
     ] as const),
-    '3 agents have the tag `gpu`: 1 is full (4 of 4 slots), 1 is draining, 1 is offline. No agent has the tag `gpu2`; the nearest is `gpu3` (2 agents, none of them free). Raise their `max_concurrent`, start another agent with the tag, or submit with `queue_timeout`, so that the task waits for a slot.',
+    '3 agents have the tag `gpu`: 1 is full (4 of 4 slots), 1 is draining, 1 is offline. No agent has the tag `gpu2`; the nearest is `gpu3` (2 agents, none of them free). Raise their `max_concurrent`, start another agent with the tag, or submit with a `queue_timeout` (say, 600 seconds), so that the task waits for a slot.',
     'use_tag gpu3, wait 600, raise_max_concurrent A, end_draining B, start_agent gpu C',
   ],
   [
@@ -132,7 +132,7 @@ const MATCHES: readonly (readonly [
       match([agent('A', { reason: 'offline' }), agent('B', { reason: 'offline' })]),
       null,
     ] as const),
-    'All 2 agents with the tag `gpu` are offline. Start one of them again, or start another agent with the tag.',
+    'All 2 agents with the tag `gpu` are offline. Start one of them again, or if it runs, make sure that its heartbeats reach the gateway; or start another agent with the tag.',
     'start_agent gpu A, start_agent gpu',
   ],
   [

@@ -42,8 +42,8 @@ async function fillThree(world: World): Promise<void> {
 const SITUATIONS: readonly Situation[] = [
   {
     name: 'no such tag',
-    hint: 'No agent has the tag `translate`, and the one registered agent has none like it. Start an agent with it, or submit the task with a tag that an agent has.',
-    remedies: ['start_agent translate'],
+    hint: 'No agent has the tag `translate`, and the one registered agent has no similar one. Start an agent with it, or submit the task with a tag that an agent has. That was so when the task failed. It does not start by itself: submit it again.',
+    remedies: ['start_agent translate', 'submit_again'],
     events: ['submitted', 'no_agent'],
     async arrange(world) {
       await register(world, 'gpu-a');
@@ -52,8 +52,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'near miss',
-    hint: 'No agent has the tag `gpu2`; the nearest is `gpu` (2 agents, 1 free). Submit the task with `gpu`, or start an agent with `gpu2`.',
-    remedies: ['use_tag gpu', 'start_agent gpu2'],
+    hint: 'No agent has the tag `gpu2`; the nearest is `gpu` (2 agents, 1 free). Submit the task with `gpu`, or start an agent with `gpu2`. That was so when the task failed. It does not start by itself: submit it again.',
+    remedies: ['use_tag gpu', 'start_agent gpu2', 'submit_again'],
     events: ['submitted', 'no_agent'],
     async arrange(world) {
       await register(world, 'gpu-a');
@@ -63,8 +63,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'full',
-    hint: 'All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent`, start another agent with the tag, or submit with `queue_timeout`, so that the task waits for a slot.',
-    remedies: ['wait 600', 'raise_max_concurrent gpu-a', 'start_agent gpu'],
+    hint: 'All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent`, start another agent with the tag, or submit with a `queue_timeout` (say, 600 seconds), so that the task waits for a slot. That was so when the task failed. It does not start by itself: submit it again.',
+    remedies: ['wait 600', 'raise_max_concurrent gpu-a', 'start_agent gpu', 'submit_again'],
     events: ['submitted', 'no_agent'],
     async arrange(world) {
       await fillThree(world);
@@ -73,8 +73,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'draining',
-    hint: 'The one agent with the tag `gpu` (`gpu-a`) is draining: it gets no new tasks. Start another agent with the tag, or end the draining: register the agent again, or send its heartbeat with `draining: false`.',
-    remedies: ['end_draining gpu-a', 'start_agent gpu'],
+    hint: 'The one agent with the tag `gpu` (`gpu-a`) is draining: it gets no new tasks. End the draining if it is not meant: an agent ends it with a heartbeat that says `draining: false`, and when it registers again. Or start another agent with the tag. That was so when the task failed. It does not start by itself: submit it again.',
+    remedies: ['end_draining gpu-a', 'start_agent gpu', 'submit_again'],
     events: ['submitted', 'no_agent'],
     async arrange(world) {
       await register(world, 'gpu-a');
@@ -84,8 +84,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'offline',
-    hint: 'The one agent with the tag `gpu` (`gpu-a`) is offline: its last contact was 7 min before. Start it again, or start another agent with the tag.',
-    remedies: ['start_agent gpu gpu-a', 'start_agent gpu'],
+    hint: 'The one agent with the tag `gpu` (`gpu-a`) is offline: its last contact was 7 min before. Start it again, or if it runs, make sure that its heartbeats reach the gateway; or start another agent with the tag. That was so when the task failed. It does not start by itself: submit it again.',
+    remedies: ['start_agent gpu gpu-a', 'start_agent gpu', 'submit_again'],
     events: ['submitted', 'no_agent'],
     async arrange(world) {
       await register(world, 'gpu-a');
@@ -96,7 +96,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'push failing',
-    hint: 'Pushes to agent `gpu-a` fail: connection refused (4 attempts). The next attempt is in 3.2 s. Check that the agent runs, and that the gateway can reach the endpoint it registered. No other agent has one of its tags.',
+    hint: 'Pushes to agent `gpu-a` fail: connection refused (4 attempts). The next attempt is in 3.2 s. Check that the agent runs, and that the gateway can reach the endpoint it registered. No other agent has the tag `gpu`. The gateway keeps trying until the `timeout` of the task is over.',
     remedies: ['check_agent gpu-a', 'start_agent gpu'],
     events: ['submitted', 'assigned', 'push_not_taken', 'waiting'],
     async arrange(world) {
@@ -109,7 +109,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'refused',
-    hint: 'Agent `gpu-a` refuses the task as busy: busy (2 attempts). The next attempt is in 1.2 s. No other agent has one of its tags. Start another agent with one of the tags. If it is busy too often, register it with a lower `max_concurrent`, so that tasks go elsewhere.',
+    hint: 'Agent `gpu-a` is too busy for the task: busy (2 attempts). The next attempt is in 1.2 s. No other agent has the tag `gpu`. The gateway keeps trying until the `timeout` of the task is over. If that happens often, start another agent with the tag `gpu`, or let `gpu-a` register with a lower `max_concurrent`.',
     remedies: ['start_agent gpu', 'check_agent gpu-a'],
     events: ['submitted', 'assigned', 'push_not_taken', 'waiting', 'push_not_taken'],
     async arrange(world) {
@@ -122,7 +122,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'waiting',
-    hint: 'All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent` or start another agent with the tag to run it sooner. The task waits for 40 s more.',
+    hint: 'All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent` or start another agent with the tag to run the task sooner. The task waits for 40 s more, then it fails.',
     remedies: ['raise_max_concurrent gpu-a', 'start_agent gpu'],
     events: ['submitted', 'waiting'],
     async arrange(world) {
@@ -134,8 +134,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'expired',
-    hint: 'The task waited 30 s for an agent, as its `queue_timeout` says. All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent`, start another agent with the tag, or submit with a longer `queue_timeout`, so that the task waits longer for a slot.',
-    remedies: ['wait 600', 'raise_max_concurrent gpu-a', 'start_agent gpu'],
+    hint: 'The task waited 30 s for an agent, its whole `queue_timeout`. All 3 agents with the tag `gpu` are full (12 of 12 slots). Raise their `max_concurrent`, start another agent with the tag, or submit with a longer `queue_timeout` (say, 600 seconds), so that the task waits longer for a slot. That was so when the task failed. It does not start by itself: submit it again.',
+    remedies: ['wait 600', 'raise_max_concurrent gpu-a', 'start_agent gpu', 'submit_again'],
     events: ['submitted', 'waiting', 'no_agent'],
     async arrange(world) {
       await fillThree(world);
@@ -146,7 +146,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'lost',
-    hint: 'Agent `gpu-a` was lost: no contact for 60 s, longer than the `lost_after` it registered with. It may have done a part of the task. Start the agent again, or make sure that its heartbeats reach the gateway; then submit the task again.',
+    hint: 'Agent `gpu-a` was lost: no contact for 60 s, which is beyond the `lost_after` it registered with. It may have done a part of the task, and may still be at it: look before you submit the task again. Start the agent again, or if it runs, make sure that its heartbeats reach the gateway.',
     remedies: ['start_agent gpu-a', 'submit_again'],
     events: ['submitted', 'assigned', 'push_taken', 'agent_lost'],
     async arrange(world) {
