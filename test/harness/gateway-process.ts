@@ -50,7 +50,8 @@ export async function startGateway(
   const child = spawn(command, args, { cwd: ROOT, env: settings });
   let printed = '';
   const baseUrl = await new Promise<string>((resolveUrl, reject) => {
-    child.once('exit', (code) => reject(new Error(`The gateway exited with ${code}:\n${printed}`)));
+    // Not at its exit: what it printed last may be read after that.
+    child.once('close', (code) => reject(new Error(`The gateway exited with ${code}:\n${printed}`)));
     child.stderr.on('data', (text) => {
       printed += text;
     });
@@ -105,7 +106,7 @@ function readSecrets(settings: Readonly<Record<string, string>>): readonly strin
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const ended = once(child, 'exit');
+  const ended = once(child, 'close');
   child.kill(signal);
   const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await ended;

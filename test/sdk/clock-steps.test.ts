@@ -92,7 +92,7 @@ test.runIf(isPossible)('A wait of two seconds ends.', async () => {
   const before = pending.reads();
   await until(() => pending.reads() > before, 'it has begun to wait');
   setBack();
-  const [code] = await once(child, 'exit');
+  const [code] = await once(child, 'close');
   expect(printed()).toContain('is still pending after 2 s');
   expect(code).toBe(3);
 });

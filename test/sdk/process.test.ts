@@ -94,7 +94,7 @@ test('On SIGTERM an agent announces its draining, finishes, reports, unregisters
   const request_id = await submit({ last_ms: 2_500 });
   const before = gateway.calls.length;
   child.kill('SIGTERM');
-  const [code] = await once(child, 'exit');
+  const [code] = await once(child, 'close');
   expect(printed).toMatch(/end\n$/);
   expect(code).toBe(0);
   expect(taskOf(request_id)).toMatchObject({ status: 'success', result: { output: 'lasted' } });
