@@ -137,7 +137,7 @@ describe('another session', { timeout: 300_000 }, () => {
   test(`beside ${REPLAYS_AT_ONCE} replays of ${STORED} events, again and again`, async () => {
     const replays = Array.from({ length: REPLAYS_AT_ONCE }, () => replayAgainAndAgain('long', STORED));
     printTimes('beside_replay', await sample());
-    await vi.waitFor(() => expect(replays.length).toBe(REPLAYS_AT_ONCE));
+    await vi.waitFor(() => expect(replays.length).toBe(REPLAYS_AT_ONCE), { timeout: 20_000 });
     const ended = replays.map((replay) => replay.stop());
     printFigure(
       'replays-meanwhile',

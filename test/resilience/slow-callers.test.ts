@@ -92,10 +92,11 @@ async function expectCut(count: number, opening: string, more: string, withinMs:
 /** Ends a task of the session with a result of so many characters. */
 async function endTask(session: string, agent_id: string, chars: number): Promise<void> {
   const request_id = await submit(readFrom.baseUrl, { cli_session_id: session, task_tags: [agent_id] });
-  await vi.waitFor(async () => {
+  const reportIt = async (): Promise<void> => {
     const report = { request_id, agent_id, status: 'success', result: { output: 'x'.repeat(chars) } };
     expect((await post(readFrom.baseUrl, '/api/agent/result', report)).status).toBe(200);
-  });
+  };
+  await vi.waitFor(reportIt, { timeout: 20_000 });
 }
 
 describe('while hundreds are slow', () => {
