@@ -920,7 +920,7 @@ export interface components {
             agent_id: components["schemas"]["Name"];
             /**
              * Format: double
-             * @description Seconds to wait for a task if there is none; over 60 counts as 60.
+             * @description Seconds to wait for a task if none is there; more than 60 counts as 60.
              * @default 0
              */
             wait?: number;
@@ -946,7 +946,7 @@ export interface components {
             /** @description Why the task failed, otherwise null; the same text as in the task. */
             error_info: string | null;
         };
-        /** @description A task explained: its history, and why it has no agent. */
+        /** @description What the gateway knows of a task: its history, and why it has no agent. */
         TaskExplanation: {
             /** @description The task's id. */
             request_id: components["schemas"]["RequestId"];

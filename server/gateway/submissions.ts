@@ -134,8 +134,10 @@ async function commitSubmission(
   const { request_id, trace } = accepted.input;
   const span = deps.tracing.startSpan('match', trace, { request_id });
   const assigned = assignAccepted(deps, accepted);
-  let result = assigned && (await commit(assigned.batch));
-  span?.end(result?.ok && assigned ? { agent_id: assigned.agent_id } : {});
+  const tryAssigned = async () => assigned && (await commit(assigned.batch));
+  let result = await runInSpan(span, tryAssigned, (tried) =>
+    tried?.ok && assigned ? { agent_id: assigned.agent_id } : {},
+  );
   if (assigned && result?.ok) assigned.start(result.revision);
   else if (assigned) await deps.agentIndex.reload(assigned.agent_id);
   if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {

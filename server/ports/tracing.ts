@@ -1,6 +1,6 @@
 /**
- * The port to a tracing library. The gateway has five spans, each placed by hand, and without a library that
- * a person has registered there is none: `startSpan()` returns undefined, and nothing is measured or read.
+ * The port to a tracing library. The gateway has five spans, each placed by hand. Without a registered
+ * library `startSpan()` returns undefined, and nothing is measured or read.
  */
 import type { TraceContext } from '../domain/trace-context.ts';
 
