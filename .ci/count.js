@@ -1,5 +1,6 @@
 // Reads vitest's JSON reports and prints what failed and why, so that the end of a long output names it, then the
-// closing line "N passed, N failed" over all reports. Fails when a report ran nothing or anything failed.
+// closing line "N passed, N failed" over all reports. Fails when a report ran nothing or anything failed. `STATUS` is
+// that of the commands so far: where it is not 0 and no test failed, that counts as a failure too, and is said.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** The first lines of a failure, indented. */
@@ -33,6 +34,10 @@ for (const file of process.argv.slice(2)) {
   total.failed += report.numFailedTests + brokenSuites.length;
   total.skipped += report.numPendingTests + report.numTodoTests;
   isComplete &&= report.numPassedTests > 0;
+}
+if (total.failed === 0 && (process.env.STATUS ?? '0') !== '0') {
+  console.log('failed: a command, and none of its tests: see "Unhandled Errors" above, or the benchmark');
+  total.failed += 1;
 }
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);

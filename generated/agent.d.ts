@@ -16,14 +16,9 @@ export interface paths {
          *     response body is not read. Respond at once and report later, or respond when the work is done, within 300
          *     seconds.
          *
-         *     Delivery is at least once: the same `webhook-id` may come again, so keep the ids of your tasks. 429 and
-         *     503 mean that the agent is busy, 410 that it is gone. 3xx, other 4xx (except 408) and no connection mean
-         *     that the task is not taken: the push is repeated after 1, 2, 4, 8, 16, then every 30 seconds, each up to
-         *     25 % shorter or longer. After at least 3 attempts and 10 seconds the task moves, if another agent is
-         *     eligible; until one is, whichever agent comes to have room is offered it at once. After anything else
-         *     (408, other 5xx, no response) the gateway assumes that the agent may have the task and repeats the push
-         *     to it; the task moves only when the agent has been offline or unregistered for 90 seconds. A failed push
-         *     never fails the task; only its deadline does.
+         *     Delivery is at least once: the same `webhook-id` may come again, so keep the ids of your tasks. What each
+         *     response means, when the gateway asks again, and when the task moves, is in the tables "Delivery" and
+         *     "When a running task moves" of the gateway's own document, `/openapi.json`.
          */
         post: operations["pushTask"];
         delete?: never;
@@ -50,7 +45,7 @@ export interface components {
          *     Names are compared exactly, character for character.
          */
         Name: string;
-        /** @description The id the gateway gives a task: a UUIDv7 today, opaque to clients. */
+        /** @description The id the gateway gives a task: a UUIDv7 today, opaque to clients; well-formed Unicode. */
         RequestId: string;
         /**
          * @description A client session: at most 256 code points of well-formed Unicode. Empty means no session: such a task has
@@ -182,7 +177,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The signature or its timestamp is wrong. The task is not taken: the gateway retries, then moves it. */
+            /** @description The signature or its timestamp is wrong; the task is not taken. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -196,38 +191,41 @@ export interface operations {
                 };
                 content?: never;
             };
-            /**
-             * @description The agent is gone: the task is not taken, and the agent is `offline`, and not pushed to, until it registers
-             *     or sends a heartbeat.
-             */
+            /** @description The agent is gone and has not taken the task. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /**
-             * @description The agent is busy and has not taken the task. The gateway offers it at once to another agent that has not
-             *     refused this task in the last 30 seconds. Without one it asks this agent again, as after any push that was
-             *     not taken.
-             */
+            /** @description The agent is busy and has not taken the task. */
             429: {
                 headers: {
-                    /** @description Seconds the gateway waits at least before it asks this agent again; over 300 counts as 300. */
+                    /** @description How long the gateway waits at least before it asks this agent again: seconds, or an HTTP date. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /**
-             * @description The agent is busy and has not taken the task. The gateway offers it at once to another agent that has not
-             *     refused this task in the last 30 seconds. Without one it asks this agent again, as after any push that was
-             *     not taken.
-             */
+            /** @description The agent is busy and has not taken the task. */
             503: {
                 headers: {
-                    /** @description Seconds the gateway waits at least before it asks this agent again; over 300 counts as 300. */
+                    /** @description How long the gateway waits at least before it asks this agent again: seconds, or an HTTP date. */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other 4xx except 408: the task is not taken. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other 5xx, and 408: the agent may have the task. */
+            "5XX": {
+                headers: {
                     [name: string]: unknown;
                 };
                 content?: never;

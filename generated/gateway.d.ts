@@ -122,7 +122,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Subscribe to completion events
+         * Subscribe to events
          * @description Streams the `task_done` events of a session: first the stored events, then live ones, in the order in
          *     which the tasks became terminal. The stream stays open. A reader that comes late gets everything that is
          *     stored; subscribe before you submit to learn of an end the moment it happens. Events are kept for 24
@@ -253,6 +253,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/agent-rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agents as rows
+         * @description Lists agents as rows, in pages, with what a person needs to see which of them are in trouble. One call
+         *     examines at most 1,000 agents, so a page may be short or empty while `next_cursor` is not null: continue
+         *     with it.
+         */
+        get: operations["listAgentRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/agents": {
         parameters: {
             query?: never;
@@ -266,6 +288,94 @@ export interface paths {
          *     finds no agent.
          */
         get: operations["listAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/agents/{agent_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an agent
+         * @description Returns an agent with its tasks, its contact in the last 10 minutes and the last pushes to it, to see
+         *     whether it can be reached and what it does.
+         */
+        get: operations["getAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the overview
+         * @description Returns whether tasks run, and what is wrong: counts, the last 15 minutes, demand and supply of each tag,
+         *     the oldest waiting tasks and a list of problems. It costs the same however many tasks and agents there
+         *     are, and it returns 200 even while the store does not respond: then `store.ok` is false.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/task-counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count tasks
+         * @description Counts the tasks that match. Without a filter, and by `status`, `waiting` and `outcome` alone, all stored
+         *     tasks are counted. With any other filter, and where `waiting` is combined with one of the statuses
+         *     `pending` and `running` without the other, one call examines at most 1,000 tasks, the newest first: if
+         *     there are more, `exact` is false.
+         */
+        get: operations["countTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/task-rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List tasks as rows
+         * @description Lists tasks as rows, newest first, in pages: without whole payloads and results, with the times and the
+         *     outcome of each. One call examines at most 1,000 tasks, so a page may be short or empty while
+         *     `next_cursor` is not null: continue with it.
+         */
+        get: operations["listTaskRows"];
         put?: never;
         post?: never;
         delete?: never;
@@ -295,10 +405,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/tasks/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel many tasks
+         * @description Cancels the pending and running tasks that match a filter, or those that are named. Each is cancelled as
+         *     `cancelTask` does: it fails with `cancelled by user`, and a `task_done` event follows. One call examines
+         *     at most 1,000 tasks and returns after about 2 seconds: repeat it with `next_cursor` until that is null.
+         *     Safe to repeat.
+         */
+        post: operations["cancelTasks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Steps of an agent's contact, a character each, oldest first: `1` if it happened in the step, else `0`. */
+        ActivitySteps: string;
+        /** @description The contact with an agent in the last 10 minutes, as far as the gateway that responds has seen it. */
+        AgentActivity: {
+            /** @description Seconds of one step: 15. */
+            step: components["schemas"]["Count"];
+            /** @description The end of the last step, which is not over. */
+            to: components["schemas"]["EpochSeconds"];
+            /** @description Steps in which the agent called or took a push. */
+            contact: components["schemas"]["ActivitySteps"];
+            /** @description Steps in which the agent did not take a push. */
+            push_failed: components["schemas"]["ActivitySteps"];
+        };
+        /** @description How many agents are registered, and in which condition. */
+        AgentCounts: {
+            /** @description Registered agents. */
+            total: components["schemas"]["Count"];
+            /** @description Of these: agents that are `ready`. */
+            ready: components["schemas"]["Count"];
+            /** @description Of these: agents that are `processing`. */
+            processing: components["schemas"]["Count"];
+            /** @description Of these: agents that are `draining`. */
+            draining: components["schemas"]["Count"];
+            /** @description Of these: agents that are `offline`. */
+            offline: components["schemas"]["Count"];
+            /** @description Agents at full load that are neither draining nor offline. */
+            full: components["schemas"]["Count"];
+            /** @description Agents that do not take their pushes: they failed since the last one that was taken. */
+            failing: components["schemas"]["Count"];
+        };
         /** @description A request to unregister an agent. */
         AgentDeparture: {
             /**
@@ -314,6 +477,64 @@ export interface components {
              */
             registration?: components["schemas"]["RegistrationToken"];
         };
+        /** @description An agent with its tasks and the last pushes to it. */
+        AgentDetail: {
+            /** @description When this was so. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description The agent's id. */
+            agent_id: components["schemas"]["Name"];
+            /** @description The URL tasks are pushed to, or `pull`. */
+            endpoint: string;
+            /** @description The agent's tags. */
+            agent_tags: components["schemas"]["Tags"];
+            /** @description The agent's state now. */
+            state: components["schemas"]["AgentState"];
+            /** @description Whether its load is at or above its maximum. */
+            full: boolean;
+            /**
+             * @description Whether the agent does not take its pushes: they failed since the last one that it took or was too busy
+             *     for. It may be eligible, and full, all the same.
+             */
+            failing: boolean;
+            /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
+            eligible: boolean;
+            /**
+             * Format: int32
+             * @description How many tasks the agent runs at once.
+             */
+            max_concurrent: number;
+            /**
+             * Format: int64
+             * @description The tasks of the gateway plus the external load.
+             */
+            current_load: number;
+            /**
+             * Format: int32
+             * @description How many tasks of the gateway the agent has.
+             */
+            running: number;
+            /**
+             * Format: int32
+             * @description Of these: those that it has not yet taken, as far as the gateway that responds has seen.
+             */
+            unacknowledged: number;
+            /** @description When the agent last registered. */
+            registered_time: components["schemas"]["EpochSeconds"];
+            /** @description When the agent last called or acknowledged a push. */
+            last_contact_time: components["schemas"]["EpochSeconds"];
+            /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
+            offline_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description Seconds without contact after which its running tasks fail; null: never. */
+            lost_after: number | null;
+            /** @description The pushes to the agent. */
+            push: components["schemas"]["AgentPushes"];
+            /** @description Its contact in the last 10 minutes; null unless it was asked for. */
+            activity: components["schemas"]["AgentActivity"] | null;
+            /** @description The tasks it has, the oldest assignment first; the first 100. */
+            slots: components["schemas"]["AgentTask"][];
+            /** @description The last pushes to it of the gateway that responds, newest first. */
+            pushes: components["schemas"]["AgentPush"][];
+        };
         /** @description A heartbeat. The optional fields count only with the right `auth`. */
         AgentHeartbeat: {
             /**
@@ -325,7 +546,7 @@ export interface components {
             agent_id: components["schemas"]["Name"];
             /**
              * Format: int64
-             * @description The agent's load now, tasks of the gateway included. Below 2^63; above 2^53 it is read as a double.
+             * @description The agent's load now, as in `AgentRegistration`.
              */
             current_load?: number;
             /** @description The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
@@ -386,6 +607,47 @@ export interface components {
              */
             total: number;
         };
+        AgentNotFound: {
+            /** @enum {number} */
+            status: 404;
+            code: "agent_not_found" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        /** @description One push to an agent. */
+        AgentPush: {
+            /** @description When it ended. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description The task that was pushed. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description What became of it. */
+            outcome: components["schemas"]["PushOutcome"];
+            /** @description The HTTP status of the agent's response; null if there was none. */
+            status: components["schemas"]["HttpStatus"] | null;
+            /** @description Why it was not taken, for people; else null. */
+            error: string | null;
+            /**
+             * Format: double
+             * @description Milliseconds that it took.
+             */
+            ms: number;
+        };
+        /**
+         * @description The pushes to an agent. The last one is shared by all gateways of one store; all else is what the gateway
+         *     that responds has seen since its start.
+         */
+        AgentPushes: {
+            /** @description The HTTP status of the agent's response; null if there was no response or nothing was pushed yet. */
+            last_status: components["schemas"]["HttpStatus"] | null;
+            /** @description Why the push failed, or that a `pull` agent did not claim its task, for people; otherwise null. */
+            last_error: string | null;
+            /** @description Milliseconds that the last push of this gateway took; null before the first. */
+            last_ms: number | null;
+            /** @description Pushes that failed since the last one that was taken. A busy response is no failure. */
+            failures: components["schemas"]["Count"];
+            /** @description Since when they fail; null while they do not. */
+            failing_since: components["schemas"]["EpochSeconds"] | null;
+            /** @description When the next task is pushed again that the agent did not take; null if none is due. */
+            next_attempt_time: components["schemas"]["EpochSeconds"] | null;
+        };
         /** @description An agent's registration. */
         AgentRegistration: {
             /** @description The gateway secret. */
@@ -408,15 +670,17 @@ export interface components {
             max_concurrent?: number;
             /**
              * Format: int64
-             * @description The agent's load now, tasks of the gateway included. At or above `max_concurrent` the agent is full. The
-             *     part that tasks of the gateway do not explain counts as external load. Below 2^63; above 2^53 it is read
-             *     as a double.
+             * @description The agent's load now, tasks of the gateway included. At or above `max_concurrent` the agent is full. What
+             *     is left of it without the `request_ids` of the call, or else without the tasks assigned to the agent now,
+             *     is external load: it stays until the agent sends another, and tasks are added to it.
+             *     Below 2^63; above 2^53 it is read as a double.
              * @default 0
              */
             current_load?: number;
             /**
              * @description The tasks the agent has accepted and not yet reported. Naming an assigned task here acknowledges it; a
-             *     task acknowledged before and not named is pushed again. Makes the external load exact.
+             *     task acknowledged before and not named is pushed again; without `request_ids` none is. Makes the external
+             *     load exact.
              */
             request_ids?: components["schemas"]["RequestIds"];
             /**
@@ -428,6 +692,69 @@ export interface components {
              */
             lost_after?: number;
         };
+        /** @description An agent in one row. */
+        AgentRow: {
+            /** @description The agent's id. */
+            agent_id: components["schemas"]["Name"];
+            /** @description The URL tasks are pushed to, or `pull`. */
+            endpoint: string;
+            /** @description The agent's tags. */
+            agent_tags: components["schemas"]["Tags"];
+            /** @description The agent's state now. */
+            state: components["schemas"]["AgentState"];
+            /** @description Whether its load is at or above its maximum. */
+            full: boolean;
+            /**
+             * @description Whether the agent does not take its pushes: they failed since the last one that it took or was too busy
+             *     for. It may be eligible, and full, all the same.
+             */
+            failing: boolean;
+            /** @description Whether the agent would get a task now: `ready` or `processing`, and not full. */
+            eligible: boolean;
+            /**
+             * Format: int32
+             * @description How many tasks the agent runs at once.
+             */
+            max_concurrent: number;
+            /**
+             * Format: int64
+             * @description The tasks of the gateway plus the external load.
+             */
+            current_load: number;
+            /**
+             * Format: int32
+             * @description How many tasks of the gateway the agent has.
+             */
+            running: number;
+            /**
+             * Format: int32
+             * @description Of these: those that it has not yet taken, as far as the gateway that responds has seen.
+             */
+            unacknowledged: number;
+            /** @description When the agent last registered. */
+            registered_time: components["schemas"]["EpochSeconds"];
+            /** @description When the agent last called or acknowledged a push. */
+            last_contact_time: components["schemas"]["EpochSeconds"];
+            /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
+            offline_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description Seconds without contact after which its running tasks fail; null: never. */
+            lost_after: number | null;
+            /** @description The pushes to the agent. */
+            push: components["schemas"]["AgentPushes"];
+            /** @description Its contact in the last 10 minutes; null unless it was asked for. */
+            activity: components["schemas"]["AgentActivity"] | null;
+        };
+        /** @description A page of agents as rows. */
+        AgentRowPage: {
+            /** @description When this was so. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description The `cursor` of the next page; null if there is none. */
+            next_cursor: string | null;
+            /** @description All registered agents, those included that do not match. */
+            counts: components["schemas"]["AgentCounts"];
+            /** @description In the order asked for. May be short or empty even if more agents follow. */
+            rows: components["schemas"]["AgentRow"][];
+        };
         /**
          * @description An agent's state: `ready` (runs no task) and `processing` (runs at least one) get tasks unless full.
          *     `draining` (asked for no more tasks) and `offline` (no contact for too long, or replied 410 to a push) get
@@ -435,29 +762,47 @@ export interface components {
          * @enum {string}
          */
         AgentState: "ready" | "processing" | "draining" | "offline";
+        /** @description A task that an agent has. */
+        AgentTask: {
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The kind of task. */
+            task_type: components["schemas"]["Name"];
+            /** @description Whether the agent has certainly taken it. */
+            acknowledged: boolean;
+            /** @description When it was assigned to the agent. */
+            assigned_time: components["schemas"]["EpochSeconds"];
+            /**
+             * Format: int32
+             * @description 0 to 100.
+             */
+            progress: number;
+        };
+        /** @description The `next_cursor` of an earlier call. */
+        CancelCursor: string;
         /**
-         * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-         *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-         *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-         *     drop the report. `task_terminal`: the task was already terminal; get it instead.
+         * @description Which tasks to cancel: those that match all filters that are given. `{}` matches every task. A field that
+         *     is no filter is refused, so that a misspelt one does not cancel what it should have spared.
          */
-        BadRequest: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
-            status: 400;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "malformed_body" | "agent_id_missing" | "agent_mismatch" | "task_terminal";
+        CancelFilter: {
+            /** @description Only tasks with one of these statuses. */
+            status?: components["schemas"]["StatusFilters"];
+            /** @description Only tasks that ended in one of these ways: a task that can be cancelled never matches. */
+            outcome?: components["schemas"]["OutcomeFilters"];
+            /** @description `true`: only tasks that wait for an agent; `false`: only those that do not. */
+            waiting?: boolean;
+            /** @description Only tasks of this `task_type`. */
+            type?: components["schemas"]["Name"];
+            /** @description Only tasks with this tag. */
+            tag?: components["schemas"]["Name"];
+            /** @description Only tasks of this `cli_session_id`. */
+            session?: components["schemas"]["Name"];
+            /** @description Only tasks whose `agent_id` is this one. */
+            agent?: components["schemas"]["Name"];
+            /** @description Only tasks whose `request_id` is this one or ends in it. */
+            id?: components["schemas"]["RequestIdEnd"];
+            /** @description Only tasks that were submitted at this time or later. */
+            created_after?: components["schemas"]["EpochSeconds"];
         };
         /** @description The task is cancelled: its status, its event and the freed slot are stored. */
         CancelReceipt: {
@@ -469,6 +814,28 @@ export interface components {
             /** @description The cancelled task. */
             request_id: components["schemas"]["RequestId"];
         };
+        CancellationForbidden: {
+            /** @enum {number} */
+            status: 403;
+            code: ("origin_not_allowed" | "read_only") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        /** @description What one call did. */
+        CancellationReceipt: {
+            /** @description The tasks that this call found: those it cancelled and those that had ended already. */
+            matched: components["schemas"]["Count"];
+            /** @description The tasks that this call cancelled; of a dry run, those it would have cancelled. */
+            cancelled: components["schemas"]["Count"];
+            /** @description The tasks that had ended already. With a filter only those that ended during the call. */
+            already_ended: components["schemas"]["Count"];
+            /** @description Of `request_ids`: those that are not stored. */
+            not_found: components["schemas"]["Count"];
+            /** @description The `cursor` of the next call; null when all have been looked at. */
+            next_cursor: string | null;
+        };
+        /** @description The tasks to cancel, at most 1,000. */
+        CancelledIds: components["schemas"]["RequestId"][];
+        /** @description What the console may do: `on`, `read-only` (it changes nothing) or `off` (it is not served). */
+        ConsoleMode: string | ("on" | "read-only" | "off");
         /**
          * Format: int32
          * @description A number of things.
@@ -499,45 +866,61 @@ export interface components {
         /** @description One error in a request. */
         FieldError: {
             /**
-             * @description JSON Pointer (RFC 6901) to the value in the body; empty for the body itself. For a query parameter or a
-             *     header: `/` and its name.
+             * @description JSON Pointer (RFC 6901) to the value in the body, also to one that is missing; empty for the body
+             *     itself. For a query parameter or a header: `/` and its name, and for an item of a list `/` and its
+             *     number. At most 1,024 characters: where keys are longer, that of the nearest value around.
              */
             pointer: string;
             /** @description What is wrong with it and what to send. */
             detail: string;
         };
-        /**
-         * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-         *     secret, which is public, only pages of its own machine and of configured origins are served.
-         * @example {
-         *       "type": "urn:task-gateway:problem:origin_not_allowed",
-         *       "title": "Origin not allowed",
-         *       "status": 403,
-         *       "detail": "With the default secret web pages of other origins are not served. On the gateway set GATEWAY_AUTH to a secret of your own, or add the origin to CORS_ORIGINS.",
-         *       "code": "origin_not_allowed"
-         *     }
-         */
         Forbidden: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
+            /** @enum {number} */
             status: 403;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "origin_not_allowed";
-        };
+            code: "origin_not_allowed" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /** @description Any JSON object. Its keys are passed through unchanged; its nesting counts towards the limits of a body. */
         FreeForm: {
             [key: string]: unknown;
+        };
+        /** @description Whether tasks run, and what is wrong. */
+        GatewayOverview: {
+            /** @description When this was so. While the store does not respond it stays at the last reading that succeeded. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description The version of the gateway. */
+            version: string;
+            /** @description What the console may do. */
+            console: components["schemas"]["ConsoleMode"];
+            /** @description Whether the store responds. */
+            store: components["schemas"]["StoreCondition"];
+            /** @description The open tasks. */
+            tasks: components["schemas"]["OpenTaskCounts"];
+            /** @description The slots of all agents. */
+            slots: components["schemas"]["SlotCounts"];
+            /** @description The agents. */
+            agents: components["schemas"]["AgentCounts"];
+            /** @description Seconds that `ended`, `median_seconds`, `series` and `no_agent` of a tag look back: 900. */
+            window: components["schemas"]["Count"];
+            /** @description The tasks that ended within `window`. */
+            ended: components["schemas"]["OutcomeCounts"];
+            /**
+             * @description Seconds from submission to the end that half of those tasks did not exceed which ended as `success` or
+             *     `failed`, to within 20 %; null if none did.
+             */
+            median_seconds: number | null;
+            /** @description How it came to this. */
+            series: components["schemas"]["OverviewSeries"];
+            /** @description How many tags there are, those beyond `tags` included. */
+            tags_total: components["schemas"]["Count"];
+            /**
+             * @description The tags that need attention most come first: those that tasks ask for and that lack an agent, then those
+             *     without a free slot, those that tasks wait for, and those whose agents are all draining or offline.
+             */
+            tags: components["schemas"]["TagDemand"][];
+            /** @description The tasks that have waited longest. */
+            oldest_waiting: components["schemas"]["WaitingTask"][];
+            /** @description What is wrong now, the most urgent first. */
+            problems: components["schemas"]["OverviewProblem"][];
         };
         /** @description The gateway has received the heartbeat. */
         HeartbeatReceipt: {
@@ -551,14 +934,17 @@ export interface components {
             /** @description The agent's state now. */
             state: components["schemas"]["AgentState"];
             /**
-             * @description Tasks the agent may stop working on. With `request_ids` in the call: those of them that are terminal or
-             *     no longer assigned to the agent, in the order of the call. Without: those assigned to it that became
-             *     terminal without its report in the last 10 minutes, newest first, in each response until then. At most
-             *     1,000.
+             * @description Tasks the agent may stop working on. With `request_ids` in the call: those of them that are not assigned
+             *     to it now (terminal, moved, or unknown here), each once, in the order of the call. Without: those
+             *     assigned to it that became terminal without its report in the last 10 minutes, newest first, in each
+             *     response until then. At most 1,000.
              */
             cancelled_request_ids: components["schemas"]["RequestIds"];
         };
-        /** @description One thing that happened to a task. Equal attempts in a row are one entry. */
+        /**
+         * @description One thing that happened to a task. Equal things in a row are one entry, and so are reports of progress in a
+         *     row, with the last one's percentage; of progress that something else divides only the last entry is kept.
+         */
         HistoryEntry: {
             /** @description When it happened, for several in a row the first; never before `last_time` of the entry above. */
             time: components["schemas"]["EpochSeconds"];
@@ -567,8 +953,8 @@ export interface components {
             /** @description The agent it is about; null if it is about no agent. */
             agent_id: components["schemas"]["Name"] | null;
             /**
-             * @description More about it in a few words, or null. Of a push: the status or the error, and how long the last one took
-             *     (`202, 14 ms`). Nothing that an agent sent.
+             * @description More about it in a few words for people, or null; its wording may change. Of a push: the status if it was
+             *     taken, else the error, and how long the last one took (`202, 14 ms`). Nothing that an agent sent.
              */
             detail: string | null;
             /** @description How many in a row this entry stands for; 1 for most. */
@@ -577,11 +963,12 @@ export interface components {
             last_time: components["schemas"]["EpochSeconds"];
         };
         /**
-         * @description What happened: `submitted`; `waiting` (for an agent with a free slot); `assigned`; `moved` (assigned to
-         *     another agent); `claimed` (handed out to a claim); `push_taken` (the agent responded 2xx or 409),
-         *     `push_not_taken` (it certainly does not have the task), `push_unknown` (it may have it); `acknowledged`
-         *     (the agent named the task, or reported progress); `progress`; `offered_again` (the agent registered again
-         *     and did not name the task); or the outcome that ended the task. Later versions may add others.
+         * @description What happened: `submitted`; `waiting` (for an agent with a free slot; of a running task, for another
+         *     agent); `assigned`; `moved` (assigned to another agent); `claimed` (handed out to a claim); `push_taken`
+         *     (the agent responded 2xx or 409), `push_not_taken` (it certainly does not have the task), `push_unknown`
+         *     (it may have it); `acknowledged` (the agent named the task, or reported `running`); `progress` (it
+         *     reported `running`); `offered_again` (the agent registered again and did not name the task); or the
+         *     outcome that ended the task. Later versions may add others.
          */
         HistoryEvent: string | ("submitted" | "waiting" | "assigned" | "moved" | "claimed" | "push_taken" | "push_not_taken" | "push_unknown" | "acknowledged" | "progress" | "offered_again" | "success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost");
         /**
@@ -589,42 +976,39 @@ export interface components {
          * @description The status of an HTTP response.
          */
         HttpStatus: number;
-        /**
-         * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-         *     `Idempotency-Key`).
-         * @example {
-         *       "type": "urn:task-gateway:problem:internal",
-         *       "title": "Internal error",
-         *       "status": 500,
-         *       "detail": "The gateway failed to answer. The cause is in its log.",
-         *       "code": "internal"
-         *     }
-         */
         InternalError: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
+            /** @enum {number} */
             status: 500;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "internal";
-        };
+            code: "internal" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        InvalidAgentCall: {
+            /** @enum {number} */
+            status: 400;
+            code: ("malformed_body" | "agent_id_missing") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        InvalidReport: {
+            /** @enum {number} */
+            status: 400;
+            code: ("malformed_body" | "agent_id_missing" | "agent_mismatch") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        InvalidSubmission: {
+            /** @enum {number} */
+            status: 422;
+            code: ("validation_failed" | "idempotency_conflict") | (string & {});
+            errors: components["schemas"]["FieldError"][];
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code" | "errors">;
         /** @description The result of the last push to an agent. */
         LastPush: {
             /** @description The HTTP status of the agent's response; null if there was no response or nothing was pushed yet. */
             last_status: components["schemas"]["HttpStatus"] | null;
-            /** @description Why the push failed, for people; null if it did not fail. */
+            /** @description Why the push failed, or that a `pull` agent did not claim its task, for people; otherwise null. */
             last_error: string | null;
         };
+        MalformedBody: {
+            /** @enum {number} */
+            status: 400;
+            code: "malformed_body" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /** @description An agent, and whether it qualifies. */
         MatchAgent: {
             /** @description The agent's id. */
@@ -639,7 +1023,10 @@ export interface components {
             eligible: boolean;
             /** @description Why. */
             reason: components["schemas"]["MatchReason"];
-            /** @description Whether the last push to it was not taken: then it ranks behind all others. */
+            /**
+             * @description Whether it does not take its pushes: they failed since the last one that it took or was too busy for.
+             *     Then it ranks behind all others.
+             */
             push_failing: boolean;
             /**
              * Format: int32
@@ -658,7 +1045,7 @@ export interface components {
         MatchCounts: {
             /** @description Agents that share a tag. */
             agents: components["schemas"]["Count"];
-            /** @description Of these: those that would get the task. */
+            /** @description Of these: those that would get the task, those included that do not take their pushes. */
             eligible: components["schemas"]["Count"];
             /** @description Of these: at full load. */
             full: components["schemas"]["Count"];
@@ -686,7 +1073,8 @@ export interface components {
         /**
          * @description Why an agent gets the task or does not: `eligible`, `no_shared_tag`, `full`, `draining`, `offline`,
          *     `refused_this_task` (it was busy for this task in the last 30 seconds) or `has_this_task` (it is assigned
-         *     to this agent now, and waits for another one). Later versions may add others.
+         *     to this agent now, and waits for another one). Of several the first, in this order: `no_shared_tag`,
+         *     `has_this_task`, `offline`, `draining`, `full`, `refused_this_task`. Later versions may add others.
          */
         MatchReason: string | ("eligible" | "no_shared_tag" | "full" | "draining" | "offline" | "refused_this_task" | "has_this_task");
         /** @description One of the tags that were asked for, with the agents that have it. */
@@ -695,97 +1083,129 @@ export interface components {
             tag: components["schemas"]["Name"];
             /** @description How many registered agents have it. */
             agents: components["schemas"]["Count"];
-            /** @description How many of these would get a task now. */
+            /** @description How many of these have a free slot and take their pushes. */
             free: components["schemas"]["Count"];
-            /** @description The nearest tag that agents have, if no agent has this one and another is like it; else null. */
+            /**
+             * @description The nearest tag that agents have, if no agent has this one and another is like it; else null. What
+             *     is like may change.
+             */
             similar: components["schemas"]["TagSupply"] | null;
         };
-        /**
-         * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-         *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-         *     alone.
-         * @example {
-         *       "type": "urn:task-gateway:problem:misdirected",
-         *       "title": "Misdirected request",
-         *       "status": 421,
-         *       "detail": "With the default secret the gateway serves its own machine alone. Call it as 127.0.0.1 or localhost, set GATEWAY_AUTH to a secret of your own, or add this name to ALLOWED_HOSTS.",
-         *       "code": "misdirected"
-         *     }
-         */
         Misdirected: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
+            /** @enum {number} */
             status: 421;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "misdirected";
-        };
+            code: "misdirected" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
          * @description A name chosen by a client or an agent: 1 to 256 code points of well-formed Unicode (no lone surrogate).
          *     Names are compared exactly, character for character.
          */
         Name: string;
-        /**
-         * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-         *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-         *     registers again.
-         */
-        NotFound: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
+        /** @description How many tasks are open: each is counted once. */
+        OpenTaskCounts: {
             /**
-             * @description The HTTP status of the response.
-             * @enum {number}
+             * @description Tasks that wait for an agent with a free slot: `pending` ones, and `running` ones that their agent has
+             *     not taken and no other agent can.
              */
-            status: 404;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "task_not_found" | "agent_not_found";
+            waiting: components["schemas"]["Count"];
+            /** @description All other open tasks: an agent runs them, has just been assigned them, or is being matched. */
+            running: components["schemas"]["Count"];
+        };
+        /** @description How many tasks ended, by outcome. */
+        OutcomeCounts: {
+            /** @description Tasks that succeeded. */
+            success: components["schemas"]["Count"];
+            /** @description Tasks whose agent reported that they failed. */
+            failed: components["schemas"]["Count"];
+            /** @description Tasks that were cancelled. */
+            cancelled: components["schemas"]["Count"];
+            /** @description Tasks that were not finished within their `timeout`. */
+            timeout: components["schemas"]["Count"];
+            /** @description Tasks for which no agent qualified in time. */
+            no_agent: components["schemas"]["Count"];
+            /** @description Tasks whose agent had no contact for its `lost_after`. */
+            agent_lost: components["schemas"]["Count"];
         };
         /**
-         * @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it.
-         * @example {
-         *       "type": "urn:task-gateway:problem:payload_too_large",
-         *       "title": "Payload too large",
-         *       "status": 413,
-         *       "detail": "The body is larger than 4194304 bytes. Keep large data elsewhere and send a reference to it.",
-         *       "code": "payload_too_large"
-         *     }
+         * @description How a task ended, as a filter: the outcomes that there are in this version.
+         * @enum {string}
          */
+        OutcomeFilter: "success" | "failed" | "cancelled" | "timeout" | "no_agent" | "agent_lost";
+        /** @description The outcomes to look for; one that is repeated counts once. */
+        OutcomeFilters: components["schemas"]["OutcomeFilter"][];
+        /** @description One thing that is wrong now. */
+        OverviewProblem: {
+            /** @description What is wrong, for programs. */
+            code: components["schemas"]["OverviewProblemCode"];
+            /** @description How urgent it is. */
+            severity: components["schemas"]["ProblemSeverity"];
+            /** @description Since when, as far as this gateway can say; else null. */
+            since: components["schemas"]["EpochSeconds"] | null;
+            /** @description What is wrong, in English; its wording may change. */
+            text: string;
+            /** @description What to do about it, or null. */
+            help: string | null;
+            /** @description The tag it is about, or null. */
+            tag: components["schemas"]["Name"] | null;
+            /** @description The agent it is about, or null. */
+            agent_id: components["schemas"]["Name"] | null;
+            /**
+             * @description How many: of the tasks that wait or ended, of the failed pushes, of what is limited. Null if of
+             *     nothing.
+             */
+            count: components["schemas"]["Count"] | null;
+        };
+        /**
+         * @description What is wrong: `store_down` (the store does not respond), `tag_without_agent` (tasks ask for a tag that no
+         *     eligible agent has; as a warning: none asks for it now, and the agents that have it are all draining or
+         *     offline), `tag_full` (tasks wait for a tag, and all its agents are full), `push_failing` (an
+         *     agent does not take its pushes), `agent_silent` (an agent that has tasks is offline), `default_secret` (the
+         *     gateway uses its public secret), `metrics_public` (`/metrics` needs no secret) or `near_limit` (a limit is
+         *     nearly reached). Later versions may add others.
+         */
+        OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "default_secret" | "metrics_public" | "near_limit");
+        /** @description The last 15 minutes in equal steps, oldest first. The last step is not over. */
+        OverviewSeries: {
+            /** @description Seconds of one step. */
+            step: components["schemas"]["Count"];
+            /** @description Tasks that waited for an agent at the end of the step, as `tasks.waiting` counts them. */
+            waiting: components["schemas"]["Count"][];
+            /** @description All other tasks that were open at the end of the step, as `tasks.running` counts them. */
+            running: components["schemas"]["Count"][];
+            /** @description Tasks that succeeded in the step. */
+            success: components["schemas"]["Count"][];
+            /** @description Tasks that ended in the step as `failed`, `timeout` or `agent_lost`. */
+            failed: components["schemas"]["Count"][];
+            /** @description Tasks that ended in the step because no agent qualified. */
+            no_agent: components["schemas"]["Count"][];
+        };
         PayloadTooLarge: {
+            /** @enum {number} */
+            status: 413;
+            code: "payload_too_large" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        /** @description What every error response holds, whatever its status and code. */
+        ProblemDetails: {
             /** @description `urn:task-gateway:problem:` and the code. */
             type: string;
             /** @description The problem in a few words; the same for all problems of this code. */
             title: string;
             /**
+             * Format: int32
              * @description The HTTP status of the response.
-             * @enum {number}
              */
-            status: 413;
+            status: number;
             /** @description One sentence about this request: what is wrong and what to send instead. */
             detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "payload_too_large";
+            /** @description The code to branch on: stable within a major version. Expect codes that are not listed. */
+            code: string;
+            /** @description All errors in the request, one entry each. Every 422 has them. */
+            errors?: components["schemas"]["FieldError"][];
         };
+        /** @description How urgent it is: `problem` (tasks do not run) or `warning` (they may not, later). */
+        ProblemSeverity: string | ("problem" | "warning");
+        /** @description What became of a push: `taken`, `not_taken` or `unknown`. Later versions may add others. */
+        PushOutcome: string | ("taken" | "not_taken" | "unknown");
         /** @description The agent is registered. */
         RegistrationReceipt: {
             /**
@@ -853,58 +1273,122 @@ export interface components {
              */
             accepted: boolean;
         };
-        /** @description The id the gateway gives a task: a UUIDv7 today, opaque to clients. */
+        /** @description The id the gateway gives a task: a UUIDv7 today, opaque to clients; well-formed Unicode. */
         RequestId: string;
+        /**
+         * @description A whole `request_id`, or its end: the last 8 characters or more. Tasks that a gateway before version 1.1
+         *     accepted are found by the whole id alone.
+         */
+        RequestIdEnd: string;
         /** @description The tasks an agent has accepted, except those whose report the gateway has responded to. At most 1,000. */
         RequestIds: components["schemas"]["RequestId"][];
+        RequestTimeout: {
+            /** @enum {number} */
+            status: 408;
+            code: "request_timeout" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
          * Format: password
          * @description The gateway secret as a field of a JSON body. A call with a wrong secret returns 401, one without it 422.
          */
         Secret: string;
-        /**
-         * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-         *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-         *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-         *     unknown whether a change was made.
-         * @example {
-         *       "type": "urn:task-gateway:problem:store_unavailable",
-         *       "title": "Store unavailable",
-         *       "status": 503,
-         *       "detail": "The store does not answer. Send it again after `Retry-After`.",
-         *       "code": "store_unavailable"
-         *     }
-         */
         ServiceUnavailable: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
+            /** @enum {number} */
             status: 503;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "busy" | "store_unavailable";
-        };
+            code: ("busy" | "store_unavailable") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
          * @description A client session: at most 256 code points of well-formed Unicode. Empty means no session: such a task has
          *     no stream.
          */
         SessionId: string;
+        /**
+         * @description The slots of agents: how many tasks they may run at once. Usable are `used + free - unusable`; of these
+         *     `used - not_taken` have a task.
+         */
+        SlotCounts: {
+            /** @description Slots that tasks have. */
+            used: components["schemas"]["Count"];
+            /** @description Slots that could be given now. */
+            free: components["schemas"]["Count"];
+            /**
+             * @description Of the used and the free ones: those of agents that do not take their pushes, unless a task has them that
+             *     its agent took before.
+             */
+            unusable: components["schemas"]["Count"];
+            /**
+             * @description Of the unusable ones: those that tasks have. They are counted for the first 1,000 agents that do not take
+             *     their pushes, as far as the gateway that responds has seen.
+             */
+            not_taken: components["schemas"]["Count"];
+        };
+        /** @description How many tasks there are, by status. */
+        StatusCounts: {
+            /** @description Tasks that were never assigned to an agent. */
+            pending: components["schemas"]["Count"];
+            /** @description Tasks that are assigned to an agent. */
+            running: components["schemas"]["Count"];
+            /** @description Tasks that succeeded. */
+            success: components["schemas"]["Count"];
+            /** @description Tasks that failed, were cancelled or timed out. */
+            failed: components["schemas"]["Count"];
+        };
+        /** @description The statuses to look for; one that is repeated counts once. */
+        StatusFilters: components["schemas"]["TaskStatus"][];
+        /** @description Whether the store responds. */
+        StoreCondition: {
+            /** @description Where tasks are stored. */
+            kind: components["schemas"]["StoreKind"];
+            /** @description Whether calls can succeed now. */
+            ok: boolean;
+            /** @description Since when this gateway has found it so. */
+            since: components["schemas"]["EpochSeconds"];
+            /** @description Why calls fail, without any secret; null while they succeed. */
+            error: string | null;
+        };
+        /** @description Where tasks are stored: `sqlite`, `redis` or `memory`. Later versions may add others. */
+        StoreKind: string | ("sqlite" | "redis" | "memory");
+        StoreUnavailable: {
+            /** @enum {number} */
+            status: 503;
+            code: "store_unavailable" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        /**
+         * @description What tasks ask of one tag, and what the agents with this tag have. Of their slots `used + free - unusable`
+         *     are usable, as in `slots`.
+         */
+        TagDemand: {
+            /** @description The tag. */
+            tag: components["schemas"]["Name"];
+            /** @description Waiting tasks with this tag. */
+            waiting: components["schemas"]["Count"];
+            /** @description When the oldest of them was submitted; null if none waits. */
+            oldest_create_time: components["schemas"]["EpochSeconds"] | null;
+            /**
+             * @description Tasks of the last 15 minutes with this tag that ended because no agent qualified, while no agent with
+             *     this tag would have got one.
+             */
+            no_agent: components["schemas"]["Count"];
+            /** @description Slots of these agents that tasks have, tasks of other tags included. */
+            used: components["schemas"]["Count"];
+            /** @description Slots of these agents that could be given now. */
+            free: components["schemas"]["Count"];
+            /** @description Of the used and the free ones: those that are unusable, as in `slots`. */
+            unusable: components["schemas"]["Count"];
+            /** @description Of the unusable ones: those that tasks have. */
+            not_taken: components["schemas"]["Count"];
+            /** @description Registered agents with this tag. */
+            agents: components["schemas"]["Count"];
+            /** @description Of these: agents that are `ready` or `processing`, full ones included. */
+            eligible: components["schemas"]["Count"];
+        };
         /** @description A tag that agents have, with how many have it. */
         TagSupply: {
             /** @description The tag. */
             tag: components["schemas"]["Name"];
             /** @description How many registered agents have it. */
             agents: components["schemas"]["Count"];
-            /** @description How many of these would get a task now. */
+            /** @description How many of these have a free slot and take their pushes. */
             free: components["schemas"]["Count"];
         };
         /**
@@ -912,6 +1396,25 @@ export interface components {
          *     empty.
          */
         Tags: components["schemas"]["Name"][];
+        /** @description What to cancel: exactly one of `filter` and `request_ids` is given; else `/request_ids` is wrong. */
+        TaskCancellation: {
+            /** @description Cancels the open tasks that match. */
+            filter?: components["schemas"]["CancelFilter"] | null;
+            /** @description Cancels these tasks. */
+            request_ids?: components["schemas"]["CancelledIds"] | null;
+            /**
+             * @description Tasks that were submitted at this time or later are left alone: what came after a person decided is not
+             *     cancelled. Send the `time` of the count or of the page that the decision rests on.
+             */
+            created_before: components["schemas"]["EpochSeconds"];
+            /**
+             * @description Counts what would be cancelled, and cancels nothing.
+             * @default false
+             */
+            dry_run?: boolean;
+            /** @description Where to continue: the `next_cursor` of the previous call, all else as in that call. */
+            cursor?: components["schemas"]["CancelCursor"] | null;
+        };
         /** @description An agent's request for its next task. */
         TaskClaim: {
             /** @description The gateway secret. */
@@ -926,6 +1429,24 @@ export interface components {
             wait?: number;
             /** @description The tasks the agent has accepted and not yet reported; acknowledges those assigned to it. */
             request_ids?: components["schemas"]["RequestIds"];
+        };
+        /** @description How many of the stored tasks match. */
+        TaskCounts: {
+            /** @description When this was so: the `created_before` of a cancellation of just these tasks. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description The tasks that match all filters. */
+            total: components["schemas"]["Count"];
+            /** @description Whether all tasks were looked at. Otherwise there are at least so many. */
+            exact: boolean;
+            /** @description The tasks that match all filters but `status`, `waiting` and `outcome`, by status. */
+            by_status: components["schemas"]["StatusCounts"];
+            /**
+             * @description Of these: the tasks that wait for an agent, `pending` or `running`. All open tasks are these and those
+             *     that run: `by_status.pending + by_status.running - waiting`.
+             */
+            waiting: components["schemas"]["Count"];
+            /** @description The tasks that match all filters but `status`, `waiting` and `outcome`, by outcome. */
+            by_outcome: components["schemas"]["OutcomeCounts"];
         };
         /** @description A task became terminal. Each task has exactly one such event, equal to what `getTask` returns. */
         TaskDone: {
@@ -952,6 +1473,10 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             /** @description The task's status. */
             status: components["schemas"]["TaskStatus"];
+            /** @description Whether it waits for an agent: `pending`, or `running` and not taken by its agent. */
+            waiting: boolean;
+            /** @description Of a running task: whether its agent has certainly taken it. Otherwise false. */
+            acknowledged: boolean;
             /** @description How the task ended; null while it is pending or running. */
             outcome: components["schemas"]["TaskOutcome"] | null;
             /** @description Seconds from submission that the task may wait for an agent; null if it may not wait. */
@@ -1034,6 +1559,16 @@ export interface components {
              */
             agents: components["schemas"]["MatchAgent"][];
         };
+        TaskNotFound: {
+            /** @enum {number} */
+            status: 404;
+            code: "task_not_found" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        TaskOrAgentNotFound: {
+            /** @enum {number} */
+            status: 404;
+            code: ("task_not_found" | "agent_not_found") | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
         /**
          * @description How a task ended: `success`; `failed` (its agent reported it), `cancelled`, `timeout`, `no_agent` (no agent
          *     qualified in time) or `agent_lost` (its agent had no contact for its `lost_after`). Later versions may add
@@ -1044,7 +1579,10 @@ export interface components {
         TaskPage: {
             /** @description Newest first by `create_time`, then `request_id`. May be short or empty even if more tasks follow. */
             tasks: components["schemas"]["TaskInfo"][];
-            /** @description The `cursor` of the next page; null if there is none. */
+            /**
+             * @description The `cursor` of the next page; null if every task was looked at. Of a page that is full there may be one
+             *     although no other task matches.
+             */
             next_cursor: string | null;
         };
         /** @description The progress or the result of a task. */
@@ -1089,6 +1627,60 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description A task in one row: what distinguishes it from others, without its whole payload and result. */
+        TaskRow: {
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The kind of task. */
+            task_type: components["schemas"]["Name"];
+            /** @description The tags of the task. */
+            task_tags: components["schemas"]["Tags"];
+            /** @description The session whose stream gets the task's event; empty for none. */
+            cli_session_id: components["schemas"]["SessionId"];
+            /** @description The task's status. */
+            status: components["schemas"]["TaskStatus"];
+            /**
+             * @description Whether it waits for an agent, and is offered to the next one that gets a free slot. A `pending` task
+             *     with a `queue_timeout` does, and so does a `running` one that its agent has not taken and no other can.
+             */
+            waiting: boolean;
+            /** @description How the task ended; null while it is pending or running. */
+            outcome: components["schemas"]["TaskOutcome"] | null;
+            /** @description The agent the task is assigned to, or was last; null if it never was. */
+            agent_id: components["schemas"]["Name"] | null;
+            /**
+             * Format: int32
+             * @description 0 to 100.
+             */
+            progress: number;
+            /** @description Of a running task: whether its agent has certainly taken it. Otherwise false. */
+            acknowledged: boolean;
+            /** @description When the task was submitted. */
+            create_time: components["schemas"]["EpochSeconds"];
+            /** @description When the task was assigned to its last agent; null before, and of a task older than its history. */
+            assigned_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description When the task ended; null while it is pending or running. */
+            ended_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description When the task fails with `timeout`, or would have. */
+            deadline_time: components["schemas"]["EpochSeconds"];
+            /** @description When the task fails because it has no agent; null unless it is `pending` and waits for one. */
+            gives_up_time: components["schemas"]["EpochSeconds"] | null;
+            /** @description Why the task failed, cut after 240 characters; otherwise null. */
+            error_info: string | null;
+            /** @description The first 240 characters of the payload's JSON; null if an older gateway stored a large one. */
+            payload_preview: string | null;
+            /** @description Bytes of the payload's JSON; null if an older gateway stored a large one. */
+            payload_bytes: components["schemas"]["Count"] | null;
+        };
+        /** @description A page of tasks as rows. */
+        TaskRowPage: {
+            /** @description When this was so. */
+            time: components["schemas"]["EpochSeconds"];
+            /** @description The `cursor` of the next page; null if there is none. */
+            next_cursor: string | null;
+            /** @description Newest first by `create_time`, then `request_id`. May be short or empty even if more tasks follow. */
+            rows: components["schemas"]["TaskRow"][];
+        };
         /**
          * @description The status of a task: `pending` (queued, no agent yet), `running` (assigned to an agent), `success`, or
          *     `failed` (failed, cancelled or timed out). `success` and `failed` are terminal: such a task never changes
@@ -1130,127 +1722,352 @@ export interface components {
              */
             queue_timeout?: number;
         };
+        TaskTerminal: {
+            /** @enum {number} */
+            status: 400;
+            code: "task_terminal" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        TooManyRequests: {
+            /** @enum {number} */
+            status: 429;
+            code: "too_many_streams" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        Unauthorized: {
+            /** @enum {number} */
+            status: 401;
+            code: "unauthorized" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        UnsupportedMediaType: {
+            /** @enum {number} */
+            status: 415;
+            code: "unsupported_media_type" | (string & {});
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code">;
+        ValidationFailed: {
+            /** @enum {number} */
+            status: 422;
+            code: "validation_failed" | (string & {});
+            errors: components["schemas"]["FieldError"][];
+        } & Omit<components["schemas"]["ProblemDetails"], "status" | "code" | "errors">;
+        /** @description A task that waits for an agent. */
+        WaitingTask: {
+            /** @description The task's id. */
+            request_id: components["schemas"]["RequestId"];
+            /** @description The kind of task. */
+            task_type: components["schemas"]["Name"];
+            /** @description The tags of the task. */
+            task_tags: components["schemas"]["Tags"];
+            /** @description When it was submitted. */
+            create_time: components["schemas"]["EpochSeconds"];
+            /** @description When it fails if no agent gets it before. */
+            gives_up_time: components["schemas"]["EpochSeconds"];
+        };
+    };
+    responses: {
+        /** @description The agent is not registered. It registers, then sends the call again. */
+        AgentNotFound: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["AgentNotFound"];
+            };
+        };
+        /**
+         * @description `origin_not_allowed`: the request comes from a web page of an origin that is not allowed; while the
+         *     gateway uses its default secret, which is public, only pages of its own machine and of configured origins
+         *     are served. `read_only`: the gateway's operator has set `CONSOLE` to `read-only`, and nothing was changed.
+         */
+        CancellationForbidden: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CancellationForbidden"];
+            };
+        };
+        /**
+         * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
+         *     secret, which is public, only pages of its own machine and of configured origins are served.
+         */
+        Forbidden: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Forbidden"];
+            };
+        };
+        /**
+         * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
+         *     `Idempotency-Key`).
+         */
+        InternalError: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InternalError"];
+            };
+        };
+        /**
+         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
+         *     UTF-8. `agent_id_missing`: send the id of the agent that calls.
+         */
+        InvalidAgentCall: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InvalidAgentCall"];
+            };
+        };
+        /**
+         * @description `malformed_body`: the body is not JSON, has a byte-order mark or is not valid UTF-8; send it again as
+         *     UTF-8. `agent_id_missing`: send the id of the agent that reports. `agent_mismatch`: the task was never
+         *     assigned to this agent (for `running`: is not assigned to it now); drop the report.
+         */
+        InvalidReport: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InvalidReport"];
+            };
+        };
+        /**
+         * @description `validation_failed`: fields are missing or have a wrong type or size; correct what `errors` names.
+         *     `idempotency_conflict`: the `Idempotency-Key` was used before with different content; use a new key.
+         *     Retrying the same request does not help.
+         */
+        InvalidSubmission: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InvalidSubmission"];
+            };
+        };
+        /** @description The body is not JSON, has a byte-order mark or is not valid UTF-8. Send it again as UTF-8. */
+        MalformedBody: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["MalformedBody"];
+            };
+        };
+        /**
+         * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
+         *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
+         *     alone.
+         */
+        Misdirected: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Misdirected"];
+            };
+        };
+        /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
+        PayloadTooLarge: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PayloadTooLarge"];
+            };
+        };
+        /** @description The body takes too long to arrive. Send it faster, or send less. */
+        RequestTimeout: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RequestTimeout"];
+            };
+        };
+        /**
+         * @description The request can't be processed now; retry after `Retry-After`. `busy`: the gateway has as much to do as it
+         *     may, or bodies take all the memory there is for them (of which one remote address has at most half), and
+         *     nothing was changed. `store_unavailable`: the store does not respond; it is unknown whether a change was
+         *     made.
+         */
+        ServiceUnavailable: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ServiceUnavailable"];
+            };
+        };
+        /** @description The store does not respond. Retry after `Retry-After`. */
+        StoreUnavailable: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["StoreUnavailable"];
+            };
+        };
+        /** @description The task was never submitted here, or became terminal longer ago than tasks are kept (24 hours). */
+        TaskNotFound: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["TaskNotFound"];
+            };
+        };
+        /**
+         * @description `task_not_found`: the task was never submitted here, or became terminal longer ago than tasks are kept
+         *     (24 hours); drop the report. `agent_not_found`: the agent is not registered, and never had the task; it
+         *     registers, then reports again.
+         */
+        TaskOrAgentNotFound: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["TaskOrAgentNotFound"];
+            };
+        };
+        /** @description The task was already terminal, and is unchanged. Get it instead. */
+        TaskTerminal: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["TaskTerminal"];
+            };
+        };
         /**
          * @description Too many streams are open, of this session (100) or in total (20,000). Close some, or retry after
          *     `Retry-After`.
-         * @example {
-         *       "type": "urn:task-gateway:problem:too_many_streams",
-         *       "title": "Too many streams",
-         *       "status": 429,
-         *       "detail": "This session has 100 open streams. Close one before opening another.",
-         *       "code": "too_many_streams"
-         *     }
          */
         TooManyRequests: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
-            status: 429;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "too_many_streams";
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["TooManyRequests"];
+            };
         };
-        /**
-         * @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret.
-         * @example {
-         *       "type": "urn:task-gateway:problem:unauthorized",
-         *       "title": "Unauthorized",
-         *       "status": 401,
-         *       "detail": "The secret is wrong or missing. Send the right one where this call takes it.",
-         *       "code": "unauthorized"
-         *     }
-         */
+        /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
         Unauthorized: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
-            status: 401;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "unauthorized";
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Unauthorized"];
+            };
         };
         /**
-         * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-         *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-         *     retrying the same request does not help.
-         */
-        Unprocessable: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
-            status: 422;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "validation_failed" | "idempotency_conflict";
-            /** @description All errors in the request, one entry each. */
-            errors: components["schemas"]["FieldError"][];
-        };
-        /**
-         * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-         *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-         * @example {
-         *       "type": "urn:task-gateway:problem:unsupported_media_type",
-         *       "title": "Unsupported media type",
-         *       "status": 415,
-         *       "detail": "Compressed bodies are not read. Send the body without Content-Encoding.",
-         *       "code": "unsupported_media_type"
-         *     }
+         * @description The body has a `Content-Encoding` other than `identity`, or it comes from a web page (the request has an
+         *     `Origin` header) without `Content-Type: application/json`. Any other body is read as JSON, whatever its
+         *     header says.
          */
         UnsupportedMediaType: {
-            /** @description `urn:task-gateway:problem:` and the code. */
-            type: string;
-            /** @description The problem in a few words; the same for all problems of this code. */
-            title: string;
-            /**
-             * @description The HTTP status of the response.
-             * @enum {number}
-             */
-            status: 415;
-            /** @description One sentence about this request: what is wrong and what to send instead. */
-            detail: string;
-            /**
-             * @description The code to branch on: stable within a major version.
-             * @enum {string}
-             */
-            code: "unsupported_media_type";
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnsupportedMediaType"];
+            };
+        };
+        /**
+         * @description Fields are missing or have a wrong type or size. Correct what `errors` names; retrying the same request
+         *     does not help.
+         */
+        ValidationFailed: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ValidationFailed"];
+            };
+        };
+        /** @description Any other error: one that a proxy or the gateway finds before the operation begins (the guide lists them), or one of a later version. Treat it by the class of its status. */
+        OtherProblem: {
+            headers: {
+                "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
         };
     };
-    responses: never;
-    parameters: never;
+    parameters: {
+        /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
+        "If-None-Match": string;
+        /** @description Only tasks whose `agent_id` is this one. */
+        agent: components["schemas"]["Name"];
+        /** @description Only tasks that were submitted at this time or later. */
+        created_after: components["schemas"]["EpochSeconds"];
+        /** @description Only tasks that were submitted before this time. */
+        created_before: components["schemas"]["EpochSeconds"];
+        /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
+        cursor: string;
+        /** @description Only tasks whose `request_id` is this one or ends in it. */
+        id: components["schemas"]["RequestIdEnd"];
+        /** @description The maximum number of rows. */
+        limit: number;
+        /** @description Only tasks that ended in one of these ways, separated by commas. */
+        outcome: components["schemas"]["OutcomeFilters"];
+        /** @description The task's id as returned by `submitTask`. */
+        request_id: string;
+        /** @description Only tasks of this `cli_session_id`. */
+        session: components["schemas"]["Name"];
+        /** @description Only tasks with one of these statuses, separated by commas. */
+        status: components["schemas"]["StatusFilters"];
+        /** @description Only tasks with this tag. */
+        tag: components["schemas"]["Name"];
+        /** @description Only tasks of this `task_type`. */
+        type: components["schemas"]["Name"];
+        /** @description `true`: only tasks that wait for an agent; `false`: only those that do not, ended ones included. */
+        waiting: boolean;
+    };
     requestBodies: never;
     headers: {
         /**
          * @description The version of the contract the gateway implements. Within a major version the contract only grows.
-         * @example 1.0.0
+         * @example 1.1.0
          */
         "Task-Gateway-Version": string;
+        /**
+         * @description Whole seconds after which the same request may be sent again.
+         * @example 2
+         */
+        "Retry-After": number;
+        /**
+         * @description Names the content without its `time`; send it as `If-None-Match`.
+         * @example W/"m3VqXo0gPZ5vYd2kQ1rT8w"
+         */
+        ETag: string;
     };
     pathItems: never;
 }
@@ -1279,128 +2096,17 @@ export interface operations {
                     "application/json": components["schemas"]["MatchPreview"];
                 };
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
-                };
-            };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
-            413: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /**
-             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-             */
-            415: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["MalformedBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     submitTask: {
@@ -1408,9 +2114,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A text chosen by the client, a new one for each task: 1 to 255 printable ASCII characters. Kept for 24
-                 *     hours from its first use. All accepted fields except `auth` are compared; different content is refused
-                 *     with 422.
+                 * @description A text chosen by the client, a new one for each task: 1 to 255 printable ASCII characters. Kept
+                 *     for 24 hours from its first use. All accepted fields except `auth` are compared as JSON values:
+                 *     the order of keys, and whether a default is given, make no difference. Different content is
+                 *     refused with 422.
                  */
                 "Idempotency-Key"?: string;
                 /**
@@ -1444,128 +2151,17 @@ export interface operations {
                     "application/json": components["schemas"]["TaskInfo"];
                 };
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
-                };
-            };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
-            413: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /**
-             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-             */
-            415: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["MalformedBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["InvalidSubmission"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getTask: {
@@ -1577,7 +2173,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The task's id as returned by `submitTask`. */
-                request_id: string;
+                request_id: components["parameters"]["request_id"];
             };
             cookie?: never;
         };
@@ -1593,104 +2189,14 @@ export interface operations {
                     "application/json": components["schemas"]["TaskInfo"];
                 };
             };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-             *     registers again.
-             */
-            404: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["NotFound"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     cancelTask: {
@@ -1699,7 +2205,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The task's id as returned by `submitTask`. */
-                request_id: string;
+                request_id: components["parameters"]["request_id"];
             };
             cookie?: never;
         };
@@ -1715,105 +2221,14 @@ export interface operations {
                     "application/json": components["schemas"]["CancelReceipt"];
                 };
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
-                };
-            };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-             *     registers again.
-             */
-            404: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["NotFound"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["TaskTerminal"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            421: components["responses"]["Misdirected"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     explainTask: {
@@ -1822,7 +2237,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The task's id as returned by `submitTask`. */
-                request_id: string;
+                request_id: components["parameters"]["request_id"];
             };
             cookie?: never;
         };
@@ -1838,90 +2253,13 @@ export interface operations {
                     "application/json": components["schemas"]["TaskExplanation"];
                 };
             };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-             *     registers again.
-             */
-            404: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["NotFound"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskNotFound"];
+            421: components["responses"]["Misdirected"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     subscribeEvents: {
@@ -1930,8 +2268,9 @@ export interface operations {
                 /** @description The session, exactly as given in the submission of its tasks. An unused session has an idle stream. */
                 cli_session_id: components["schemas"]["Name"];
                 /**
-                 * @description The same as the header `Last-Event-ID`, for clients that can't send it. It counts when the header is
-                 *     absent or empty.
+                 * @description The `id` of the last event the client received: the stream continues after it. `EventSource` sends the
+                 *     same as the header `Last-Event-ID` when it reconnects, and every client may: the header counts, unless
+                 *     it is absent or empty.
                  */
                 last_event_id?: string;
             };
@@ -1954,108 +2293,14 @@ export interface operations {
                     "text/event-stream": components["schemas"]["EventFrames"];
                 };
             };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description Too many streams are open, of this session (100) or in total (20,000). Close some, or retry after
-             *     `Retry-After`.
-             */
-            429: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["TooManyRequests"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     claimTask: {
@@ -2096,142 +2341,18 @@ export interface operations {
                 };
                 content?: never;
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
-                };
-            };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-             *     registers again.
-             */
-            404: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["NotFound"];
-                };
-            };
-            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
-            413: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /**
-             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-             */
-            415: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["InvalidAgentCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     heartbeatAgent: {
@@ -2257,142 +2378,18 @@ export interface operations {
                     "application/json": components["schemas"]["HeartbeatReceipt"];
                 };
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
-                };
-            };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-             *     registers again.
-             */
-            404: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["NotFound"];
-                };
-            };
-            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
-            413: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /**
-             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-             */
-            415: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["InvalidAgentCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     registerAgent: {
@@ -2418,128 +2415,17 @@ export interface operations {
                     "application/json": components["schemas"]["RegistrationReceipt"];
                 };
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
-                };
-            };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
-            413: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /**
-             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-             */
-            415: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["MalformedBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     reportResult: {
@@ -2574,142 +2460,18 @@ export interface operations {
                     "application/json": components["schemas"]["ReportReceipt"];
                 };
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
-                };
-            };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-             *     registers again.
-             */
-            404: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["NotFound"];
-                };
-            };
-            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
-            413: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /**
-             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-             */
-            415: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["InvalidReport"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TaskOrAgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     unregisterAgent: {
@@ -2735,142 +2497,81 @@ export interface operations {
                     "application/json": components["schemas"]["DepartureReceipt"];
                 };
             };
-            /**
-             * @description The request can't be processed as it is. `malformed_body`: the body is not JSON, has a byte-order mark or
-             *     is not valid UTF-8; send it again as UTF-8. `agent_id_missing`: send the id of the agent that calls.
-             *     `agent_mismatch`: the task was never assigned to this agent (for `running`: is not assigned to it now);
-             *     drop the report. `task_terminal`: the task was already terminal; get it instead.
-             */
-            400: {
+            400: components["responses"]["InvalidAgentCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AgentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    listAgentRows: {
+        parameters: {
+            query?: {
+                /** @description Only agents in this state. */
+                state?: components["schemas"]["AgentState"];
+                /** @description Only agents with this tag. */
+                tag?: components["schemas"]["Name"];
+                /** @description Only agents at full load that are neither draining nor offline; with `false`, only the others. */
+                full?: boolean;
+                /** @description Only agents that do not take their pushes; with `false`, only the others. */
+                failing?: boolean;
+                /** @description Only agents whose `agent_id` has this in it, in upper or lower case. */
+                id?: components["schemas"]["Name"];
+                /**
+                 * @description In which order. `trouble`: those that fail, are offline, full or draining first, in this order; then by
+                 *     `agent_id`. `id`: by `agent_id`.
+                 */
+                sort?: "trouble" | "id";
+                /** @description Whether each row has `activity`. */
+                activity?: boolean;
+                /** @description Where to continue: the `next_cursor` of the previous page, with the same filters and order. */
+                cursor?: string;
+                /** @description The maximum number of rows. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: {
+                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of agents. */
+            200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["BadRequest"];
+                    "application/json": components["schemas"]["AgentRowPage"];
                 };
             };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
+            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
+            304: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
-                };
+                content?: never;
             };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The task or the agent does not exist. `task_not_found`: the task was never submitted here, or became
-             *     terminal longer ago than tasks are kept (24 hours). `agent_not_found`: the agent is not registered; it
-             *     registers again.
-             */
-            404: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["NotFound"];
-                };
-            };
-            /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
-            413: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /**
-             * @description The body has a `Content-Encoding`, or it comes from a web page (the request has an `Origin` header) without
-             *     `Content-Type: application/json`. Any other body is read as JSON, whatever its header says.
-             */
-            415: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listAgents: {
@@ -2892,76 +2593,227 @@ export interface operations {
                     "application/json": components["schemas"]["AgentListings"];
                 };
             };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    getAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The agent's id. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent as it is now. */
+            200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
+                    "application/json": components["schemas"]["AgentDetail"];
                 };
             };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
+            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
+            304: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AgentNotFound"];
+            421: components["responses"]["Misdirected"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of tags. */
+                tags?: number;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
+                    "application/json": components["schemas"]["GatewayOverview"];
                 };
             };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
+            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
+            304: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    countTasks: {
+        parameters: {
+            query?: {
+                /** @description Only tasks with one of these statuses, separated by commas. */
+                status?: components["parameters"]["status"];
+                /** @description Only tasks that ended in one of these ways, separated by commas. */
+                outcome?: components["parameters"]["outcome"];
+                /** @description `true`: only tasks that wait for an agent; `false`: only those that do not, ended ones included. */
+                waiting?: components["parameters"]["waiting"];
+                /** @description Only tasks of this `task_type`. */
+                type?: components["parameters"]["type"];
+                /** @description Only tasks with this tag. */
+                tag?: components["parameters"]["tag"];
+                /** @description Only tasks of this `cli_session_id`. */
+                session?: components["parameters"]["session"];
+                /** @description Only tasks whose `agent_id` is this one. */
+                agent?: components["parameters"]["agent"];
+                /** @description Only tasks whose `request_id` is this one or ends in it. */
+                id?: components["parameters"]["id"];
+                /** @description Only tasks that were submitted at this time or later. */
+                created_after?: components["parameters"]["created_after"];
+                /** @description Only tasks that were submitted before this time. */
+                created_before?: components["parameters"]["created_before"];
+            };
+            header?: {
+                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many tasks match. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
+                    "application/json": components["schemas"]["TaskCounts"];
                 };
             };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
+            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
+            304: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    listTaskRows: {
+        parameters: {
+            query?: {
+                /** @description Only tasks with one of these statuses, separated by commas. */
+                status?: components["parameters"]["status"];
+                /** @description Only tasks that ended in one of these ways, separated by commas. */
+                outcome?: components["parameters"]["outcome"];
+                /** @description `true`: only tasks that wait for an agent; `false`: only those that do not, ended ones included. */
+                waiting?: components["parameters"]["waiting"];
+                /** @description Only tasks of this `task_type`. */
+                type?: components["parameters"]["type"];
+                /** @description Only tasks with this tag. */
+                tag?: components["parameters"]["tag"];
+                /** @description Only tasks of this `cli_session_id`. */
+                session?: components["parameters"]["session"];
+                /** @description Only tasks whose `agent_id` is this one. */
+                agent?: components["parameters"]["agent"];
+                /** @description Only tasks whose `request_id` is this one or ends in it. */
+                id?: components["parameters"]["id"];
+                /** @description Only tasks that were submitted at this time or later. */
+                created_after?: components["parameters"]["created_after"];
+                /** @description Only tasks that were submitted before this time. */
+                created_before?: components["parameters"]["created_before"];
+                /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description The maximum number of rows. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: {
+                /** @description The `ETag` of an earlier response: if only `time` has changed since, the response is 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tasks. */
+            200: {
+                headers: {
+                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
+                    "application/json": components["schemas"]["TaskRowPage"];
                 };
             };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
+            /** @description Nothing but `time` has changed since the response whose `ETag` was sent. */
+            304: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
+                content?: never;
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listTasks: {
@@ -2969,16 +2821,18 @@ export interface operations {
             query?: {
                 /** @description Only tasks with this status. */
                 status?: components["schemas"]["TaskStatus"];
+                /** @description Only tasks that ended in this way. */
+                outcome?: components["schemas"]["OutcomeFilter"];
                 /** @description Only tasks of this `task_type`. */
-                type?: components["schemas"]["Name"];
+                type?: components["parameters"]["type"];
                 /** @description Only tasks with this tag. */
-                tag?: components["schemas"]["Name"];
+                tag?: components["parameters"]["tag"];
                 /** @description Only tasks of this `cli_session_id`. */
-                session?: components["schemas"]["Name"];
+                session?: components["parameters"]["session"];
                 /** @description Only tasks whose `agent_id` is this one. */
-                agent?: components["schemas"]["Name"];
+                agent?: components["parameters"]["agent"];
                 /** @description Where to continue: the `next_cursor` of the previous page, with the same filters. */
-                cursor?: string;
+                cursor?: components["parameters"]["cursor"];
                 /** @description The maximum number of tasks. */
                 limit?: number;
             };
@@ -2998,90 +2852,49 @@ export interface operations {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
-            /** @description The secret is wrong, or missing where it is required. Retrying does not help: configure the right secret. */
-            401: {
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    cancelTasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskCancellation"];
+            };
+        };
+        responses: {
+            /** @description What this call did. */
+            200: {
                 headers: {
                     "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Unauthorized"];
+                    "application/json": components["schemas"]["CancellationReceipt"];
                 };
             };
-            /**
-             * @description The request comes from a web page of an origin that is not allowed. While the gateway uses its default
-             *     secret, which is public, only pages of its own machine and of configured origins are served.
-             */
-            403: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Forbidden"];
-                };
-            };
-            /**
-             * @description The `Host` of the request is not a name of this gateway. While the gateway uses its default secret, which
-             *     is public, it serves requests to `localhost`, to a loopback address and to the names of `ALLOWED_HOSTS`
-             *     alone.
-             */
-            421: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Misdirected"];
-                };
-            };
-            /**
-             * @description Fields are missing or have a wrong type or size (`validation_failed`), or the `Idempotency-Key` was used
-             *     before with different content (`idempotency_conflict`: use a new key). Correct what `errors` names;
-             *     retrying the same request does not help.
-             */
-            422: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Unprocessable"];
-                };
-            };
-            /**
-             * @description A fault in the gateway. The response does not state the cause; retry with care (`submitTask`: with the same
-             *     `Idempotency-Key`).
-             */
-            500: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalError"];
-                };
-            };
-            /**
-             * @description The request can't be processed now; retry after `Retry-After`. `busy`: 100,000 tasks are pending or
-             *     running, 20,000 agents are registered, or bodies take all the memory there is for them (of which one remote
-             *     address has at most half), and nothing was changed. `store_unavailable`: the store does not respond; it is
-             *     unknown whether a change was made.
-             */
-            503: {
-                headers: {
-                    "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
-                    /**
-                     * @description Whole seconds after which the same request may be sent again.
-                     * @example 2
-                     */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
+            400: components["responses"]["MalformedBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["CancellationForbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["ValidationFailed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["OtherProblem"];
         };
     };
 }

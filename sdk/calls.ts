@@ -4,10 +4,11 @@
  */
 import type { components, paths } from '@task-gateway/contract';
 import createFetchClient from 'openapi-fetch';
+import type { Ask } from './admin-calls.ts';
+import { requireChunk } from './chunks.ts';
 import type {
   AgentDeparture,
   AgentHeartbeat,
-  AgentListings,
   AgentRegistration,
   CancelReceipt,
   DepartureReceipt,
@@ -15,34 +16,27 @@ import type {
   HeartbeatReceipt,
   JsonObject,
   JsonResult,
-  MatchPreview,
-  MatchQuery,
   RegistrationReceipt,
   ReportReceipt,
   RequestId,
   Task,
   TaskClaim,
-  TaskExplanation,
-  TaskPage,
   TaskReport,
   TaskResult,
   TaskSubmission,
 } from './contract.ts';
 import { BadRequestError, InvalidOptionError, NotFoundError } from './errors.ts';
-import { createId } from './ids.ts';
+import { createId, requireId } from './ids.ts';
+import type { LaterCalls } from './later-calls.ts';
 import { SUBMISSION_FIELD_NAMES, warnOfUnknownNames } from './option-names.ts';
 import {
-  checkAgentListings,
   checkCancelReceipt,
   checkClaim,
   checkDepartureReceipt,
-  checkExplanation,
   checkHeartbeatReceipt,
-  checkMatchPreview,
   checkRegistrationReceipt,
   checkReportReceipt,
   checkTask,
-  checkTaskPage,
   type Guard,
 } from './responses.ts';
 import { type CallsDeps, createSend } from './sending.ts';
@@ -50,11 +44,8 @@ import { CANCELLED_TEXT } from './settled.ts';
 import { createOpenSession, type OpenSession } from './stream/open.ts';
 import type { CallOptions } from './transport.ts';
 
-/** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
-export type TaskQuery = NonNullable<paths['/api/admin/tasks']['get']['parameters']['query']>;
-
 /** The HTTP calls. All of them may throw `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`. */
-export type Calls = {
+export type Calls = LaterCalls & {
   /**
    * Submits a task and returns it as it was accepted, `pending`. It carries an idempotency key, a random one
    * unless given, so that a retry finds the task which an earlier attempt created. Without `queue_timeout`
@@ -73,13 +64,6 @@ export type Calls = {
     request_id: RequestId,
     options?: CallOptions & { readonly wait?: number | undefined },
   ): Promise<Task<Payload, Result>>;
-  /**
-   * Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run.
-   * Without `auth` it needs `adminAuth`, as `getTask` and `previewMatch` do.
-   */
-  explainTask(request_id: RequestId, options?: CallOptions): Promise<TaskExplanation>;
-  /** Returns which agents would qualify for a task with these tags, without submitting one. */
-  previewMatch(query: MatchQuery, options?: CallOptions): Promise<MatchPreview>;
   /** Cancels a task. Throws `BadRequestError` (`task_terminal`) if it is in a terminal state already. */
   cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
   /** Registers an agent, or replaces its registration. */
@@ -100,10 +84,6 @@ export type Calls = {
   reportResult(report: TaskReport, options?: CallOptions): Promise<ReportReceipt>;
   /** Unregisters an agent. */
   unregisterAgent(departure: AgentDeparture, options?: CallOptions): Promise<DepartureReceipt>;
-  /** Lists all agents. Needs `adminAuth`. */
-  listAgents(options?: CallOptions): Promise<AgentListings>;
-  /** Lists tasks, newest first, one page per call. Needs `adminAuth`. */
-  listTasks(query?: TaskQuery, options?: CallOptions): Promise<TaskPage>;
 };
 
 type Schemas = components['schemas'];
@@ -118,7 +98,7 @@ export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession
   return {
     ...createTaskCalls(api, send, deps),
     ...createAgentCalls(api, send),
-    ...createAdminCalls(api, send),
+    ...createLaterCalls(api, send, deps),
     openSession: createOpenSession(deps, (request) =>
       api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
     ),
@@ -133,17 +113,11 @@ function writeJson(body: unknown): string {
   }
 }
 
-/** Returns an id that a path can hold: a URL takes `.` and `..` for steps between folders. */
-function requireId(id: string): string {
-  if (typeof id === 'string' && !/^\.{0,2}$/.test(id)) return id;
-  throw new InvalidOptionError('An id must be a text other than "", "." and "..".');
-}
-
 function pathOf(request_id: RequestId) {
   return { request_id: requireId(request_id) };
 }
 
-type TaskCalls = Pick<Calls, 'submitTask' | 'getTask' | 'explainTask' | 'previewMatch' | 'cancelTask'>;
+type TaskCalls = Pick<Calls, 'submitTask' | 'getTask' | 'cancelTask'>;
 
 function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCalls {
   const calls: TaskCalls = {
@@ -175,20 +149,6 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
         wait,
       );
     },
-
-    explainTask: (request_id, options) =>
-      send(options, readsBy, checkExplanation, (init) =>
-        api.GET('/api/cli/tasks/{request_id}/explain', { ...init, params: { path: pathOf(request_id) } }),
-      ),
-
-    // Where it is the administrator's, a header has the secret: JSON leaves out what is undefined.
-    previewMatch: (query, options) =>
-      send(options, readsBy, checkMatchPreview, (init, secret) =>
-        api.POST('/api/cli/match', {
-          ...init,
-          body: (readsBy === 'authorization' ? { ...query, auth: secret } : query) as never,
-        }),
-      ),
 
     async cancelTask(request_id, options) {
       try {
@@ -249,14 +209,24 @@ function createAgentCalls(
   };
 }
 
-function createAdminCalls(api: Api, send: Send): Pick<Calls, 'listAgents' | 'listTasks'> {
-  return {
-    listAgents: (options) =>
-      send(options, 'x-admin-auth', checkAgentListings, (init) => api.GET('/api/admin/agents', init)),
+const LATER_CALLS = [
+  ...(['explainTask', 'previewMatch', 'listAgents', 'listTasks', 'getOverview', 'listTaskRows'] as const),
+  ...(['countTasks', 'cancelTasks', 'listAgentRows', 'getAgent'] as const),
+] as const satisfies readonly (keyof LaterCalls)[];
 
-    listTasks: (query = {}, options) =>
-      send(options, 'x-admin-auth', checkTaskPage, (init) =>
-        api.GET('/api/admin/tasks', { ...init, params: { query } }),
-      ),
-  };
+/** The calls whose code the first of them loads. */
+function createLaterCalls(api: Api, send: Send, deps: CallsDeps): LaterCalls {
+  const load =
+    (name: keyof LaterCalls) =>
+    async (...asked: readonly unknown[]) => {
+      // The options come last.
+      const { signal } = (asked.at(-1) ?? {}) as CallOptions;
+      const part = await requireChunk(() => import('./later-calls.ts'), signal);
+      return await Reflect.apply(
+        part.createLaterCalls(api.request as unknown as Ask, send, deps)[name],
+        undefined,
+        asked,
+      );
+    };
+  return Object.fromEntries(LATER_CALLS.map((name) => [name, load(name)])) as unknown as LaterCalls;
 }

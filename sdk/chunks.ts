@@ -3,7 +3,17 @@
  * make a file of its own (a chunk) of each part: a page that only makes calls does not load them.
  */
 import { linkSignals } from './clock.ts';
-import { TaskGatewayError } from './errors.ts';
+import { AbortError, TaskGatewayError } from './errors.ts';
+
+/** Resolves to the part as `loadChunk` does. Rejects with an `AbortError` when the signal fires first. */
+export async function requireChunk<Part>(
+  load: () => Promise<Part>,
+  signal: AbortSignal | undefined,
+): Promise<Part> {
+  const part = await loadChunk(load, signal);
+  if (part) return part;
+  throw new AbortError(signal?.reason);
+}
 
 /**
  * Resolves to the part that `load` imports, or to undefined when the signal fires first. Rejects with a

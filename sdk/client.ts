@@ -1,6 +1,6 @@
 /** The client: every operation of the contract, the event stream, and `runTask`, which combines both. */
 import { type Calls, createCalls } from './calls.ts';
-import { loadChunk } from './chunks.ts';
+import { requireChunk } from './chunks.ts';
 import type {
   FreeForm,
   JsonObject,
@@ -10,7 +10,6 @@ import type {
   TaskResult,
   TaskSubmission,
 } from './contract.ts';
-import { AbortError } from './errors.ts';
 import { CALL_OPTION_NAMES, CLIENT_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
 import type { RunOptions, RunTask } from './run.ts';
 import { type ClientOptions, readSettings } from './settings.ts';
@@ -65,8 +64,7 @@ export function createClient(options: ClientOptions = {}): TaskGatewayClient {
     },
     async runTask(submission, running) {
       const signal = running?.signal;
-      const part = await loadChunk(() => import('./run.ts'), signal);
-      if (!part) throw new AbortError(signal?.reason);
+      const part = await requireChunk(() => import('./run.ts'), signal);
       // All runs of this client share its streams.
       runTask ??= part.createRunTask({ calls, openSession, clock, log, maxResponseBytes });
       return await runTask(submission, running);

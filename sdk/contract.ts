@@ -6,6 +6,7 @@
 import type { components } from '@task-gateway/contract';
 
 type Schemas = components['schemas'];
+type Responses = components['responses'];
 
 /**
  * An object that JSON can write, typed as you like, also by an interface. An array, a Map or a Set is not
@@ -171,19 +172,45 @@ export type AgentListings = Schemas['AgentListings'];
 /** A page of tasks, newest first. `next_cursor` requests the next page. */
 export type TaskPage = Omit<Schemas['TaskPage'], 'tasks'> & { readonly tasks: Task[] };
 
+/** What is going on now: counts, tags, the oldest waiting tasks and problems. Times are epoch seconds. */
+export type GatewayOverview = Schemas['GatewayOverview'];
+/** Demand and supply of one tag. */
+export type TagDemand = Schemas['TagDemand'];
+/** One thing that is wrong now, and what to do about it. */
+export type OverviewProblem = Schemas['OverviewProblem'];
+/** A task in one row, without its whole payload and result. */
+export type TaskRow = Schemas['TaskRow'] & { readonly request_id: RequestId };
+/** A page of tasks as rows, newest first. `next_cursor` requests the next page. */
+export type TaskRowPage = Omit<Schemas['TaskRowPage'], 'rows'> & { readonly rows: TaskRow[] };
+/** How many tasks match, by status and by outcome. */
+export type TaskCounts = Schemas['TaskCounts'];
+/** Which tasks to cancel. */
+export type CancelFilter = Schemas['CancelFilter'];
+/**
+ * A cancellation of many tasks: exactly one of `filter` and `request_ids`. Tasks submitted at
+ * `created_before` (epoch seconds) or later are left alone.
+ */
+export type TaskCancellation = Omit<Schemas['TaskCancellation'], 'dry_run' | 'request_ids'> & {
+  readonly request_ids?: readonly RequestId[] | null;
+  /** Counts what would be cancelled, and cancels nothing. */
+  readonly dry_run?: boolean;
+};
+/** What one call of a cancellation did. `next_cursor` is null when it has looked at all. */
+export type CancellationReceipt = Schemas['CancellationReceipt'];
+/** An agent in one row. */
+export type AgentRow = Schemas['AgentRow'] & { readonly agent_id: AgentId };
+/** A page of agents as rows. `counts` are those of all agents. */
+export type AgentRowPage = Omit<Schemas['AgentRowPage'], 'rows'> & { readonly rows: AgentRow[] };
+/** An agent with its tasks and the last pushes to it. */
+export type AgentDetail = Schemas['AgentDetail'] & { readonly agent_id: AgentId };
+/** A push to an agent, as the replica that responded has seen it. */
+export type AgentPush = Schemas['AgentPush'];
+
 /** One fault of a request: a JSON Pointer to the field, and what to send instead. */
 export type FieldError = Schemas['FieldError'];
 
 /** The body of an error response: problem details as RFC 9457 defines them. */
-export type Problem =
-  | Schemas['BadRequest']
-  | Schemas['Unauthorized']
-  | Schemas['Forbidden']
-  | Schemas['NotFound']
-  | Schemas['PayloadTooLarge']
-  | Schemas['UnsupportedMediaType']
-  | Schemas['Misdirected']
-  | Schemas['Unprocessable']
-  | Schemas['TooManyRequests']
-  | Schemas['InternalError']
-  | Schemas['ServiceUnavailable'];
+export type Problem = Responses[Exclude<
+  keyof Responses,
+  'OtherProblem'
+>]['content']['application/problem+json'];

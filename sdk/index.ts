@@ -1,5 +1,14 @@
 /** The public entry `@task-gateway/sdk`: the client. It runs on Node 20.19 or newer and in browsers. */
-export type { Calls, TaskQuery } from './calls.ts';
+export type {
+  AdminCalls,
+  AgentRowQuery,
+  OverviewQuery,
+  TaggedReadOptions,
+  TaskCountQuery,
+  TaskQuery,
+  TaskRowQuery,
+} from './admin-calls.ts';
+export type { Calls } from './calls.ts';
 export { createClient, type TaskGatewayClient } from './client.ts';
 export type { Clock } from './clock.ts';
 export type * from './contract.ts';

@@ -4,36 +4,32 @@
  * which follows the specification alone may leave out may be absent.
  */
 import type {
-  AgentListings,
   CancelReceipt,
   DepartureReceipt,
   FieldError,
   HeartbeatReceipt,
-  MatchPreview,
   Problem,
   RegistrationReceipt,
   ReportReceipt,
   Task,
   TaskDone,
-  TaskExplanation,
-  TaskPage,
 } from './contract.ts';
 
 type Check = (value: unknown) => boolean;
 /** Checks a response, and narrows its type. */
 export type Guard<Data> = (value: unknown) => value is Data;
 
-const isText: Check = (value) => typeof value === 'string';
-const isNumber: Check = Number.isFinite;
-const isBoolean: Check = (value) => typeof value === 'boolean';
+export const isText: Check = (value) => typeof value === 'string';
+export const isNumber: Check = Number.isFinite;
+export const isBoolean: Check = (value) => typeof value === 'boolean';
 const isTrue: Check = (value) => value === true;
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isListOf =
+export const isListOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every((one) => check(one));
-const orNull =
+export const orNull =
   (check: Check): Check =>
   (value) =>
     value === null || check(value);
@@ -42,12 +38,12 @@ const orAbsent =
   (value) =>
     value === undefined || check(value);
 /** Creates the check of an object's fields. The type is what an object that passes is taken for. */
-const createGuard =
+export const createGuard =
   <Data>(fields: Readonly<Record<string, Check>>): Guard<Data> =>
   (value): value is Data =>
     isObject(value) && Object.entries(fields).every(([name, check]) => check(value[name]));
 
-const isTexts = isListOf(isText);
+export const isTexts = isListOf(isText);
 const hasTaskFields = createGuard<Task>({
   ...{ request_id: isText, task_type: isText, task_tags: isTexts, payload: isObject },
   ...{ agent_id: orNull(isText), cli_session_id: isText, create_time: isNumber, timeout: isNumber },
@@ -92,28 +88,6 @@ export const checkDepartureReceipt = createGuard<DepartureReceipt>({
   ok: isTrue,
   agent_id: orAbsent(isText),
 });
-export const checkAgentListings = createGuard<AgentListings>({
-  total: isNumber,
-  agents: isListOf(
-    createGuard({
-      ...{ agent_id: isText, endpoint: isText, agent_tags: isTexts, state: isText },
-      ...{ max_concurrent: isNumber, current_load: isNumber, running: isNumber, push: isObject },
-      ...{ registered_time: isNumber, last_contact_time: isNumber, running_request_ids: isTexts },
-    }),
-  ),
-});
-export const checkTaskPage = createGuard<TaskPage>({
-  tasks: isListOf(checkTask),
-  next_cursor: orNull(isText),
-});
-
-/**
- * Of explanations and previews, what the SDK itself reads. What shows the rest checks it: a page need not
- * load that.
- */
-const checkAdvice = createGuard({ hint: orNull(isText), match: orNull(isObject) });
-export const checkExplanation = checkAdvice as Guard<TaskExplanation>;
-export const checkMatchPreview = checkAdvice as Guard<MatchPreview>;
 
 const isProblem = createGuard<Problem>({ code: isText, title: isText, detail: isText });
 const isFieldErrors = isListOf(createGuard<FieldError>({ pointer: isText, detail: isText }));

@@ -75,8 +75,9 @@ const BACKOFF = { firstMs: 500, maxMs: 8_000 };
 
 /**
  * Makes one call: `request` builds the request and sends it with the `fetch` it is given. Returns the JSON
- * value of the response, undefined for a 204, once `check` has accepted it. Throws `InvalidOptionError` for a
- * request that can't be built, `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`.
+ * value of the response, undefined for a 204, null for a 304, once `check` has accepted it. Throws
+ * `InvalidOptionError` for a request that can't be built, `ApiError`, `ConnectionError`, `TimeoutError` or
+ * `AbortError`.
  */
 export async function exchange<Data>(
   network: Network,
@@ -208,7 +209,7 @@ async function send(
 
 /**
  * Reads a response to its end and returns a copy that holds it. A body that nests too deep to be parsed is
- * left out of it.
+ * left out of it. Of a 304, which has no body, the copy is a success that holds null.
  */
 async function readResponse(
   response: Response,
@@ -218,7 +219,7 @@ async function readResponse(
   const text = await readText(response, bytesMax);
   const copy = (body: string): Response => new Response(body || null, response);
   if (onResponse) runCallback('onResponse', () => onResponse(copy(text)));
-  return copy(checkDepth(text) ? text : '');
+  return response.status === 304 ? new Response('null') : copy(checkDepth(text) ? text : '');
 }
 
 /**
@@ -227,7 +228,7 @@ async function readResponse(
  */
 function requireHead({ type, status }: Response): void {
   if (status > 599) throw createNotGatewayError();
-  if (type === 'opaqueredirect' || (status > 299 && status < 400)) {
+  if (type === 'opaqueredirect' || (status > 299 && status < 400 && status !== 304)) {
     throw createForeignError('redirected', 'redirects, which is not followed');
   }
 }

@@ -11,6 +11,7 @@ import { countPushesMax, FIXED_LIMITS } from './config/fixed-limits.ts';
 import { startDuties } from './duties.ts';
 import { openEmbeddedStore } from './engines/embedded/open.ts';
 import { createGateway } from './gateway/gateway.ts';
+import type { OverviewSettings } from './gateway/overview.ts';
 import { createHttp, HTTP_LIMITS, type HttpDeps } from './http/http.ts';
 import { createObservability } from './observability/observability.ts';
 import { observeCommits, observePushes } from './observability/observers.ts';
@@ -107,6 +108,7 @@ async function startOnStore(
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
     tracing: await loadTracing(log),
+    overviewSettings: selectOverviewSettings(config),
   });
   const http = await createHttp({
     ...shared,
@@ -143,6 +145,12 @@ async function startOnStore(
   };
 }
 
+/** What the overview says of the settings. */
+function selectOverviewSettings(config: Config): OverviewSettings {
+  const { consoleMode, isSecretPublic, isMetricsPublic } = config;
+  return { storeKind: config.store.kind, consoleMode, isSecretPublic, isMetricsPublic };
+}
+
 /** What the HTTP server needs of the settings. */
 function selectHttpSettings(config: Config): Pick<HttpDeps, 'secrets' | 'limits' | 'settings'> {
   return {
@@ -162,6 +170,7 @@ function selectHttpSettings(config: Config): Pick<HttpDeps, 'secrets' | 'limits'
       isMetricsPublic: config.isMetricsPublic,
       allowedHosts: config.allowedHosts,
       pingIntervalMs: config.pingIntervalMs,
+      console: config.consoleMode,
     },
   };
 }

@@ -32,6 +32,7 @@ export function buildStartupMessage(
   const lines = [
     '',
     `  Task Gateway   ${url}`,
+    ...(config.consoleMode === 'off' ? [] : [`  Console        ${url}/console/`]),
     `  Document       ${openapi}`,
     `  Store          ${describeStore(config.store)}`,
     ...(secret === null ? [] : [`  Admin secret   ${secret}   (for this run; set ADMIN_AUTH to choose one)`]),

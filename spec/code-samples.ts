@@ -49,9 +49,9 @@ function buildCurl(call: SampleCall): string {
   ];
   const flags = call.isStream ? '-sSN' : '-sS';
   const command = [`curl ${flags}${method} ${target}`, ...options].join(' \\\n  ');
-  return call.body
-    ? `${command} \\\n${buildHereDocument({ auth: '$TASK_GATEWAY_AUTH', ...call.body })}`
-    : command;
+  if (!call.body) return command;
+  const auth = call.secret === undefined ? { auth: '$TASK_GATEWAY_AUTH' } : {};
+  return `${command} \\\n${buildHereDocument({ ...auth, ...call.body })}`;
 }
 
 /** The push as the gateway sends it, to try an agent. Without a push secret there is no signature. */

@@ -39,11 +39,19 @@ const COMMANDS: Readonly<Record<string, Write>> = {
     return `task-gateway events ${session} --after ${after}`;
   },
   listAgents: () => 'task-gateway agent list',
-  listTasks({ query }) {
-    const { limit, ...filters } = Object.fromEntries(query);
-    const words = Object.entries(filters).map(([name, value]) => `--${name} ${value}`);
-    return ['task-gateway task list', ...words, `--limit ${limit}`].join(' ');
+  listTasks: ({ query }) => ['task-gateway task list', ...writeOptions(query)].join(' '),
+  listTaskRows: ({ query }) => ['task-gateway task list', ...writeOptions(query)].join(' '),
+  countTasks: ({ query }) => ['task-gateway task list --count', ...writeOptions(query)].join(' '),
+  cancelTasks({ body }) {
+    const { filter } = body ?? {};
+    const filters = Object.entries(isJson(filter) ? filter : {}).map(
+      ([name, value]) => `--filter ${name}=${value}`,
+    );
+    return ['task-gateway task cancel', ...filters].join(' ');
   },
+  listAgentRows: ({ query }) => ['task-gateway agent list', ...writeOptions(query)].join(' '),
+  getAgent: ({ pathValues }) => `task-gateway agent show ${pathValues.agent_id}`,
+  getOverview: () => 'task-gateway overview',
   pushTask({ body }) {
     const { agent_id, task_tags } = body ?? {};
     const options = [`--id ${agent_id}`, ...writeTags(task_tags), '--listen 127.0.0.1:9000'];
@@ -67,6 +75,11 @@ export function buildCommand(call: SampleCall): string {
 
 function writeExec(options: readonly string[]): string {
   return joinWords(['task-gateway agent exec', ...options, `-- sh -c 'echo "Translated: $(cat)"'`]);
+}
+
+/** The parameters of a query as options of the same names. */
+function writeOptions(query: SampleCall['query']): readonly string[] {
+  return query.map(([name, value]) => (value === true ? `--${name}` : `--${name} ${value}`));
 }
 
 function writeTags(tags: unknown): readonly string[] {

@@ -22,8 +22,8 @@ export function correctGatewayDocument(document: Json): Json {
   openRecords(document);
   nameExamples(document);
   declareVersionHeader(document);
-  describeErrors(document);
-  dropUnreachable(document, ['Advice', 'SessionEvents', 'VersionHeader']);
+  describeFrames(document);
+  dropUnreachable(document, ['Advice', 'SessionEvents', 'ValidatorHeaders', 'VersionHeader']);
   return sortByTag(document);
 }
 
@@ -134,31 +134,12 @@ function declareVersionHeader(document: Json): void {
         isJson(headers[versionHeader]),
         `${operation.operationId} ${status} lacks ${versionHeader}`,
       );
-      definition ??= { ...requireObject(headers, versionHeader), required: true, example: '1.0.0' };
+      definition ??= { ...requireObject(headers, versionHeader), required: true, example: '1.1.0' };
       headers[versionHeader] = header;
     }
   }
   requireThat(definition !== undefined, `no response has ${versionHeader}`);
   requireObject(document, 'components').headers = { [versionHeader]: definition };
-}
-
-/** Describes each error by the schema of its body; the emitter uses the doc comment of `Problem`. */
-function describeErrors(document: Json): void {
-  const schemas = requireObject(document, 'components', 'schemas');
-  const common = new Set<unknown>();
-  for (const { operation } of listOperations(document)) {
-    for (const response of Object.values(requireObject(operation, 'responses'))) {
-      if (!isJson(response) || !isJson(response.content)) continue;
-      if (!('application/problem+json' in response.content)) continue;
-      const { $ref } = requireObject(response.content, 'application/problem+json', 'schema');
-      common.add(response.description);
-      response.description = requireObject(
-        schemas,
-        String($ref).replace('#/components/schemas/', ''),
-      ).description;
-    }
-  }
-  requireThat(common.size === 2, `error responses have ${common.size} descriptions, not 2`);
 }
 
 function getStreamContent(document: Json): Json {
@@ -220,13 +201,20 @@ function requireSameExceptStream(streamed: Json, plain: Json): void {
   );
 }
 
+/** Says what the frames of a stream hold, which 3.1 can't describe frame by frame. */
+function describeFrames(document: Json): void {
+  const frames = requireObject(document, 'components', 'schemas', 'EventFrames');
+  requireThat(!('contentSchema' in frames), 'the frames have a contentSchema');
+  frames.contentMediaType = 'text/event-stream';
+  frames.contentSchema = { $ref: '#/components/schemas/TaskDone' };
+}
+
 /**
- * Removes schemas without references, which the emitter writes for models that are only spread into others.
- * `TaskDone` stays: it describes the events of the stream.
+ * Removes schemas without references: the emitter writes them for models that are only spread into others.
  */
 function dropUnreachable(document: Json, expected: readonly string[]): void {
   const schemas = requireObject(document, 'components', 'schemas');
-  const reachable = findReachableSchemas(document, ['TaskDone']);
+  const reachable = findReachableSchemas(document);
   const dropped = Object.keys(schemas).filter((name) => !reachable.has(name));
   requireThat(
     dropped.join() === expected.join(),

@@ -37,13 +37,11 @@ export function* listOperations(
   }
 }
 
-/**
- * Returns the names of the schemas that the paths and the given schemas refer to, the given ones included.
- */
-export function findReachableSchemas(document: Json, start: readonly string[] = []): Set<string> {
+/** Returns the names of the schemas that the paths refer to. */
+export function findReachableSchemas(document: Json): Set<string> {
   const schemas = requireObject(document, 'components', 'schemas');
-  const reachable = new Set(start);
-  const unread: unknown[] = [document.paths, ...start.map((name) => schemas[name])];
+  const reachable = new Set<string>();
+  const unread: unknown[] = [document.paths];
   while (unread.length > 0) {
     for (const { $ref } of walkObjects(unread.pop())) {
       const name = typeof $ref === 'string' ? $ref.replace('#/components/schemas/', '') : undefined;

@@ -1,16 +1,17 @@
 /**
  * Generates everything in `generated/` from the sources in this folder: the OpenAPI documents and the types,
- * which are published, and the page at `/docs`, which is only served. `node spec/generate.ts` writes
- * `generated/`; with `--check` it writes nothing and fails if a file there is stale. The output is
- * deterministic: the same sources give the same bytes.
+ * which are published, and the pages at `/docs` and `/console`, which are only served.
+ * `node spec/generate.ts` writes `generated/`; with `--check` it writes nothing and fails if a file there is
+ * stale. The output is deterministic: the same sources give the same bytes.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { addAgentSamples, addGatewaySamples } from './code-samples.ts';
+import { buildConsoleFiles } from './console-files.ts';
 import {
   correctAgentDocument,
   correctGatewayDocument,
@@ -19,6 +20,9 @@ import {
 } from './corrections.ts';
 import { readDocsFiles } from './docs-files.ts';
 import { type Json, requireObject } from './document.ts';
+import { writeForGenerators } from './generator-forms.ts';
+import { addLinks } from './links.ts';
+import { shareParts } from './shared-parts.ts';
 
 const specFolder = dirname(fileURLToPath(import.meta.url));
 const generatedFolder = join(specFolder, '..', 'generated');
@@ -30,8 +34,11 @@ function generateFiles(): ReadonlyMap<string, string> {
     const files = new Map<string, string>();
     const readDocument = compileSources(folder);
     const emitted = readDocument('3.1', 'TaskGateway');
-    const gateway = addGuide(correctGatewayDocument(structuredClone(emitted)));
-    addGatewaySamples(gateway);
+    const typed = addGuide(correctGatewayDocument(structuredClone(emitted)));
+    addGatewaySamples(typed);
+    shareParts(typed);
+    addLinks(typed);
+    const gateway = writeForGenerators(typed);
     const streamed = correctStreamedDocument(readDocument('3.2', 'TaskGateway'), gateway, emitted);
     const readAgent = (version: string): Json => {
       const document = correctAgentDocument(readDocument(version, 'TaskGatewayAgent'));
@@ -43,9 +50,10 @@ function generateFiles(): ReadonlyMap<string, string> {
     addDocument(files, 'task-gateway.3.2', mergePush(streamed, agent));
     addDocument(files, 'agent.3.1', agent);
     addDocument(files, 'agent.3.2', readAgent('3.2'));
-    files.set('gateway.d.ts', generateTypes(folder, gateway));
+    files.set('gateway.d.ts', generateTypes(folder, typed));
     files.set('agent.d.ts', generateTypes(folder, agent));
     for (const [name, text] of readDocsFiles(specFolder)) files.set(`docs/${name}`, text);
+    for (const [name, text] of buildConsoleFiles(specFolder)) files.set(`console/${name}`, text);
     return files;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -74,10 +82,23 @@ function generateTypes(folder: string, document: Json): string {
     ['document.json', '--default-non-nullable=false', '--output', 'types.d.ts'],
     folder,
   );
-  return readFileSync(join(folder, 'types.d.ts'), 'utf8').replace(
+  const types = readFileSync(join(folder, 'types.d.ts'), 'utf8').replace(
     /^\/\*\*[\s\S]*?\*\//,
     '// Generated from the contract. Do not edit: change the TypeSpec sources and generate again.',
   );
+  return keepKnownTexts(types);
+}
+
+/**
+ * Writes a text that may have known values or any other so that the compiler keeps the known ones: `'a' |
+ * string` is `string` to it, and an editor offers nothing. For the same reason a field that a schema narrows
+ * has the narrower type alone, not that of the schema it extends too.
+ */
+function keepKnownTexts(types: string): string {
+  return types
+    .replace(/ \| string;$/gm, ' | (string & {});')
+    .replace(/^type WithRequired<[\s\S]*?^};\s*/m, '')
+    .replace(/\bWithRequired<(?=components)/g, 'Omit<');
 }
 
 /** Runs a development tool of this repository with this process's Node. Throws an error with its output. */
@@ -106,15 +127,25 @@ function readGenerated(path: string): string | undefined {
 
 /** Returns the paths of the files in `generated/` that differ from what the sources give. */
 export function findStaleFiles(): readonly string[] {
-  return [...generateFiles()].filter(([path, text]) => readGenerated(path) !== text).map(([path]) => path);
+  const files = generateFiles();
+  const differing = [...files].filter(([path, text]) => readGenerated(path) !== text).map(([path]) => path);
+  return [...differing, ...listLeftFiles(files)];
+}
+
+/** The files of the console that are of an earlier build: their names change with what is in them. */
+function listLeftFiles(files: ReadonlyMap<string, string>): readonly string[] {
+  const names = readdirSync(join(generatedFolder, 'console'));
+  return names.map((name) => `console/${name}`).filter((path) => !files.has(path));
 }
 
 function writeFiles(): void {
-  for (const [path, text] of generateFiles()) {
+  const files = generateFiles();
+  for (const [path, text] of files) {
     const target = join(generatedFolder, path);
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text);
   }
+  for (const path of listLeftFiles(files)) rmSync(join(generatedFolder, path));
 }
 
 if (import.meta.main) {

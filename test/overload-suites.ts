@@ -141,6 +141,12 @@ export const OVERLOAD: readonly CiSuite[] = [
     partIn: ['test/gateway/push-turns.test.ts', 'test/push/connections.test.ts'],
   },
   {
+    file: 'test/resilience/bounds/push-memory.test.ts',
+    seconds: 90,
+    reason: 'hundreds of tasks of 4 MB that wait for agents that do not read them',
+    partIn: ['test/gateway/push-turns.test.ts'],
+  },
+  {
     file: 'test/resilience/bounds/pushes-beside-due.test.ts',
     alone: true,
     seconds: 45,

@@ -2,12 +2,14 @@
 import { Command, CommanderError, Option } from 'commander';
 import { addAgentExec } from './commands/agent-exec.ts';
 import { addAgentList } from './commands/agent-list.ts';
+import { addAgentShow } from './commands/agent-show.ts';
 import { addCompletionCommands } from './commands/completion.ts';
 import { addConfigCommands } from './commands/config.ts';
 import type { CommandContext } from './commands/context.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addEventsCommand } from './commands/events.ts';
 import { addMatchCommand } from './commands/explain.ts';
+import { addOverviewCommand } from './commands/overview.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addTaskCommands } from './commands/task.ts';
 import { DEFAULT_URL, type GlobalOptions } from './connection.ts';
@@ -23,7 +25,7 @@ const HELP = `
 Environment:
   TASK_GATEWAY_URL         address of the gateway (default: ${DEFAULT_URL})
   TASK_GATEWAY_AUTH        gateway secret
-  TASK_GATEWAY_ADMIN_AUTH  admin secret, needed by "task list" and "agent list"
+  TASK_GATEWAY_ADMIN_AUTH  admin secret, needed by "overview", "task list" and "agent list"
   TASK_GATEWAY_CONTEXT     context to use instead of these three; see "config"
   TASK_GATEWAY_CONFIG      file of the contexts (default: task-gateway/config.json in ~/.config)
   TRACEPARENT, TRACESTATE  trace of the tasks that "run" and "task submit" submit (W3C Trace Context)
@@ -63,9 +65,11 @@ export function createProgram(context: CommandContext): Command {
   addTaskCommands(program, context);
   addMatchCommand(program, context);
   addEventsCommand(program, context);
-  const agent = program.command('agent').summary('list agents, or run a program as an agent');
-  agent.description('Lists agents, or runs a program as an agent.');
+  addOverviewCommand(program, context);
+  const agent = program.command('agent').summary('list or show agents, or run a program as one');
+  agent.description('Lists agents, shows one, or runs a program as an agent.');
   addAgentList(agent, context);
+  addAgentShow(agent, context);
   addAgentExec(agent, context);
   addConfigCommands(program, context);
   addDoctorCommand(program, context);

@@ -15,6 +15,7 @@ export function explainFakeTask(state: FakeState, task: Task): TaskExplanation {
   const events = ['submitted', ...(outcome === null ? [] : [outcome])];
   return {
     ...{ request_id, status, outcome, queue_timeout: null, history_dropped: 0 },
+    ...{ waiting: status === 'pending', acknowledged: status === 'running' },
     ...{ assigned_time: agent_id === null ? null : create_time, deadline_time: create_time + timeout },
     ended_time: outcome === null ? null : create_time,
     history: events.map((event) => ({

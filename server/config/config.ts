@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Durability } from '../engines/redis/durability.ts';
+import type { ConsoleMode } from '../ports/admin.ts';
 import { findConflicts, findWarnings } from './conflicts.ts';
 import {
   DEFAULT_GATEWAY_AUTH,
@@ -48,6 +49,8 @@ export type Config = {
   readonly isRedisClockTrusted: boolean;
   /** Whether `/metrics` needs no secret. */
   readonly isMetricsPublic: boolean;
+  /** Whether the console is served, and whether administrators may cancel many tasks. */
+  readonly consoleMode: ConsoleMode;
   readonly logLevel: LogLevel;
   readonly bodyBytesMax: number;
   readonly openTasksMax: number;
@@ -169,6 +172,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     redisDurability: values.REDIS_DURABILITY,
     isRedisClockTrusted: values.STORE_CLOCK === 'trust',
     isMetricsPublic: values.METRICS_PUBLIC === 'true',
+    consoleMode: values.CONSOLE,
     logLevel: values.LOG_LEVEL,
     bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,

@@ -38,6 +38,7 @@ export function findWarnings(values: Values): readonly string[] {
       );
     }
   }
+  found.push(...findUnreadablePushSecrets(values));
   if (values.REDIS_PASSWORD !== undefined && values.STORE.kind !== 'redis') {
     found.push(
       'REDIS_PASSWORD: has no effect, because STORE is not a Redis; leave it out or set STORE to redis://HOST:6379',
@@ -56,6 +57,22 @@ export function findWarnings(values: Values): readonly string[] {
     found.push('STORE: memory: loses every task when the gateway stops; write sqlite:FILE to keep them');
   }
   return found;
+}
+
+/** Secrets that libraries for Standard Webhooks read as another key than the gateway signs with. */
+function findUnreadablePushSecrets(values: Values): readonly string[] {
+  return (['PUSH_SECRET', 'PUSH_SECRET_PREVIOUS'] as const).flatMap((name) => {
+    const secret = values[name];
+    if (secret === undefined || secret.startsWith('whsec_')) return [];
+    const asText = `${name}: has no whsec_ before it, so it is used as text`;
+    if (/^wh[sp]k_/.test(secret)) {
+      return [`${asText}; whsk_ and whpk_ are keys of another signature (v1a): write whsec_ and base64`];
+    }
+    return [
+      `${asText}, but libraries for Standard Webhooks read it as base64; give agents that use one what ` +
+        `printf 'whsec_%s\\n' "$(printf %s "$${name}" | base64 -w 0)" prints`,
+    ];
+  });
 }
 
 /** A shorter secret gets a warning. */

@@ -1,7 +1,9 @@
 /** What a task's history is made of. Stored names are frozen. `history.ts` writes and reads it. */
 
+/** The ways in which a task ends. */
+export const OUTCOMES = ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
 /** How a task ended. */
-export type TaskOutcome = 'success' | 'failed' | 'cancelled' | 'timeout' | 'no_agent' | 'agent_lost';
+export type TaskOutcome = (typeof OUTCOMES)[number];
 
 /** What can happen to a task: the events of its history. The last one of a settled task is its outcome. */
 export type HistoryEvent =

@@ -3,14 +3,14 @@
  *
  *   submitted      is not stored: the state has the time. So a stored history is empty until the first step
  *   equal in a row are one entry with a count, and the first and the last time
- *   progress       is one entry, the last report
+ *   progress       is one entry: of reports in a row the last one's, else the last report alone
  *   too many       the middle goes first, and is counted
  *   times          never fall from entry to entry
  *   the ending     is the last entry, and its event is the outcome
  *
  * Stored names are frozen: entries are stored as arrays, and tasks of older gateways have none.
  */
-import type { HistoryEvent, HistoryRecord, TaskOutcome } from './history-record.ts';
+import { type HistoryEvent, type HistoryRecord, OUTCOMES, type TaskOutcome } from './history-record.ts';
 import { CANCELLED, NO_AGENT, TIMED_OUT } from './step.ts';
 import { type Delivery, isSettled, type TaskState } from './task.ts';
 import type { PushNote, Trigger } from './triggers.ts';
@@ -142,14 +142,16 @@ function recordPush(
 /** Adds an entry: folded into the last one if that is equal, and never earlier than it. */
 function add(history: HistoryRecord[], record: HistoryRecord, createdMs: number): void {
   const [event, ms, agent_id = null, what = null, tookMs = null] = record;
-  if (event === 'progress') {
-    const earlier = history.findLastIndex(([other]) => other === 'progress');
-    if (earlier >= 0) history.splice(earlier, 1);
+  const isProgress = event === 'progress';
+  if (isProgress) {
+    const earlier = history.findIndex(([other]) => other === 'progress');
+    if (earlier >= 0 && earlier < history.length - 1) history.splice(earlier, 1);
   }
   const last = history.at(-1);
   const earliestMs = last ? (last[6] ?? last[1]) : createdMs;
   const atMs = Math.max(ms, earliestMs);
-  if (last && last[0] === event && (last[2] ?? null) === agent_id && (last[3] ?? null) === what) {
+  const isSame = last?.[0] === event && (last[2] ?? null) === agent_id;
+  if (last && isSame && (isProgress || (last[3] ?? null) === what)) {
     history[history.length - 1] = [event, last[1], agent_id, what, tookMs, (last[5] ?? 1) + 1, atMs];
     return;
   }
@@ -186,7 +188,7 @@ function describeRecord([event, ms, agent_id, what, tookMs, count, lastMs]: Hist
 export function outcomeOf(state: TaskState): TaskOutcome | null {
   if (!isSettled(state)) return null;
   const last = state.history?.at(-1)?.[0];
-  if (isOutcome(last)) return last;
+  if (isEnding(last)) return last;
   if (state.status === 'success') return 'success';
   const { agent_id, error_info } = state;
   if (error_info === NO_AGENT && agent_id === null) return 'no_agent';
@@ -195,17 +197,10 @@ export function outcomeOf(state: TaskState): TaskOutcome | null {
   return /^agent lost: no contact for \d+ s$/.test(error_info ?? '') ? 'agent_lost' : 'failed';
 }
 
-const OUTCOMES: ReadonlySet<string> = new Set<TaskOutcome>([
-  'success',
-  'failed',
-  'cancelled',
-  'timeout',
-  'no_agent',
-  'agent_lost',
-]);
+const ENDINGS: ReadonlySet<string> = new Set(OUTCOMES);
 
-function isOutcome(event: HistoryEvent | undefined): event is TaskOutcome {
-  return event !== undefined && OUTCOMES.has(event);
+function isEnding(event: HistoryEvent | undefined): event is TaskOutcome {
+  return event !== undefined && ENDINGS.has(event);
 }
 
 /** When the task was assigned to its last agent; null when it was not, or nothing says so any more. */

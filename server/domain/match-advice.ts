@@ -42,10 +42,12 @@ function adviseOnEligible(agent: MatchAgent, free: number): Advice {
   if (!agent.push_failing) {
     return advise([`Agent ${quote(agent.agent_id)} would get the task: it has a free slot.${others}`], []);
   }
-  const text = `Agent ${quote(agent.agent_id)} would get the task, but it did not take its last push.`;
-  const action = 'Check that it runs and that the gateway can reach its endpoint.';
-  return advise([text, action], [remedy('check_agent', { agent_id: agent.agent_id })]);
+  const text = `Agent ${quote(agent.agent_id)} would get the task, but it does not take its pushes.`;
+  return advise([text, `${CHECK_ONE}.`], [remedy('check_agent', { agent_id: agent.agent_id })]);
 }
+
+const CHECK_ONE = 'Check that it runs and that the gateway can reach its endpoint';
+const CHECK_FULL = 'Check that the full ones run and that the gateway can reach their endpoints';
 
 /** No agent has one of the tags. */
 function adviseOnMissing({ tags, agents_total }: TaskMatch, waitMs: number | null): Advice {
@@ -84,6 +86,7 @@ function adviseOnObstacles(match: TaskMatch, waitMs: number | null, hasWaited: b
   const missing = tags.filter(({ agents, similar }) => agents === 0 && similar !== null);
   const sentences = [
     sharing.agents === 1 ? describeOne(match) : describeSeveral(match),
+    sharing.agents === 1 ? '' : describeFailing(match),
     ...missing.slice(0, MISSING_MAX).map(describeMissing),
     describeAction(match, waitMs, hasWaited),
     describeWait(waitMs),
@@ -98,7 +101,7 @@ function describeOne(match: TaskMatch): string {
   const name = `${who} (${quote(agent.agent_id)})`;
   switch (agent.reason) {
     case 'full':
-      return `${name} is full (${describeSlots([agent])}).`;
+      return `${name} is full (${describeSlots([agent])})${agent.push_failing ? ' and does not take its pushes' : ''}.`;
     case 'draining':
       return `${name} is draining: it gets no new tasks.`;
     case 'offline':
@@ -138,6 +141,18 @@ function describeSeveral(match: TaskMatch): string {
   return `${sharing.agents} agents have ${describeTags(match)}: ${list.join(', ')}.`;
 }
 
+/** Full agents that are named and do not take their pushes: more room would not help the task. */
+function listFailing({ agents }: TaskMatch): readonly MatchAgent[] {
+  return agents.filter(({ reason, push_failing }) => reason === 'full' && push_failing);
+}
+
+function describeFailing(match: TaskMatch): string {
+  const failing = listFailing(match);
+  if (failing.length === 0) return '';
+  const verb = failing.length === 1 ? 'does not take its' : 'do not take their';
+  return `Of the full ones ${failing.length} ${verb} pushes: ${listNames(failing.map(({ agent_id }) => agent_id))}.`;
+}
+
 function countReason({ sharing, agents }: TaskMatch, reason: MatchReason): number {
   if (reason === 'full' || reason === 'draining' || reason === 'offline') return sharing[reason];
   return agents.filter((agent) => agent.reason === reason).length;
@@ -167,8 +182,12 @@ function describeTags({ tags }: TaskMatch): string {
     : `one of the tags ${listNames([first, ...rest].map(({ tag }) => tag))}`;
 }
 
-function describeAction({ sharing }: TaskMatch, waitMs: number | null, hasWaited: boolean): string {
+function describeAction(match: TaskMatch, waitMs: number | null, hasWaited: boolean): string {
+  const { sharing } = match;
   const one = sharing.agents === 1;
+  if (sharing.full > 0 && listFailing(match).length === sharing.full) {
+    return `${one ? CHECK_ONE : CHECK_FULL}, or start another agent with the tag.`;
+  }
   if (sharing.full > 0) {
     const raise = `Raise ${one ? 'its' : 'their'} \`max_concurrent\``;
     if (waitMs !== null) return `${raise} or start another agent with the tag to run the task sooner.`;
@@ -189,18 +208,21 @@ function describeWait(waitMs: number | null): string {
 }
 
 function listRemedies(
-  { agents, tags }: TaskMatch,
+  match: TaskMatch,
   waitMs: number | null,
   missing: readonly MatchTag[],
 ): readonly Remedy[] {
+  const { agents, tags } = match;
   const first = (reason: MatchReason): readonly MatchAgent[] =>
     agents.filter((agent) => agent.reason === reason).slice(0, 1);
   const own = tags.find((tag) => tag.agents > 0)?.tag ?? null;
-  const full = first('full');
+  const full = agents.filter((agent) => agent.reason === 'full' && !agent.push_failing).slice(0, 1);
+  const failing = listFailing(match).slice(0, 1);
   return [
     ...missing.flatMap(({ similar }) => (similar ? remedy('use_tag', { tag: similar.tag }) : [])).slice(0, 1),
     ...(full.length > 0 && waitMs === null ? [remedy('wait', { seconds: WAIT_SECONDS })] : []),
     ...full.map(({ agent_id }) => remedy('raise_max_concurrent', { agent_id })),
+    ...failing.map(({ agent_id }) => remedy('check_agent', { agent_id })),
     ...first('draining').map(({ agent_id }) => remedy('end_draining', { agent_id })),
     ...first('offline').map(({ agent_id }) => remedy('start_agent', { agent_id, tag: own })),
     remedy('start_agent', { tag: own }),

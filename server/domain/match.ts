@@ -15,6 +15,11 @@ export type Candidate = {
   readonly contact: Contact;
 };
 
+/** Whether it does not take its pushes: they failed since the last one that it took or was too busy for. */
+export function isFailing({ contact }: Pick<Candidate, 'contact'>): boolean {
+  return contact.unreachedSinceMs !== null;
+}
+
 /** Whether the agent has a free slot. */
 export function isFree(candidate: Candidate): boolean {
   return candidate.slots < candidate.record.limit;

@@ -3,7 +3,7 @@
  * many there are of each kind. Pure. The agents are chosen in `gateway/nearest-agents.ts`.
  */
 import { type AgentState, agentLoad, agentState, isFull } from './agent.ts';
-import type { Candidate } from './match.ts';
+import { type Candidate, isFailing } from './match.ts';
 
 /** What keeps an agent that shares a tag from every task. */
 export type Obstacle = 'full' | 'draining' | 'offline';
@@ -72,14 +72,14 @@ export function describeMatchAgent(
   tags: readonly string[],
   { present, refused }: MatchedTask,
 ): MatchAgent {
-  const { record, slots, contact, lastPushUntaken } = candidate;
+  const { record, slots, contact } = candidate;
   const { agent_id } = record;
   const own = new Set(record.agent_tags);
   const shared = [...new Set(tags)].filter((tag) => own.has(tag));
   const obstacle = findObstacle(candidate);
-  const kept =
-    agent_id === present ? 'has_this_task' : refused.has(agent_id) ? 'refused_this_task' : 'eligible';
-  const reason = shared.length === 0 ? 'no_shared_tag' : (obstacle ?? kept);
+  const kept = obstacle ?? (refused.has(agent_id) ? 'refused_this_task' : 'eligible');
+  // The agent that has the task may be full with it: that is not what keeps the task from moving.
+  const reason = shared.length === 0 ? 'no_shared_tag' : agent_id === present ? 'has_this_task' : kept;
   return {
     agent_id,
     shared_tags: shared.slice(0, SHARED_TAGS_MAX),
@@ -87,7 +87,7 @@ export function describeMatchAgent(
     full: isFull(record, slots),
     eligible: reason === 'eligible',
     reason,
-    push_failing: lastPushUntaken,
+    push_failing: isFailing(candidate),
     max_concurrent: record.max_concurrent,
     current_load: agentLoad(record, slots),
     last_contact_time: contact.contactMs / 1_000,

@@ -95,6 +95,11 @@ export type TaskState = {
   readonly settledMs: number | null;
   /** Bytes of the payload as JSON. Absent from tasks that were stored before it was measured. */
   readonly payloadBytes?: number;
+  /**
+   * The beginning of the payload's JSON, where that is kept as text. Absent from tasks of an older gateway,
+   * and where the payload is short.
+   */
+  readonly payloadPreview?: string;
   /** What happened to it, oldest first; absent while that is its submission alone. See `history.ts`. */
   readonly history?: readonly HistoryRecord[];
   /** Entries that were dropped from the middle of the history; absent: 0. */

@@ -5,10 +5,12 @@
  */
 import { createHash } from 'node:crypto';
 import BTreeModule from 'sorted-btree';
-import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
+import { type Candidate, compareCandidates, isFailing, isFree } from '../domain/match.ts';
 import { findObstacle, type Obstacle } from '../domain/task-match.ts';
+import { type AgentOrder, createAgentOrder } from './agent-order.ts';
 import { type AgentTally, createAgentTally } from './agent-tally.ts';
 import { createSimilarTags } from './similar-tags.ts';
+import { createGroupSupply, createTagSupplies, type GroupSupply, type TagSupplies } from './tag-supply.ts';
 
 const BTree = BTreeModule.default;
 
@@ -37,11 +39,17 @@ export type AgentGroups = {
   isServed(tag: string): boolean;
   /** The tag of an agent that is most like this one, which no agent has; undefined when none is like it. */
   findSimilarTag(tag: string): string | undefined;
+  /** What the agents with each tag have. */
+  readonly supplies: Pick<TagSupplies, 'find' | 'tagCount' | 'byUse' | 'unserved'>;
+  /** The registered agents in the orders of the listing. */
+  list: AgentOrder['list'];
 };
 
 /** The agents with one set of tags: the free ones, and the ids of the others that are registered. */
 export type AgentGroup = {
   readonly free: FreeAgents;
+  /** How many of the free ones do not take their pushes. */
+  readonly failingFree: number;
   readonly kept: { readonly [O in Obstacle]?: ReadonlySet<string> };
 };
 
@@ -49,7 +57,9 @@ type Group = {
   readonly key: string;
   readonly tags: readonly string[];
   readonly free: FreeAgents;
+  failingFree: number;
   readonly kept: { [O in Obstacle]?: Set<string> };
+  readonly supply: GroupSupply;
   size: number;
 };
 /** `kept`: what keeps it from tasks; null when nothing does, or it is not registered. */
@@ -62,6 +72,16 @@ export function createAgentGroups(): AgentGroups {
   let tagChars = 0;
   let registered = 0;
   let tally = createAgentTally();
+  const supplies = createTagSupplies();
+  const order = createAgentOrder((agent_id) => entries.get(agent_id)?.candidate);
+
+  function count(candidate: Candidate, group: Group, change: 1 | -1): void {
+    tally.count(candidate, change);
+    supplies.count(group.supply, candidate, change);
+    if (isFree(candidate) && isFailing(candidate)) group.failingFree += change;
+    order.note(candidate.record.agent_id);
+    if (candidate.record.unregisteredMs === null) registered += change;
+  }
 
   function remove(agent_id: string): void {
     const entry = entries.get(agent_id);
@@ -70,8 +90,7 @@ export function createAgentGroups(): AgentGroups {
     tagChars -= countTagChars(entry.candidate.record.agent_tags);
     if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
     if (entry.kept !== null) entry.group.kept[entry.kept]?.delete(agent_id);
-    tally.count(entry.candidate, -1);
-    if (entry.candidate.record.unregisteredMs === null) registered -= 1;
+    count(entry.candidate, entry.group, -1);
     entry.group.size -= 1;
     if (entry.group.size === 0) groups.remove(entry.group);
   }
@@ -92,8 +111,7 @@ export function createAgentGroups(): AgentGroups {
       entries.set(agent_id, { candidate, group, kept });
       if (isFree(candidate)) group.free.set(candidate, true);
       if (kept !== null) addTo(group, kept, agent_id);
-      if (unregisteredMs === null) registered += 1;
-      tally.count(candidate, 1);
+      count(candidate, group, 1);
     },
     clear() {
       entries.clear();
@@ -101,6 +119,8 @@ export function createAgentGroups(): AgentGroups {
       tagChars = 0;
       registered = 0;
       tally = createAgentTally();
+      supplies.clear();
+      order.clear();
     },
     tagChars: () => tagChars,
     share: groups.share,
@@ -109,6 +129,8 @@ export function createAgentGroups(): AgentGroups {
     figures: () => tally.figures(),
     isServed: groups.isServed,
     findSimilarTag: groups.findSimilarTag,
+    supplies,
+    list: order.list,
   };
 }
 
@@ -120,7 +142,8 @@ function createGroups() {
 
   function create(key: string, tags: readonly string[]): Group {
     const free = new BTree<Candidate, true>(undefined, compareCandidates);
-    const group: Group = { key, tags, free, kept: {}, size: 0 };
+    const supply = createGroupSupply(tags);
+    const group: Group = { key, tags, free, failingFree: 0, kept: {}, supply, size: 0 };
     groups.set(key, group);
     for (const tag of tags) {
       const sharing = groupsByTag.get(tag);

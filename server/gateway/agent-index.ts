@@ -42,6 +42,12 @@ export type AgentIndex = {
   figures(): AgentFigures;
   /** Whether an agent has the tag that is registered and not offline. */
   isServed(tag: string): boolean;
+  /** The tag of an agent that is most like this one, which no agent has; undefined when none is like it. */
+  findSimilarTag(tag: string): string | undefined;
+  /** What the agents with each tag have, as this copy has them. */
+  readonly supplies: AgentGroups['supplies'];
+  /** The registered agents in the orders of the listing, as this copy has them. */
+  list: AgentGroups['list'];
   /** An agent's record as this copy has it. */
   find(agent_id: string): AgentRecord | undefined;
   /** Reads one agent again, because the store disagreed with this copy about it. */
@@ -95,6 +101,9 @@ export function createAgentIndex(
     tagChars: groups.tagChars,
     figures: groups.figures,
     isServed: groups.isServed,
+    findSimilarTag: groups.findSimilarTag,
+    supplies: groups.supplies,
+    list: groups.list,
     find: (agent_id) => groups.get(agent_id)?.record,
 
     async reload(agent_id) {

@@ -1,6 +1,7 @@
-/** Counts the agents of the index by state, and their slots, one change at a time. */
+/** Counts the agents of the index by state and condition, and their slots, one change at a time. */
 import { type AgentState, agentState } from '../domain/agent.ts';
-import type { Candidate } from '../domain/match.ts';
+import { type Candidate, isFailing } from '../domain/match.ts';
+import { findObstacle } from '../domain/task-match.ts';
 import type { AgentFigures } from '../ports/figures.ts';
 
 export type AgentTally = {
@@ -14,12 +15,22 @@ export function createAgentTally(): AgentTally {
   const states: Record<AgentState, number> = { ready: 0, processing: 0, draining: 0, offline: 0 };
   let usedSlots = 0;
   let freeSlots = 0;
+  let unusableSlots = 0;
+  let full = 0;
+  let failing = 0;
   return {
-    count({ record, slots }, change) {
+    count(candidate, change) {
+      const { record, slots } = candidate;
+      const free = Math.max(0, record.limit - slots);
+      const fails = isFailing(candidate);
       usedSlots += change * slots;
-      freeSlots += change * Math.max(0, record.limit - slots);
-      if (record.unregisteredMs === null) states[agentState(record, slots)] += change;
+      freeSlots += change * free;
+      if (fails) unusableSlots += change * free;
+      if (record.unregisteredMs !== null) return;
+      states[agentState(record, slots)] += change;
+      if (findObstacle(candidate) === 'full') full += change;
+      if (fails) failing += change;
     },
-    figures: () => ({ states: { ...states }, usedSlots, freeSlots }),
+    figures: () => ({ states: { ...states }, full, failing, usedSlots, freeSlots, unusableSlots }),
   };
 }

@@ -47,18 +47,26 @@ export function createDispatcher(deps: AssignDeps): Dispatcher {
 
 async function dispatchTask(deps: AssignDeps, task: LeasedTask): Promise<LeasedResult> {
   const state = task.before.value;
-  if (state.deadlineMs <= deps.store.nowMs()) return await commitLeased(deps, task, { type: 'expire' });
+  const isLate = state.deadlineMs <= deps.store.nowMs();
+  if (isLate && !endsWaitFirst(state)) return await commitLeased(deps, task, { type: 'expire' });
   await deps.agentIndex.whenRefreshed();
   return state.delivery
     ? await continueDelivery(deps, task, state.delivery)
     : await dispatchPending(deps, task, state);
 }
 
-/** Finds an agent for a pending task. Without one the task waits as long as it may, then it is abandoned. */
+/**
+ * Finds an agent for a pending task. Without one the task waits as long as it may, then it is abandoned. Of
+ * the end of its wait and its deadline the earlier one ends it, however late this is looked at: the deadline
+ * if they are the same, or if there would be an agent by now.
+ */
 async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskState): Promise<LeasedResult> {
   const candidate = pickAgent(deps, state.task_tags);
-  if (candidate) return await assignTask(deps, task, candidate, { type: 'assign' });
   const nowMs = deps.store.nowMs();
+  const isLate = state.deadlineMs <= nowMs;
+  if (isLate && (candidate || !endsWaitFirst(state)))
+    return await commitLeased(deps, task, { type: 'expire' });
+  if (candidate) return await assignTask(deps, task, candidate, { type: 'assign' });
   const noneFree = state.task_tags;
   const mayWait = state.queueEndMs !== null && state.queueEndMs > nowMs;
   if (!mayWait) {
@@ -69,4 +77,9 @@ async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskSt
   // A waiting task goes on waiting only while the store itself knows no free agent.
   if (state.waiting) return await rescheduleLeased(deps, task, dueMs(state) ?? nowMs, noneFree);
   return await commitLeased(deps, task, { type: 'wait' }, { noneFree });
+}
+
+/** Whether a task waits, or would wait, for an agent no longer than until before its deadline. */
+function endsWaitFirst({ status, queueEndMs, deadlineMs }: TaskState): boolean {
+  return status === 'pending' && (queueEndMs === null || queueEndMs < deadlineMs);
 }

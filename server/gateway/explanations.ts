@@ -10,6 +10,7 @@ import { adviseOnTask, type PresentAgent } from '../domain/advice.ts';
 import { PULL_ENDPOINT } from '../domain/agent.ts';
 import { excludedAgents } from '../domain/delivery.ts';
 import { assignedAtMs, describeHistory, outcomeOf } from '../domain/history.ts';
+import { isFailing } from '../domain/match.ts';
 import { adviseOnMatch } from '../domain/match-advice.ts';
 import { decodeMatch } from '../domain/match-record.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
@@ -36,6 +37,8 @@ export function createExplanations(deps: Deps): Pick<Gateway, 'explainTask' | 'p
       return {
         request_id,
         status: state.status,
+        waiting: state.waiting,
+        acknowledged: state.delivery?.acknowledged ?? false,
         outcome,
         queue_timeout: queueEndMs === null ? null : (queueEndMs - createdMs) / 1_000,
         assigned_time: toSeconds(assignedAtMs(state)),
@@ -80,8 +83,7 @@ async function matchNow(
 async function addContact(store: Store, agent: MatchAgent): Promise<MatchAgent> {
   const contact = (await store.getAgentStatus(agent.agent_id))?.contact;
   if (!contact) return agent;
-  const push_failing = contact.push?.taken === false;
-  return { ...agent, push_failing, last_contact_time: contact.contactMs / 1_000 };
+  return { ...agent, push_failing: isFailing({ contact }), last_contact_time: contact.contactMs / 1_000 };
 }
 
 /** The agent that a running task is assigned to. */

@@ -33,7 +33,7 @@ export function createFigures(deps: {
         waiting: demand.waitingTasks,
         oldestWaitingMs: Math.max(0, store.nowMs() - (demand.oldestWaitingMs ?? store.nowMs())),
         waitingTags: demand.tags.length,
-        tagsWithoutAgent: demand.tags.filter((tag) => !agentIndex.isServed(tag)).length,
+        tagsWithoutAgent: demand.tags.filter(({ tag }) => !agentIndex.isServed(tag)).length,
         readMs,
       };
     },

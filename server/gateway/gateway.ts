@@ -13,6 +13,7 @@ import type { Pusher } from '../ports/pusher.ts';
 import type { Retention, Store } from '../ports/store.ts';
 import { NO_TRACING, type Tracing } from '../ports/tracing.ts';
 import { createAcknowledgements } from './acknowledgements.ts';
+import { createAdmin, createSeen, noteEvents, noteTouches } from './admin.ts';
 import { createAgentIndex } from './agent-index.ts';
 import { createAgents } from './agents.ts';
 import { createClaims } from './claims.ts';
@@ -26,6 +27,7 @@ import { createExplanations } from './explanations.ts';
 import { createFigures } from './figures.ts';
 import { createLargeTasks } from './large-tasks.ts';
 import { createListings } from './listings.ts';
+import type { OverviewSettings } from './overview.ts';
 import { createPushes } from './pushes.ts';
 import { createRecentReports } from './recent-reports.ts';
 import { createRegisteredAgents } from './registered-agents.ts';
@@ -52,6 +54,8 @@ export type GatewayDeps = {
   readonly largeWork: LargeWork;
   /** Default: nothing is traced. */
   readonly tracing?: Tracing;
+  /** What the overview says of the gateway itself. */
+  readonly overviewSettings?: OverviewSettings;
 };
 
 /** The background duties. None of them throws anything but what the store throws. */
@@ -66,55 +70,53 @@ export type Duties = {
   drainPushes(graceMs: number): Promise<void>;
 };
 
+const OVERVIEW_SETTINGS: OverviewSettings = {
+  ...{ storeKind: 'memory', consoleMode: 'on' },
+  ...{ isSecretPublic: false, isMetricsPublic: false },
+};
+
 /** How often open pushes are looked at, whose task may move because its agent is gone. */
 const LOOK_AT_PUSHES_EVERY_MS = 1_000;
 
 /** Puts the gateway together over its ports. */
-export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Duties; figures: Figures } {
-  const { store, clock, limits, observer, tracing = NO_TRACING } = deps;
+export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: Duties; figures: Figures } {
+  const seen = createSeen(given.store);
+  const store = noteTouches(given.store, seen.contactStrips);
+  const observer = noteEvents(given.observer, store, seen);
+  const deps = { ...given, ...seen, store, observer };
+  const { clock, limits, tracing = NO_TRACING, overviewSettings = OVERVIEW_SETTINGS } = deps;
   const agentIndex = createAgentIndex(store);
   const acknowledgements = createAcknowledgements(clock);
   const commits = createTaskCommits({
     ...deps,
     findAwaited: acknowledgements.find,
     noteWritten(transition) {
-      const {
-        request_id,
-        before: { value: before },
-        after,
-      } = transition;
+      const { request_id, before, after } = transition;
       observer.noteStep(transition);
       if (isSettled(after) || after.delivery?.acknowledged) acknowledgements.drop(request_id);
-      if (before.agent_id !== null && isReleased(before, after)) agentIndex.noteRelease(before.agent_id);
+      const released = findReleased(before.value, after);
+      if (released !== null) agentIndex.noteRelease(released);
     },
   });
   const agents = createRegisteredAgents({ store, commits, observer });
-  const pushes = createPushes({
-    ...deps,
-    tracing,
-    agents,
-    commits,
-    acknowledgements,
-    pushesMax: limits.pushesMax,
-  });
+  const { pushesMax, agentsMax, tagCharsMax } = limits;
+  const pushes = createPushes({ ...deps, tracing, agents, commits, acknowledgements, pushesMax });
   const sweepTimes = createSweepTimes();
   const dispatching = { store, commits, agentIndex, pushes, sweepTimes, tracing };
   const dispatcher = createDispatcher(dispatching);
   const sweeper = createSweeper({ ...deps, commits, sweepTimes });
   const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports();
-  const tagLimit = limits.tagCharsMax === undefined ? {} : { tagCharsMax: limits.tagCharsMax };
+  const tagLimit = tagCharsMax === undefined ? {} : { tagCharsMax };
   const shared = {
-    ...deps,
-    ...dispatching,
-    agents,
-    agentsMax: limits.agentsMax,
-    ...tagLimit,
-    largeTasks,
-    recentReports,
+    ...{ ...deps, ...dispatching, agents, agentsMax, ...tagLimit },
+    ...{ largeTasks, recentReports },
   };
   const { getTask, cancelTask } = createTasks(shared);
   const { listAgents, listTasks } = createListings(shared);
+  const { keepTasksMs } = deps.retention;
+  const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });
+  const { getOverview, ...rowCalls } = admin.calls;
   let lookAtPushesMs = 0;
 
   return {
@@ -125,10 +127,13 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
         ...createAgents(shared),
         ...createReports(shared),
         listTasks,
+        ...rowCalls,
         ...createExplanations(shared),
       }),
-      // A call that may take long has no deadline as a whole; each of its reads is bounded.
+      // What may take long, or reports itself that the store is out, has no deadline as a whole; each of its
+      // reads is bounded.
       getTask,
+      getOverview,
       listAgents,
       ...createClaims(shared),
       ...createEvents(shared),
@@ -137,6 +142,7 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
     duties: {
       turn: createDueTurn({ ...deps, ...dispatching, dispatcher, sweeper }),
       async renewLeases() {
+        admin.noteHealth();
         await pushes.renewLeases();
         if (store.nowMs() < lookAtPushesMs) return;
         lookAtPushesMs = store.nowMs() + LOOK_AT_PUSHES_EVERY_MS;
@@ -150,7 +156,8 @@ export function createGateway(deps: GatewayDeps): { gateway: Gateway; duties: Du
   };
 }
 
-/** Whether the agent that the task was assigned to has its slot no more. */
-function isReleased(before: TaskState, after: TaskState): boolean {
-  return before.status === 'running' && (isSettled(after) || after.agent_id !== before.agent_id);
+/** The agent whose slot the task has no more; null if there is none. */
+function findReleased(before: TaskState, after: TaskState): string | null {
+  const isReleased = before.status === 'running' && (isSettled(after) || after.agent_id !== before.agent_id);
+  return isReleased ? before.agent_id : null;
 }

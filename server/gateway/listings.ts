@@ -9,6 +9,7 @@ import type { LargeWork } from '../async/large-work.ts';
 import { yieldToEventLoop } from '../async/waiting.ts';
 import { agentLoad, agentState, isFull } from '../domain/agent.ts';
 import { readCursor, writeCursor } from '../domain/cursor.ts';
+import { outcomeOf } from '../domain/history.ts';
 import { describeTask, type TaskState } from '../domain/task.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
@@ -20,7 +21,7 @@ import {
   type RenderTask,
   type TaskQuery,
 } from '../ports/gateway.ts';
-import type { AgentStatus, Store } from '../ports/store.ts';
+import type { AgentStatus, Store, TasksAsk } from '../ports/store.ts';
 import { limitTime } from './deadline.ts';
 import type { LargeTasks } from './large-tasks.ts';
 
@@ -105,10 +106,7 @@ type TaskPage = { readonly tasks: Buffer[]; bytes: number; after: string | null 
 async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['listTasks']> {
   const { store, clock, largeWork, largeTasks } = deps;
   const { query, caller } = request;
-  const ask = {
-    ...(query.session !== undefined && { session: query.session }),
-    ...(query.session === undefined && query.agent !== undefined && { agent_id: query.agent }),
-  };
+  const ask = chooseListing(query);
   const found: TaskPage = { tasks: [], bytes: 0, after: query.cursor ? requirePosition(query.cursor) : null };
   const endMs = clock.monotonicMs() + PAGE_WITHIN_MS;
   for (let lookedAt = 0; lookedAt < LOOKED_AT_MAX; lookedAt += LOOK_SLICE) {
@@ -126,6 +124,13 @@ async function listTasks(deps: Deps, request: PageRequest): ReturnType<Gateway['
     if (slice.next === null) return endPage(found, true);
   }
   return endPage(found, false);
+}
+
+/** The listing that holds every task that may match, and the fewest others. */
+function chooseListing({ session, agent, outcome }: TaskQuery): TasksAsk {
+  if (session !== undefined) return { session };
+  if (agent !== undefined) return { agent_id: agent };
+  return outcome === undefined || outcome === 'success' ? {} : { outcome };
 }
 
 function endPage({ tasks, after }: TaskPage, isEnd: boolean): Awaited<ReturnType<Gateway['listTasks']>> {
@@ -167,6 +172,7 @@ async function lookAtSome(
 function matches(state: TaskState, query: TaskQuery): boolean {
   return (
     (query.status === undefined || state.status === query.status) &&
+    (query.outcome === undefined || outcomeOf(state) === query.outcome) &&
     (query.type === undefined || state.task_type === query.type) &&
     (query.tag === undefined || state.task_tags.includes(query.tag)) &&
     (query.session === undefined || state.cli_session_id === query.session) &&

@@ -62,7 +62,7 @@ function countSupply(groups: AgentGroups, tag: string): TagSupply {
   let free = 0;
   for (const group of groups.share([tag]).keys()) {
     agents += countGroup(group);
-    free += group.free.size;
+    free += group.free.size - group.failingFree;
   }
   return { tag, agents, free };
 }
@@ -76,7 +76,10 @@ function countKept({ kept }: AgentGroup, obstacle: Obstacle): number {
   return kept[obstacle]?.size ?? 0;
 }
 
-/** Agents that the task is not offered to are among those that are named: they are few. */
+/**
+ * Agents that the task is not offered to are among those that are named: they are few. One that something
+ * else keeps from it too is counted under that.
+ */
 function countSharing(groups: Iterable<AgentGroup>, named: readonly MatchAgent[]): MatchCounts {
   const counts = { agents: 0, eligible: 0, full: 0, draining: 0, offline: 0 };
   for (const group of groups) {
@@ -84,7 +87,11 @@ function countSharing(groups: Iterable<AgentGroup>, named: readonly MatchAgent[]
     counts.eligible += group.free.size;
     for (const obstacle of OBSTACLES) counts[obstacle] += countKept(group, obstacle);
   }
-  const skipped = named.filter(({ reason }) => reason === 'refused_this_task' || reason === 'has_this_task');
+  const skipped = named.filter(
+    ({ reason, full, state }) =>
+      reason === 'refused_this_task' ||
+      (reason === 'has_this_task' && !full && state !== 'draining' && state !== 'offline'),
+  );
   return { ...counts, eligible: Math.max(0, counts.eligible - skipped.length) };
 }
 

@@ -12,8 +12,10 @@ import { type Store, type Stored, taskRef } from '../ports/store.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import { lookAtUnacknowledged } from './assignments.ts';
 import { type TaskCommits, TRIES_MAX } from './commit-step.ts';
+import type { PushRecords } from './push-records.ts';
 import { isNotSent, type RunningPush } from './push-sending.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
+import type { UntakenTasks } from './untaken-tasks.ts';
 
 type Deps = {
   readonly store: Store;
@@ -23,12 +25,15 @@ type Deps = {
   readonly commits: TaskCommits;
   readonly acknowledgements: Acknowledgements;
   readonly observer: Pick<Observer, 'noteAgent'>;
+  readonly pushRecords: Pick<PushRecords, 'note'>;
+  readonly untakenTasks: Pick<UntakenTasks, 'noteTaken' | 'noteRetry'>;
 };
 
 /** Notes the contact and commits the outcome of an attempt. Throws what the store throws. */
 export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOutcome): Promise<void> {
   // An agent that nothing was sent to is neither reachable nor unreachable for that.
   if (isNotSent(outcome)) return await recordOutcome(deps, push, outcome);
+  keepRecord(deps, push, outcome);
   // The next agent of a task that was not taken is picked only after the index knows which agent did not take
   // it.
   const noted = notePushContact(deps, push, outcome);
@@ -39,6 +44,17 @@ export async function recordPush(deps: Deps, push: RunningPush, outcome: PushOut
   }
 }
 
+/** What administrators see of the pushes of this process. */
+function keepRecord(
+  { store, clock, pushRecords, untakenTasks }: Deps,
+  { attempt: { agent_id, request_id }, sentMs }: RunningPush,
+  outcome: PushOutcome,
+): void {
+  const tookMs = sentMs === null ? 0 : clock.monotonicMs() - sentMs;
+  pushRecords.note(agent_id, { request_id, outcome, nowMs: store.nowMs(), tookMs });
+  if (outcome.kind === 'acknowledged') untakenTasks.noteTaken(request_id);
+}
+
 async function notePushContact(
   { store, agents, commits, observer }: Deps,
   { attempt: { agent_id, written } }: RunningPush,
@@ -46,7 +62,8 @@ async function notePushContact(
 ): Promise<void> {
   const { status } = outcome;
   if (outcome.kind === 'acknowledged') {
-    await agents.noteContactIfRegistered(agent_id, { by: 'push', taken: true, status, error: null });
+    const touch = { by: 'push', taken: true, status, error: null, mayBeLate: true } as const;
+    await agents.noteContactIfRegistered(agent_id, touch);
     return;
   }
   const agentStatus = await agents.findIfRegistered(agent_id);
@@ -93,6 +110,7 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
       const options = isDueNow ? { dueAt: nowMs } : {};
       const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs, push: note } as const;
       await commits.advanceTask(request_id, trigger, options);
+      deps.untakenTasks.noteRetry(request_id, nextMs);
       return;
     }
     case 'unknown':
@@ -111,7 +129,7 @@ function describePush({ clock }: Deps, { sentMs }: RunningPush, outcome: PushOut
  * has the task, and what it finds counts.
  */
 async function recordUnknown(
-  { store, commits }: Deps,
+  { store, commits, untakenTasks }: Deps,
   { attempt: { request_id, agent_id, written }, lease }: RunningPush,
   note: PushNote,
   pauseMs: number,
@@ -123,7 +141,10 @@ async function recordUnknown(
   let before: Stored<TaskState> | undefined = written;
   for (let tries = 0; before && tries < TRIES_MAX; tries += 1) {
     const result = await commits.commitStep(request_id, before, trigger, { lease, dueAt });
-    if (result.kind === 'committed') return;
+    if (result.kind === 'committed') {
+      untakenTasks.noteRetry(request_id, dueAt);
+      return;
+    }
     if (result.kind !== 'conflict') break;
     if (result.conflict.conflict === 'lease') return;
     before = await store.get('task', request_id);
@@ -137,9 +158,10 @@ async function recordAcknowledged(
   attempt: number,
   note: PushNote,
 ): Promise<void> {
-  const { request_id, agent_id, written } = push.attempt;
+  const { request_id, agent_id } = push.attempt;
   const trigger = { type: 'acknowledge', agent_id, attempt, push: note } as const;
-  const result = await commits.advanceTask(request_id, trigger, {}, written);
+  // Decided on what is known of the task now: another replica may have settled it while this waited.
+  const result = await commits.advanceTask(request_id, trigger);
   // The agent has registered again since and does not have the task: its earlier process answered.
   const isDisowned = result.kind === 'unchanged' && result.state.delivery?.acknowledged === false;
   const { lease } = push;

@@ -30,6 +30,7 @@ import type { Tracing } from '../ports/tracing.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { recordPush } from './push-outcome.ts';
+import type { PushRecords } from './push-records.ts';
 import {
   createPushSending,
   createRunningPush,
@@ -38,6 +39,7 @@ import {
   type RunningPush,
 } from './push-sending.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
+import type { UntakenTasks } from './untaken-tasks.ts';
 
 export type Pushes = {
   /**
@@ -78,6 +80,8 @@ type Deps = {
   readonly log: Log;
   readonly observer: Pick<Observer, 'noteAgent'>;
   readonly tracing: Tracing;
+  readonly pushRecords: Pick<PushRecords, 'note'>;
+  readonly untakenTasks: Pick<UntakenTasks, 'noteTaken' | 'noteRetry'>;
   /** Under way at once. */
   readonly pushesMax: number;
 };

@@ -1,5 +1,4 @@
 /** The agent's result report: `reportResult`. */
-import type { AgentRecord } from '../domain/agent.ts';
 import type { JsonObject } from '../domain/task.ts';
 import type { Trigger } from '../domain/triggers.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
@@ -36,7 +35,7 @@ export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
 
 async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnType<Gateway['reportResult']> {
   const { request_id } = report;
-  const [agent, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report, caller)]);
+  const [, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report, caller)]);
   switch (result.kind) {
     case 'absent':
       throw taskNotFound();
@@ -47,18 +46,18 @@ async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnTy
     case 'refused':
       if (result.refusal === 'task_terminal')
         return { ok: true, request_id, status: result.state.status, accepted: false };
-      throw agent ? agentMismatch() : agentNotFound();
+      throw (await deps.agents.findIfRegistered(report.agent_id)) ? agentMismatch() : agentNotFound();
   }
 }
 
+/** Whether the agent is registered matters to a refusal alone, which finds out by itself. */
 async function noteContact(
   { store, agents, recentReports }: Deps,
   { agent_id, status }: Report,
-): Promise<AgentRecord | undefined> {
-  const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call' });
+): Promise<void> {
+  const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call', mayBeLate: true });
   // Only of agents there are: what is kept of others would grow with what callers make up.
   if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
-  return agent;
 }
 
 async function commitReport(

@@ -11,6 +11,7 @@
 import { createHash } from 'node:crypto';
 import { dueMs } from '../domain/delivery.ts';
 import { isKeptAsText, JsonText } from '../domain/json-text.ts';
+import { copyBeginning } from '../domain/payload-preview.ts';
 import {
   createTaskState,
   describeFreshTask,
@@ -210,7 +211,7 @@ function isLargeInput({ payload }: TaskInput): boolean {
 /** Names the submission, renders its payload, for the last time unless it is short, and creates its state. */
 function acceptTask(deps: Deps, submission: Submission, { trace }: Origin): AcceptedTask {
   const createdMs = deps.store.nowMs();
-  const names = { request_id: deps.ids.newRequestId(), create_time: createdMs / 1_000 };
+  const names = { request_id: deps.ids.newRequestId(createdMs), create_time: createdMs / 1_000 };
   const text = JSON.stringify(submission.payload);
   const payload = isKeptAsText(text) ? new JsonText(text) : submission.payload;
   const named = nameInput({ ...submission, payload }, names);
@@ -221,7 +222,8 @@ function acceptTask(deps: Deps, submission: Submission, { trace }: Origin): Acce
       ? null
       : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
   const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs });
-  return { input, state: { ...state, payloadBytes: Buffer.byteLength(text) } };
+  const preview = isKeptAsText(text) ? { payloadPreview: copyBeginning(text) } : {};
+  return { input, state: { ...state, payloadBytes: Buffer.byteLength(text), ...preview } };
 }
 
 /** The submitted fields with their id and time, in the wire's order of fields. */

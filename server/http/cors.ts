@@ -12,7 +12,7 @@ export function allowOrigin(allowed: CorsOrigins, origin: string): Record<string
   if (!isAll && !allowed.includes(origin)) return vary;
   return {
     'Access-Control-Allow-Origin': isAll ? '*' : origin,
-    'Access-Control-Expose-Headers': 'Task-Gateway-Version, Retry-After',
+    'Access-Control-Expose-Headers': 'Task-Gateway-Version, Retry-After, ETag',
     ...vary,
   };
 }

@@ -3,23 +3,27 @@
  * where everything thrown becomes a problem, and the start and end of the server.
  */
 import type { AddressInfo } from 'node:net';
-import Router from '@koa/router';
+import type { Router as KoaRouter } from '@koa/router';
 import Koa from 'koa';
 import type { LargeWork } from '../async/large-work.ts';
+import type { ConsoleMode } from '../ports/admin.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import type { Observer } from '../ports/observer.ts';
 import { createBoundary, createFallback, describeHeaders } from './boundary.ts';
+import { createIndexPage, listConsoleRoutes } from './console.ts';
 import type { CorsOrigins } from './cors.ts';
 import { createListener } from './direct-responses.ts';
 import { listDocsRoutes } from './docs.ts';
 import { createHostRule } from './host-rule.ts';
 import { createMetricsPage } from './metrics-page.ts';
+import { Router } from './node-http.ts';
 import { createAdminHandlers } from './operations/admin.ts';
 import { createAgentHandlers } from './operations/agents.ts';
 import { createEventHandlers } from './operations/events.ts';
 import type { Handlers } from './operations/handlers.ts';
+import { createRowHandlers } from './operations/rows.ts';
 import { createTaskHandlers } from './operations/tasks.ts';
 import { loadPages } from './pages.ts';
 import { createProbes, servePage } from './probes.ts';
@@ -91,6 +95,8 @@ export type HttpSettings = {
   readonly pingIntervalMs?: number;
   /** Whether `/metrics` needs no secret; by default it needs that of the administrator. */
   readonly isMetricsPublic?: boolean;
+  /** Whether the console is served; by default it is. */
+  readonly console?: ConsoleMode;
 };
 
 const PING_INTERVAL_MS = 15_000;
@@ -166,7 +172,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   const app = new Koa();
   app.on('error', (error) => deps.log.debug({ error }, 'a response could not be sent'));
-  const openPaths = registerPages(router, contract.version);
+  const openPaths = registerPages(router, contract.version, deps.settings.console ?? 'on');
   const shared = {
     ...deps,
     version: contract.version,
@@ -215,9 +221,14 @@ function createWriters({ limits, log }: HttpDeps, addresses: RemoteAddresses): W
 }
 
 /** Registers the pages; returns the paths of those that any web page may read. */
-function registerPages(router: Router, version: string): ReadonlySet<string> {
+function registerPages(router: KoaRouter, version: string, mode: ConsoleMode): ReadonlySet<string> {
   const pages = loadPages(version);
-  for (const page of pages) router.get(page.path, servePage(page));
+  const hasConsole = mode !== 'off';
+  for (const page of pages) {
+    const serve = servePage(page);
+    router.get(page.path, page.path === '/' && hasConsole ? createIndexPage(serve) : serve);
+  }
+  for (const { path, middleware } of hasConsole ? listConsoleRoutes() : []) router.get(path, middleware);
   for (const { path, middleware } of listDocsRoutes()) router.get(path, middleware);
   return new Set(pages.map(({ path }) => path));
 }
@@ -233,6 +244,7 @@ function joinOperations(
     ...createEventHandlers(gateway),
     ...createAgentHandlers(gateway),
     ...createAdminHandlers(gateway),
+    ...createRowHandlers(gateway, contract.version),
   };
   return contract.operations.map((operation) => {
     const handler = handlers[operation.operationId] as AnyHandler | undefined;

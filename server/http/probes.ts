@@ -10,9 +10,15 @@ import { describeReason } from './public-reason.ts';
 /** The same as for a call that finds the store unavailable. */
 const RETRY_AFTER_SECONDS = '2';
 
+const HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  // A copy may be kept, and is used once the gateway says that it is current.
+  'Cache-Control': 'no-cache',
+};
+
 /** Serves a page that any web page may read. */
 export function servePage(page: Page): Middleware {
-  return (ctx) => respondWithPage(ctx, page, { 'Access-Control-Allow-Origin': '*' });
+  return (ctx) => respondWithPage(ctx, page, HEADERS);
 }
 
 /**

@@ -7,37 +7,25 @@ import type { components } from '@task-gateway/contract';
 import { GatewayError } from '../ports/gateway.ts';
 import { StoreUnavailable } from '../ports/store.ts';
 
-type Schemas = components['schemas'];
+type Responses = components['responses'];
+/** What the error responses of the published document hold, where it lists their codes. */
+type Documented = Responses[Exclude<keyof Responses, 'OtherProblem'>]['content']['application/problem+json'];
 
+/** Without "any other text", which a client must expect. */
+type Known<Code> = Code extends string ? (string extends Code ? never : Code) : never;
 /** The codes of the published document. */
-type DocumentedCode = Schemas[
-  | 'BadRequest'
-  | 'Unauthorized'
-  | 'Forbidden'
-  | 'NotFound'
-  | 'PayloadTooLarge'
-  | 'UnsupportedMediaType'
-  | 'Misdirected'
-  | 'Unprocessable'
-  | 'TooManyRequests'
-  | 'InternalError'
-  | 'ServiceUnavailable']['code'];
+type DocumentedCode = Known<Documented['code']>;
 
 /**
  * Codes of responses that belong to no operation: unknown path or method, or a request that could not be
  * parsed.
  */
-type TransportCode =
-  | 'route_not_found'
-  | 'method_not_allowed'
-  | 'malformed_request'
-  | 'request_timeout'
-  | 'headers_too_large';
+type TransportCode = 'route_not_found' | 'method_not_allowed' | 'malformed_request' | 'headers_too_large';
 
 export type ProblemCode = DocumentedCode | TransportCode;
 
 /** One thing that is wrong in a request: where (RFC 6901), and what to send instead. */
-export type FieldError = Readonly<Schemas['FieldError']>;
+export type FieldError = Readonly<components['schemas']['FieldError']>;
 
 const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly title: string }>> = {
   malformed_body: { status: 400, title: 'Malformed body' },
@@ -47,6 +35,7 @@ const TABLE: Readonly<Record<ProblemCode, { readonly status: number; readonly ti
   malformed_request: { status: 400, title: 'Malformed request' },
   unauthorized: { status: 401, title: 'Unauthorized' },
   origin_not_allowed: { status: 403, title: 'Origin not allowed' },
+  read_only: { status: 403, title: 'Read-only' },
   task_not_found: { status: 404, title: 'Task not found' },
   agent_not_found: { status: 404, title: 'Agent not found' },
   route_not_found: { status: 404, title: 'Path not found' },

@@ -22,12 +22,13 @@ import {
   requireBodySecret,
   requireSecret,
   type SentSecrets,
+  validateBodySecret,
 } from './request/required-secret.ts';
 import type { Secrets } from './request/secrets.ts';
 import type { WriterDeps } from './response/response-writer.ts';
 import { renderShortReply } from './response/send-body.ts';
 import { respondInParts } from './response/send-parts.ts';
-import type { EventSource, Streams } from './stream/sse.ts';
+import { type EventSource, STREAM_HEADERS, type Streams } from './stream/sse.ts';
 
 export type OperationDeps = {
   readonly secrets: Secrets;
@@ -62,9 +63,9 @@ type Headers = Readonly<Record<string, string>>;
 
 type AnyReply =
   | { readonly status: 200; readonly body: object; readonly headers?: Headers }
-  | ({ readonly status: 200; readonly headers?: Headers } & RenderedBody)
+  | ({ readonly status: 200 } & RenderedBody)
   | { readonly status: 200; readonly events: EventSource }
-  | { readonly status: 204 };
+  | { readonly status: 204 | 304; readonly headers?: Headers };
 
 /** Operations that respond 400 when the body has no `agent_id`, before the schema is looked at. */
 const AGENT_ID_FIRST: ReadonlySet<OperationId> = new Set([
@@ -168,6 +169,7 @@ export function serveOperation(
  */
 function renderFirst(reply: AnyReply): string | Buffer | undefined | null {
   if (reply.status === 204) return undefined;
+  if (reply.status === 304) return null;
   return 'body' in reply && !isLargeValue(reply.body) ? renderShortReply(reply.body) : null;
 }
 
@@ -208,7 +210,7 @@ function requireValidCall(
   if (AGENT_ID_FIRST.has(operation.operationId) && isObject(body) && body.agent_id === undefined) {
     throw new Problem('agent_id_missing', 'The body has no `agent_id`. Send the id of the calling agent.');
   }
-  const parts = requireValidParts(operation, query, read, ctx, deps.limits);
+  const parts = requireValidParts(operation, { query, sent, read }, ctx, deps.limits);
   const stored = STORED_VALUES[operation.operationId];
   if (read.mayGrow && stored !== undefined) requireStorable(body, stored, deps.limits.bodyBytesMax);
   return {
@@ -234,8 +236,7 @@ function requireStorable(body: unknown, field: string, bytesMax: number): void {
 
 function requireValidParts(
   operation: Operation,
-  rawQuery: Query,
-  read: BodyRead,
+  { query: rawQuery, sent, read }: { query: Query; sent: SentSecrets; read: BodyRead },
   ctx: RequestContext,
   limits: JsonLimits,
 ): RequestParts {
@@ -248,8 +249,12 @@ function requireValidParts(
   };
   const excess = operation.body && !read.isWithinLimits ? findExcess(read.value, limits) : undefined;
   if (excess) throw validationFailed([excess]);
-  const fieldErrors = validateFields(operation.operationId, parts);
-  const errors = [...queryErrors, ...operation.validate(parts), ...fieldErrors].filter(isFirstAtItsPointer);
+  const errors = [
+    ...queryErrors,
+    ...validateBodySecret(operation.body?.auth, read.value, sent),
+    ...operation.validate(parts),
+    ...validateFields(operation.operationId, parts),
+  ].filter(isFirstAtItsPointer);
   if (errors.length > 0) throw validationFailed(errors);
   return parts;
 }
@@ -266,7 +271,10 @@ function isFirstAtItsPointer(
 async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply: AnyReply): Promise<void> {
   if ('events' in reply) return await respondWithStream(deps.streams, ctx, reply.events);
   ctx.status = reply.status;
-  if (reply.status === 204) return;
+  if (reply.status !== 200) {
+    ctx.set({ ...headersOf(reply) });
+    return;
+  }
   ctx.set({ 'Content-Type': 'application/json', ...headersOf(reply) });
   if ('parts' in reply) return await respondInParts(deps, ctx, caller, reply.parts);
   if ('rendered' in reply) ctx.body = reply.rendered;
@@ -276,7 +284,7 @@ async function respond(deps: OperationDeps, ctx: Context, caller: Caller, reply:
 
 async function respondWithStream(streams: Streams, ctx: Context, events: EventSource): Promise<void> {
   if (ctx.method === 'HEAD') {
-    ctx.set('Content-Type', 'text/event-stream');
+    ctx.set(STREAM_HEADERS);
     ctx.status = 200;
     return;
   }

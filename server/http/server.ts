@@ -2,8 +2,9 @@
  * The node:http server with every limit set: sizes and times of headers and requests, connections, and a
  * problem as the response to bytes that are not valid HTTP. It is started once and ended once.
  */
-import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { http } from './node-http.ts';
 import { describeProblem, Problem } from './problems.ts';
 import type { ConnectionTurns } from './response/connection-turns.ts';
 import { createShares } from './shares.ts';
@@ -137,7 +138,7 @@ function hasProperHost({ httpVersion, headers, rawHeaders }: IncomingMessage): b
 }
 
 /** Closes a connection at once when its remote address has half of all connections already. */
-function limitShares(server: http.Server, { connectionsMax, addressOf }: ServerLimits): void {
+function limitShares(server: Server, { connectionsMax, addressOf }: ServerLimits): void {
   const shares = createShares(connectionsMax);
   server.prependListener('connection', (socket: Socket) => {
     const address = addressOf(socket);
@@ -173,7 +174,7 @@ function toOriginForm({ url = '/' }: IncomingMessage): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-async function close(server: http.Server, graceMs: number, onStop: () => void): Promise<void> {
+async function close(server: Server, graceMs: number, onStop: () => void): Promise<void> {
   if (!server.listening) return;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   onStop();

@@ -13,8 +13,8 @@ export type Clock = {
 
 /** Creates ids. */
 export type Ids = {
-  /** A UUIDv7, for `request_id`. */
-  newRequestId(): string;
+  /** A UUIDv7, for the `request_id` of a task that is submitted at this time of the store. */
+  newRequestId(nowMs: number): string;
   /** An opaque id for one registration of an agent. */
   newRegistration(): string;
 };

@@ -5,10 +5,16 @@ import type { AgentState } from '../domain/agent.ts';
 export type AgentFigures = {
   /** Registered agents. */
   readonly states: Readonly<Record<AgentState, number>>;
+  /** Registered agents at full load that are neither draining nor offline. */
+  readonly full: number;
+  /** Registered agents that do not take their pushes. */
+  readonly failing: number;
   /** Slots that running tasks hold, those of unregistered agents included. */
   readonly usedSlots: number;
   /** Slots that could be granted now. */
   readonly freeSlots: number;
+  /** Of the free slots: those of agents that do not take their pushes. */
+  readonly unusableSlots: number;
 };
 
 /** What the store holds. */

@@ -10,6 +10,7 @@ import type { TaskOutcome } from '../domain/history-record.ts';
 import type { JsonObject, TaskInfo, TaskStatus } from '../domain/task.ts';
 import type { TaskMatch } from '../domain/task-match.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
+import type { AdminCalls } from './admin.ts';
 import type { Caller } from './caller.ts';
 import type { Cursor, Health } from './store.ts';
 
@@ -110,6 +111,7 @@ export type AgentListing = {
 
 export type TaskQuery = {
   readonly status?: TaskStatus;
+  readonly outcome?: TaskOutcome;
   readonly type?: string;
   readonly tag?: string;
   readonly session?: string;
@@ -122,6 +124,8 @@ export type TaskQuery = {
 type TaskExplanation = Advice & {
   readonly request_id: string;
   readonly status: TaskStatus;
+  readonly waiting: boolean;
+  readonly acknowledged: boolean;
   readonly outcome: TaskOutcome | null;
   /** Seconds from submission for which the task may wait for an agent. */
   readonly queue_timeout: number | null;
@@ -156,7 +160,7 @@ export type RenderItem<T> = (item: StreamItem) => T;
 export type RenderTask = (task: TaskInfo) => Buffer;
 
 /** The signal of a call fires when its caller leaves or the gateway drains, and ends a long wait. */
-export type Gateway = {
+export type Gateway = AdminCalls & {
   /** `trace` is kept with the task. It is no part of what is compared under an idempotency key. */
   submitTask(
     submission: Submission,
@@ -215,6 +219,7 @@ export type GatewayCode =
   | 'agent_mismatch'
   | 'idempotency_conflict'
   | 'validation_failed'
+  | 'read_only'
   | 'busy';
 
 /**

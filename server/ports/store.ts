@@ -7,8 +7,9 @@
  *    commit was applied is then unknown.
  * 2. `commit()` resolves when the commit is durable, and no reader sees what is not durable: `get`, `list`,
  *    `getAgentStatus`, `touch`, `feed` and `watch` wait until the last commit that touched the value is
- *    durable. The listings and `findSlots` wait likewise. Three reads do not: `readAgentChanges`, because its
- *    data only ranks agents, `getForCommit`, because only a commit rests on it, and `readDemand`.
+ *    durable. The listings and `findSlots` wait likewise. These reads do not: `readAgentChanges`, because its
+ *    data only ranks agents, `getForCommit`, because only a commit rests on it, and the figures `readDemand`,
+ *    `readTaskCounts` and `readActivity`.
  * 3. What one call has returned, every later call on any replica sees.
  * 4. A revision is the id of the commit that wrote the value, and is never reused.
  * 5. For each tag the engine keeps the set of agents with a free slot. A grant succeeds only while the agent
@@ -19,8 +20,11 @@
  *    clocks do.
  * 9. Retention follows that clock, in bounded turns, and never scans everything.
  */
+import type { ActivityStep } from '../domain/activity.ts';
 import type { AgentRecord, Contact } from '../domain/agent.ts';
+import type { TaskOutcome } from '../domain/history-record.ts';
 import type { TaskState } from '../domain/task.ts';
+import type { OpenClass, TaskCounts } from '../domain/task-counts.ts';
 import type { Batch, CommitResult, Kinds, Lease, Ref, Revision, Stored } from './batch.ts';
 import type { Caller } from './caller.ts';
 
@@ -81,19 +85,38 @@ export type Claimable = {
   readonly nextMs: number | null;
 };
 
+/**
+ * Which tasks a listing has: all, or those of a session, of an agent that they were ever assigned to, those
+ * that are open, or those that ended in this way. At most one of these four is given. Each costs what the
+ * page costs, however many tasks there are. A listing of open tasks or of an outcome may have a task that
+ * is so no longer, where an older gateway shares the store or has used it.
+ */
+export type TasksAsk = {
+  readonly session?: string;
+  readonly agent_id?: string;
+  /** All open tasks, or the pending, the running or the waiting ones. */
+  readonly open?: true | OpenClass | 'waiting';
+  /** Tasks that settled without success, those left out that an older gateway settled. */
+  readonly outcome?: Exclude<TaskOutcome, 'success'>;
+  /** Only tasks that were created at this time (whole milliseconds) or later. */
+  readonly fromMs?: number;
+  /** Only tasks that were created before this time (whole milliseconds). */
+  readonly toMs?: number;
+};
+
 /** The listings: what each is asked for and what its items are. */
 export type Lists = {
   /** The tasks that hold a slot of an agent, oldest grant first. */
   readonly slots: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
-  /** Waiting tasks that share a tag, oldest first, each once. */
-  readonly waiting: { ask: { readonly tags: readonly string[] }; item: { readonly request_id: string } };
+  /** Waiting tasks that share a tag, oldest first, each once; without `tags` all waiting tasks. */
+  readonly waiting: { ask: { readonly tags?: readonly string[] }; item: { readonly request_id: string } };
   /** All agents by id, including unregistered ones that still have a record. */
   readonly agents: { ask: Record<never, never>; item: AgentStatus };
-  /** Tasks, newest first by (createdMs, request_id). `position` continues the listing after this item. */
-  readonly tasks: {
-    ask: { readonly session?: string; readonly agent_id?: string };
-    item: { readonly request_id: string; readonly position: string };
-  };
+  /**
+   * Tasks, newest first by (createdMs, request_id). `position` continues the listing after this item, and
+   * every other listing of tasks too: positions compare as texts.
+   */
+  readonly tasks: { ask: TasksAsk; item: { readonly request_id: string; readonly position: string } };
   /** An agent's tasks that settled without its report in the last ten minutes, newest first. */
   readonly unreported: { ask: { readonly agent_id: string }; item: { readonly request_id: string } };
 };
@@ -117,9 +140,11 @@ export type FeedItem =
  * did not take because it is busy; the others are a statistic.
  */
 export type Touch =
-  | { readonly by: 'beat' | 'call' }
+  | { readonly by: 'beat' }
+  | { readonly by: 'call'; readonly mayBeLate?: true }
   | {
       readonly by: 'push';
+      readonly mayBeLate?: true;
       readonly taken: boolean;
       /** The agent did not take it because it is busy: that is a contact too. */
       readonly busy?: boolean;
@@ -133,8 +158,21 @@ export type Demand = {
   readonly waitingTasks: number;
   /** Store time at which the oldest of the waiting tasks was submitted; null when none waits. */
   readonly oldestWaitingMs: number | null;
-  /** Tags that waiting tasks ask for, each once. */
-  readonly tags: readonly string[];
+  /** How many tags waiting tasks ask for. */
+  readonly tagsTotal: number;
+  /**
+   * Tags that waiting tasks ask for, each once; which ones, where there are more than was asked for, is
+   * open.
+   */
+  readonly tags: readonly TagDemand[];
+};
+
+/** What waits for a tag. */
+export type TagDemand = {
+  readonly tag: string;
+  readonly waiting: number;
+  /** Store time at which the oldest of these tasks was submitted. */
+  readonly oldestMs: number;
 };
 
 /** How long settled tasks and their events are kept. */
@@ -185,6 +223,13 @@ export type Store = {
    * way.
    */
   readDemand(tagsMax: number): Promise<Demand>;
+  /** How many tasks are stored, by class. Counted and read as the demand is; shared by all replicas. */
+  readTaskCounts(): Promise<TaskCounts>;
+  /**
+   * What happened in each of the last 30 steps of 30 s, oldest first. Counted and read as the demand is;
+   * shared by all replicas. After a crash the present step may be missing.
+   */
+  readActivity(): Promise<readonly ActivityStep[]>;
   /** Which of these tasks hold a slot of the agent. Reads no task, however large its result is. */
   findSlots(agent_id: string, request_ids: readonly string[]): Promise<ReadonlySet<string>>;
   commit(batch: Batch): Promise<CommitResult>;
@@ -199,7 +244,9 @@ export type Store = {
   /**
    * Records a contact and returns the agent's record; undefined when it has none. The contact is not durable,
    * and exact to a quarter of a second. The record is, and slots that are granted meanwhile are not waited
-   * for.
+   * for. With `mayBeLate` nothing is decided on the record: where the agent had a contact less than a
+   * quarter of a second ago, the record may be the one of then, and the outcome of the push may be recorded
+   * by as much later.
    */
   touch(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
   /**

@@ -1,32 +1,55 @@
 /** Real ids and real random numbers. */
-import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
+import { mintTaskId, ORDER_END, TAIL_END } from '../domain/task-id.ts';
 import type { Ids, Random } from '../ports/clock.ts';
 
 /**
- * Creates the source of ids: UUIDv7 for tasks, 96 random bits for registrations. The task ids of one process
- * ascend, also within a millisecond, where UUIDv7 alone has no order; so a store that orders its rows by id
- * appends.
+ * Creates the source of ids: `domain/task-id.ts` for tasks, 96 random bits for registrations. The task ids of
+ * one process ascend, also within a millisecond; so a store that orders its rows by id appends.
  */
 export function createIds(): Ids {
-  let last = '';
-  function newRequestId(): string {
-    const id = randomUUIDv7();
-    last = id > last ? id : nextAfter(last);
-    return last;
-  }
+  const random = createRandomNumbers();
+  let lastMs = 0;
+  let order = 0;
+
   return {
-    newRequestId,
+    newRequestId(nowMs) {
+      const ms = Math.floor(nowMs);
+      if (ms > lastMs) {
+        lastMs = ms;
+        order = random.next(ORDER_END);
+      } else {
+        order += 1;
+      }
+      if (order >= ORDER_END) {
+        lastMs += 1;
+        order = random.next(ORDER_END);
+      }
+      return mintTaskId(lastMs, order, random.next(TAIL_END));
+    },
     newRegistration: () => randomBytes(12).toString('base64url'),
   };
 }
 
-const TAIL_DIGITS = 12;
-const TAIL_MAX = 16 ** TAIL_DIGITS - 1;
+const BYTES_OF_A_NUMBER = 6;
+const NUMBERS_AT_ONCE = 512;
 
-/** The next id in order. The random tail has room for more ids than a process can create in a millisecond. */
-function nextAfter(id: string): string {
-  const tail = Math.min(TAIL_MAX, Number.parseInt(id.slice(-TAIL_DIGITS), 16) + 1);
-  return id.slice(0, -TAIL_DIGITS) + tail.toString(16).padStart(TAIL_DIGITS, '0');
+/** Random numbers of up to 48 bits. Many are drawn at once: the call costs more than its numbers. */
+function createRandomNumbers(): { next(below: number): number } {
+  const bytes = Buffer.alloc(NUMBERS_AT_ONCE * BYTES_OF_A_NUMBER);
+  let used = bytes.length;
+  return {
+    /** `below` is a power of two. */
+    next(below) {
+      if (used === bytes.length) {
+        randomFillSync(bytes);
+        used = 0;
+      }
+      const number = bytes.readUIntBE(used, BYTES_OF_A_NUMBER);
+      used += BYTES_OF_A_NUMBER;
+      return number % below;
+    },
+  };
 }
 
 /** For jitter only: it is fast, and it need not be hard to guess. */

@@ -16,6 +16,7 @@ import { LOADS, NAMES, tabulateGoals } from './goals.ts';
 import { type AgentGrowth, type Growth, measureAgents, measureGrowth, type StoreLocation } from './growth.ts';
 import { type Measured, measureServers } from './lifecycle.ts';
 import { type Matching, measureMatching } from './matching.ts';
+import { measurePageReads, type PageReads, type Stored } from './page-reads.ts';
 import { profileStages } from './profile.ts';
 import {
   describeMachine,
@@ -25,6 +26,7 @@ import {
   tabulateGrowth,
   tabulateLoad,
   tabulateMatching,
+  tabulatePages,
   tabulateStreams,
 } from './report.ts';
 import { checkOut } from './revision.ts';
@@ -32,7 +34,7 @@ import { type Server, startBare, startGateway, startPeer, startRedis, startRepli
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const PARTS = ['lifecycle', 'profile', 'growth', 'matching', 'agents', 'streams'];
+const PARTS = ['lifecycle', 'profile', 'growth', 'matching', 'agents', 'pages', 'streams'];
 const values = readScriptOptions('npm run bench', {
   rounds: { type: 'string', value: 'NUMBER' },
   tasks: { type: 'string', value: 'NUMBER' },
@@ -80,6 +82,7 @@ async function measureAll(): Promise<void> {
   if (values.only.includes('growth')) await compareGrowth();
   if (values.only.includes('matching')) await compareMatching();
   if (values.only.includes('agents')) await compareAgents();
+  if (values.only.includes('pages')) await comparePages();
   if (values.only.includes('streams')) await compareStreams();
   if (!smoke) writeResults();
 }
@@ -220,6 +223,29 @@ async function compareAgents(): Promise<void> {
       'assigned to one of a tenth of the agents or more.',
   );
   print(tabulateAgents(rows));
+}
+
+/**
+ * The calls behind the pages of an administrator: on an empty store, one with a full page of each, a full
+ * one.
+ */
+async function comparePages(): Promise<void> {
+  const empty: Stored = { ended: 1, waiting: 0, agents: 1, tags: 1 };
+  const few: Stored = { ended: smoke ? 5_000 : 50_000, waiting: 100, agents: 100, tags: 20 };
+  const full: Stored = { ended: 900_000, waiting: 90_000, agents: 10_000, tags: 1_000 };
+  print(
+    '## What the pages of an administrator cost\n\nPages have 50 rows. Each agent runs one task, and the tasks that ' +
+      'ended were submitted through a day.',
+  );
+  for (const kind of kinds) {
+    const rows: PageReads[] = [];
+    for (const stored of smoke ? [empty, few] : [empty, few, full]) {
+      await withLocation(kind, `pages-${stored.ended}`, async (location) => {
+        rows.push(await measurePageReads(location, stored));
+      });
+    }
+    if (rows.length > 0) print(`### ${kind}\n\n${tabulatePages(rows)}`);
+  }
 }
 
 /** Works on a new file, or on an empty Redis of its own; without Redis it does nothing. */

@@ -41,7 +41,7 @@ export type AgentGrowth = {
 /** Where the tasks are stored: a new file, or an empty Redis. */
 export type StoreLocation = { readonly path: string } | { readonly redis: Redis };
 
-const GROUP = 2_000;
+const GROUP = 1_000;
 const LANES = 8;
 /**
  * A page of a listing, and the events of one session: replayed is the same amount whatever is stored beside
@@ -50,7 +50,8 @@ const LANES = 8;
 const PAGE = 50;
 const TAGS = 200;
 
-async function openStore(location: StoreLocation): Promise<Store> {
+/** Opens the store as the gateway does. */
+export async function openStore(location: StoreLocation): Promise<Store> {
   const clock = createClock();
   if ('path' in location)
     return await openEmbeddedStore({ storage: `sqlite:${location.path}`, clock, log: SILENT });
@@ -59,7 +60,8 @@ async function openStore(location: StoreLocation): Promise<Store> {
   return await openRedisStore({ address, durability: 'memory', clock, log: SILENT });
 }
 
-function startOn(location: StoreLocation, name: string): Promise<Server> {
+/** Starts the gateway on the store. */
+export function startOn(location: StoreLocation, name: string): Promise<Server> {
   return startGateway(name, 'path' in location ? `sqlite:${location.path}` : location.redis);
 }
 
@@ -69,7 +71,7 @@ function readBytes(location: StoreLocation): number {
 }
 
 /** Does something for each number below `count`, many at once. */
-async function forEach(count: number, work: (n: number) => Promise<void>): Promise<void> {
+export async function forEach(count: number, work: (n: number) => Promise<void>): Promise<void> {
   for (let first = 0; first < count; first += GROUP) {
     await Promise.all(Array.from({ length: Math.min(GROUP, count - first) }, (_, n) => work(first + n)));
   }
@@ -208,7 +210,8 @@ function nameTag(n: number): string {
   return `tag-${n % TAGS}`;
 }
 
-type Work = { readonly server: Server; readonly wire: Agent; readonly calls: number };
+/** A server and so many calls of it. */
+export type Work = { readonly server: Server; readonly wire: Agent; readonly calls: number };
 
 const HEADERS = {
   authorization: `Bearer ${SECRET}`,
@@ -217,7 +220,7 @@ const HEADERS = {
 };
 
 /** CPU per call of the server, over many calls, eight at once. */
-async function cost({ server, calls }: Work, call: () => Promise<void>): Promise<number> {
+export async function cost({ server, calls }: Work, call: () => Promise<void>): Promise<number> {
   const read = (): number => sumOver(server.pids, readCpuMs);
   const before = read();
   const lane = async (): Promise<void> => {
@@ -227,7 +230,8 @@ async function cost({ server, calls }: Work, call: () => Promise<void>): Promise
   return (read() - before) / calls;
 }
 
-async function get({ server, wire }: Work, path: string): Promise<void> {
+/** Reads a path; throws unless it is served. */
+export async function get({ server, wire }: Work, path: string): Promise<void> {
   const answer = await request(`${server.url}${path}`, { dispatcher: wire, headers: HEADERS });
   await answer.body.text();
   if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);

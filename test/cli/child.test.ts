@@ -1,10 +1,11 @@
 /**
  * Child processes of `agent exec`: their input and output, how they exit, and that none of them is left over.
  */
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test, vi } from 'vitest';
 import { type ChildOptions, runChild } from '../../sdk/cli/commands/child.ts';
 import { readResult } from '../../sdk/cli/commands/child-handler.ts';
-import { canRun, checkFreeFiles } from '../../sdk/cli/commands/executables.ts';
+import { canRun } from '../../sdk/cli/commands/executables.ts';
 import { createProgressMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
 import { startTimer } from '../../sdk/cli/timers.ts';
 import { isRunning } from './cli-process.ts';
@@ -123,10 +124,12 @@ describe('a program', () => {
     expect(canRun('/tmp', {})).toBe(false);
   });
 
+  // In a process of its own: the suites beside this one need files too.
   test('can be started only while there are free files', () => {
-    expect(checkFreeFiles(4)).toBe(true);
-    expect(checkFreeFiles(100_000_000)).toBe(false);
-    expect(checkFreeFiles(4)).toBe(true);
+    const limited = ['-c', 'ulimit -n 60 && exec "$@"', 'sh', process.execPath, '--input-type=module', '-e'];
+    const module = new URL('../../sdk/cli/commands/executables.ts', import.meta.url).href;
+    const program = `import { checkFreeFiles } from '${module}'; console.log([4, 100, 4].map((count) => checkFreeFiles(count)).join());`;
+    expect(execFileSync('sh', [...limited, program], { encoding: 'utf8' })).toBe('true,false,true\n');
   });
 });
 

@@ -60,8 +60,8 @@ describe('suggestions', () => {
   const wordsFor = (...words: readonly string[]) => listSuggestions(program, words).map(({ word }) => word);
 
   test.each([
-    [[''], ['run', 'task', 'match', 'events', 'agent', 'config', 'doctor', 'completion']],
-    [[], ['run', 'task', 'match', 'events', 'agent', 'config', 'doctor', 'completion']],
+    [[''], ['run', 'task', 'match', 'events', 'overview', 'agent', 'config', 'doctor', 'completion']],
+    [[], ['run', 'task', 'match', 'events', 'overview', 'agent', 'config', 'doctor', 'completion']],
     [['ta'], ['task']],
     [
       ['task', ''],
@@ -69,7 +69,7 @@ describe('suggestions', () => {
     ],
     [
       ['--url', 'task', 'agent', ''],
-      ['list', 'exec'],
+      ['list', 'show', 'exec'],
     ],
     [
       ['task', 'list', '--status', ''],

@@ -57,6 +57,14 @@ export const breakingChanges: readonly Change[] = [
   change('a field of a response has another type', (at) => {
     at(...schema('TaskInfo', 'properties')).create_time = { type: 'string' };
   }),
+  change('a field of all errors is removed', (at) => dropField(at, 'ProblemDetails', 'detail')),
+  change('an error may lack what is wrong', (at) => {
+    const required = listAt(at, 'required', ...schema('ValidationFailed'));
+    required.splice(required.indexOf('errors'), 1);
+  }),
+  change('a parameter that operations share takes shorter texts', (at) => {
+    at('components', 'parameters', 'request_id', 'schema').maxLength = 8;
+  }),
   change('a field of an event is removed', (at) => dropField(at, 'TaskDone', 'error_info')),
   change('a request needs a new field', (at) => {
     at(...schema('TaskSubmission', 'properties')).priority = { type: 'integer' };
@@ -132,6 +140,10 @@ export const safeChanges: readonly Change[] = [
   change('a response has a new field', (at) => {
     at(...schema('AgentListing', 'properties')).version = { type: 'string' };
     listAt(at, 'required', ...schema('AgentListing')).push('version');
+  }),
+  change('an error may have a new code', (at) => {
+    const { anyOf } = at(...field('TaskTerminal', 'code'));
+    if (Array.isArray(anyOf)) anyOf[0].enum.push('task_locked');
   }),
   change('a text of a request may be longer', (at) => {
     at(...field('AgentRegistration', 'endpoint')).maxLength = 4096;

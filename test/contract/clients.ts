@@ -10,6 +10,8 @@ export type Generator = {
   /** The package's script, below `node_modules`. */
   readonly command: string;
   options(document: string): readonly string[];
+  /** What it reads beside the document, by the files' names in that folder. */
+  files?(document: string, of: 'gateway' | 'agent', baseUrl: string): Readonly<Record<string, string>>;
   readonly program: string;
 };
 

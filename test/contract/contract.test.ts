@@ -20,11 +20,8 @@ declare module 'vitest' {
 const peer = inject('contractPeer');
 const check = createDocumentCheck();
 const tried = rows.filter((row) => peer === 'server' || row.serverOnly === undefined);
-const name = ({
-  operationId,
-  status,
-}: Pick<Row, 'operationId' | 'status'> | { operationId: string; status: number }) =>
-  `${operationId} ${status}`;
+type Documented = { readonly operationId: string; readonly status: number };
+const name = ({ operationId, status }: Documented) => `${operationId} ${status}`;
 
 let call: (row: Row) => Promise<ReceivedResponse>;
 let stop: () => Promise<void>;
@@ -60,6 +57,13 @@ describe(`the contract on the ${peer}`, () => {
   test('every documented response has a row here, and every row is documented', () => {
     const documented = check.documented.map(name).sort();
     expect([...new Set(tried.map(name))].sort()).toEqual(documented);
+  });
+
+  test.runIf(peer === 'server')('every documented code has a row, and every error row is one of them', () => {
+    const documented = check.documented.flatMap((one) => one.codes.map((code) => `${name(one)} ${code}`));
+    const carriedOut = rows.flatMap((row) => (row.status >= 400 ? [`${name(row)} ${row.expect?.code}`] : []));
+    expect(documented.length).toBeGreaterThan(check.documented.length / 2);
+    expect([...new Set(carriedOut)].sort()).toEqual(documented.sort());
   });
 
   test.each(tried)('$operationId responds $status when $when', async (row) => {

@@ -26,7 +26,7 @@ function buildAnswer(
 ): ReceivedResponse {
   const headers = new Headers({
     'content-type': 'application/json',
-    'task-gateway-version': '1.0.0',
+    'task-gateway-version': '1.1.0',
     ...Object.fromEntries(more.headers ?? []),
   });
   if (more.without) headers.delete(more.without);
@@ -98,6 +98,15 @@ describe('the check of responses against the document', () => {
       'the body is broken',
     ],
     [
+      'a code that is documented for other operations alone',
+      buildAnswer({
+        status: 404,
+        headers: new Headers({ 'content-type': 'application/problem+json' }),
+        body: { type: 'x', title: 'x', status: 404, detail: 'x', code: 'agent_not_found' },
+      }),
+      'the body is broken at "/code"',
+    ],
+    [
       'a body where none belongs',
       buildAnswer({ method: 'POST', path: '/api/agent/claim', status: 204 }),
       'there is a body',
@@ -131,6 +140,6 @@ describe('the check of responses against the document', () => {
       check.documented.flatMap(({ operationId, status }) => (operationId === operation ? [status] : []));
     expect(statuses('subscribeEvents')).toEqual([200, 401, 403, 421, 422, 429, 500, 503]);
     expect(statuses('cancelTask')).toEqual([200, 400, 401, 403, 404, 421, 500, 503]);
-    expect(new Set(check.documented.map(({ operationId }) => operationId)).size).toBe(13);
+    expect(new Set(check.documented.map(({ operationId }) => operationId)).size).toBe(19);
   });
 });

@@ -1,6 +1,7 @@
 /**
  * Whether the published document allows a response: its status, media type, headers and body, the frames of a
- * stream included. Stricter than the document in one point: a body may hold no field that isn't described.
+ * stream included. Stricter than the document in two points: a body may hold no field that isn't described,
+ * and no code that isn't listed for its operation and status.
  */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -17,7 +18,12 @@ export type ReceivedResponse = {
   readonly text: string;
 };
 
-type DocumentedResponse = { readonly operationId: string; readonly status: number };
+type DocumentedResponse = {
+  readonly operationId: string;
+  readonly status: number;
+  /** Those of an error; of a success there are none. */
+  readonly codes: readonly string[];
+};
 
 export type DocumentCheck = {
   /** Every response that the document declares. */
@@ -49,7 +55,7 @@ export function readDocument(): Json {
 
 /** Compiles the schemas of a document into a check. */
 export function createDocumentCheck(document: Json = readDocument()): DocumentCheck {
-  const closed = resolveHeaders(closeObjects(document));
+  const closed = resolveParts(closeObjects(document), document);
   const ajv = createAjv(closed);
   const operations = listOperations(closed);
   const compiled = new Map<string, ValidateFunction>();
@@ -121,11 +127,19 @@ export function createDocumentCheck(document: Json = readDocument()): DocumentCh
   }
 
   return {
-    documented: operations.flatMap(({ operation: { operationId, responses } }) =>
-      Object.keys(responses).map((status) => ({ operationId, status: Number(status) })),
-    ),
+    documented: operations.flatMap(({ operation }) => listResponses(closed, operation)),
     findDeviations,
   };
+}
+
+/** The responses that an operation declares by their status, each with its codes. */
+function listResponses(document: Json, { operationId, responses }: Operation): readonly DocumentedResponse[] {
+  const declared = Object.entries(responses).filter(([status]) => status !== 'default');
+  return declared.map(([status, { content }]) => ({
+    operationId,
+    status: Number(status),
+    codes: listCodes(document, content?.['application/problem+json']?.schema),
+  }));
 }
 
 /** A validator of the schemas in a document; their references begin with `document#`. */
@@ -176,23 +190,47 @@ function listOperations(document: Json): readonly {
   );
 }
 
-/** Objects with described fields have no others. */
+/**
+ * Objects with described fields have no others, and texts with known values no others. Where a schema is
+ * composed of others, they are closed, and it adds nothing to them.
+ */
 function closeObjects(value: unknown): Json {
-  return mapObjects(value, (object) =>
-    object.type === 'object' && 'properties' in object && !('additionalProperties' in object)
+  return mapObjects(value, (object) => {
+    const { anyOf } = object;
+    if (Array.isArray(anyOf) && anyOf.some(isAnyText) && anyOf.some((one) => 'enum' in one)) {
+      return { ...object, anyOf: anyOf.filter((one) => !isAnyText(one)) };
+    }
+    const isClosed = 'additionalProperties' in object || 'allOf' in object;
+    return object.type === 'object' && 'properties' in object && !isClosed
       ? { ...object, additionalProperties: false }
-      : object,
-  ) as Json;
+      : object;
+  }) as Json;
 }
 
-/** Replaces references to headers, which are not schemas, by what they refer to. */
-function resolveHeaders(document: Json): Json {
-  const components = document.components as { readonly headers?: Readonly<Record<string, unknown>> };
-  return mapObjects(document, (object) => {
-    const name = /^#\/components\/headers\/(.+)$/.exec(String(object.$ref))?.[1];
-    const header = name === undefined ? undefined : components.headers?.[name];
-    return header === undefined ? object : (header as Json);
+function isAnyText(schema: unknown): boolean {
+  return JSON.stringify(schema) === '{"type":"string"}';
+}
+
+/** Replaces references to parts of a document that are not schemas by what they refer to. */
+function resolveParts(value: unknown, document: unknown): Json {
+  const components = (document as { readonly components: Readonly<Record<string, Json | undefined>> })
+    .components;
+  return mapObjects(value, (object) => {
+    const [, kind = '', name = ''] =
+      /^#\/components\/(headers|responses)\/(.+)$/.exec(String(object.$ref)) ?? [];
+    const part = components[kind]?.[name];
+    return part === undefined ? object : resolveParts(closeObjects(part), document);
   }) as Json;
+}
+
+/** The codes that a schema of problem details lists. */
+function listCodes(document: Json, schema: AnySchema | undefined): readonly string[] {
+  const name = String((schema as Json | undefined)?.$ref).replace('#/components/schemas/', '');
+  const { schemas } = document.components as { readonly schemas: Readonly<Record<string, Json | undefined>> };
+  const { code } = (schemas[name]?.properties ?? {}) as {
+    readonly code?: { readonly anyOf?: readonly Json[] };
+  };
+  return (code?.anyOf ?? []).flatMap((one) => one.enum as string[]);
 }
 
 function mapObjects(value: unknown, change: (object: Json) => Json): unknown {

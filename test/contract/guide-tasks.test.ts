@@ -3,7 +3,8 @@
  * what the row says is compared with what is there afterwards.
  */
 import { describe, expect, test } from 'vitest';
-import type { TaskInfo } from '../../server/domain/task.ts';
+import { type AgentAvailability, wantsToMove } from '../../server/domain/delivery.ts';
+import type { Delivery, TaskInfo } from '../../server/domain/task.ts';
 import { classifyResponse } from '../../server/push/outcome.ts';
 import { BROKEN, GONE, REFUSED } from '../harness/fake-pusher.ts';
 import { QUICK_STORES } from '../harness/stores.ts';
@@ -61,7 +62,7 @@ const CAUSES: Readonly<Record<string, (world: World) => Promise<string>>> = {
     await world.pass(301_000);
     return id;
   },
-  '`running`: the task moves (see Delivery)': async (world) => {
+  '`running`: the task moves (see below)': async (world) => {
     world.pusher.script('http://A.test/tasks', GONE);
     const id = await startRunning(world);
     await world.gateway.registerAgent(buildRegistration('B'));
@@ -219,6 +220,16 @@ describe('delivery', () => {
     }
   });
 
+  test('lets every response that is not "taken" lengthen the pause, by seconds or until a date', () => {
+    const nowMs = Date.parse('2026-01-01T00:00:00Z');
+    for (let status = 200; status < 600; status += 1) {
+      for (const asked of ['7', 'Thu, 01 Jan 2026 00:00:07 GMT']) {
+        const outcome = classifyResponse(status, asked, nowMs);
+        if (outcome.kind !== 'acknowledged') expect(outcome.retryAfterMs, `${status}`).toBe(7_000);
+      }
+    }
+  });
+
   test('a task that was not taken moves after 3 attempts and 10 s; one that may be taken after 90 s', async () => {
     for (const [outcome, untilMs] of [
       [REFUSED, 10_000],
@@ -235,5 +246,44 @@ describe('delivery', () => {
       await world.pass(40_000);
       expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
     }
+  });
+});
+
+describe('when a running task moves', () => {
+  const untaken: Delivery = {
+    ...{ assignedMs: 0, attempts: 1, untaken: 1, attemptMs: 0, acknowledged: false, disowned: 0 },
+    ...{ nextMs: null, busy: [], pull: false },
+  };
+  const there = { unavailableSinceMs: null, pull: false };
+  const gone = { unavailableSinceMs: 0, pull: false };
+  /** By the rows' first words: what is stored, of which agent, and from when on the task may move. */
+  const cases: readonly (readonly [begins: string, Delivery, AgentAvailability, fromMs: number | null])[] = [
+    ['taken it', { ...untaken, untaken: 0, acknowledged: true }, gone, null],
+    ['may have taken it', { ...untaken, attempts: 4, untaken: 3 }, gone, 90_000],
+    ['not taken it, and is', untaken, gone, 0],
+    ['not taken it: its last', { ...untaken, busy: [{ agent_id: 'A', untilMs: 30_000 }] }, there, 0],
+    ['not taken it otherwise', { ...untaken, attempts: 3, untaken: 3 }, there, 10_000],
+    ['not claimed it', { ...untaken, attempts: 0, untaken: 0, pull: true }, { ...there, pull: true }, 10_000],
+  ];
+  const rows = readTable('When a running task moves');
+
+  test('each row is what the gateway does', () => {
+    expect(rows).toHaveLength(cases.length);
+    cases.forEach(([begins, delivery, agent, fromMs], index) => {
+      const { 'What its agent has done': what = '', 'The task may move': may = '' } = rows[index] ?? {};
+      expect(what).toMatch(new RegExp(`^${begins}`));
+      const seconds = Number(/(\d+) seconds/.exec(may)?.[1] ?? (may === 'at once' ? 0 : Number.NaN));
+      expect(seconds * 1_000, what).toBe(fromMs ?? Number.NaN);
+      if (fromMs === null) expect([may, wantsToMove(delivery, 'A', agent, 1e9)]).toEqual(['never', false]);
+      else {
+        expect(wantsToMove(delivery, 'A', agent, fromMs), what).toBe(true);
+        expect(fromMs > 0 && wantsToMove(delivery, 'A', agent, fromMs - 1), what).toBe(false);
+      }
+    });
+  });
+
+  test('two attempts are too few, and an unknown one keeps the task with an agent that is there', () => {
+    expect(wantsToMove({ ...untaken, attempts: 2, untaken: 2 }, 'A', there, 1e9)).toBe(false);
+    expect(wantsToMove({ ...untaken, attempts: 9, untaken: 8 }, 'A', there, 1e9)).toBe(false);
   });
 });

@@ -22,16 +22,23 @@ export const operationRows: readonly Row[] = [
     (server) => ({ ...server.build('submitTask'), path: '/api/cli/tasks?auth=wrong' }),
     {
       serverOnly: 'needs a real secret',
+      ...code('unauthorized'),
     },
   ),
   row('getTask', 200, 'the task is known', async (server) =>
     server.build('getTask', {}, await submitWaiting(server)),
   ),
   row('getTask', 404, 'the task is unknown', usual('getTask'), code('task_not_found')),
-  row('getTask', 422, 'the wait is no number', (server) => {
-    const call = server.build('getTask');
-    return { ...call, path: `${call.path}&wait=soon` };
-  }),
+  row(
+    'getTask',
+    422,
+    'the wait is no number',
+    (server) => {
+      const call = server.build('getTask');
+      return { ...call, path: `${call.path}&wait=soon` };
+    },
+    code('validation_failed'),
+  ),
   row('getTask', 200, 'the administrator asks', async (server) =>
     askAsAdmin(server, 'getTask', await submitWaiting(server)),
   ),
@@ -59,7 +66,7 @@ export const operationRows: readonly Row[] = [
       const call = server.build('previewMatch', { auth: 'wrong' });
       return { ...call, headers: { ...call.headers, 'x-admin-auth': server.secrets.admin } };
     },
-    { serverOnly: 'needs a real secret' },
+    { serverOnly: 'needs a real secret', ...code('unauthorized') },
   ),
   ...(['getTask', 'explainTask'] as const).map((operationId) =>
     row(
@@ -70,7 +77,7 @@ export const operationRows: readonly Row[] = [
         ...askAsAdmin(server, operationId),
         path: server.build(operationId).path.replace(/auth=.*/, 'auth=wrong'),
       }),
-      { serverOnly: 'needs a real secret' },
+      { serverOnly: 'needs a real secret', ...code('unauthorized') },
     ),
   ),
   row(
@@ -98,12 +105,24 @@ export const operationRows: readonly Row[] = [
     await server.arrange('cancelTask', {}, JSON.parse(text).request_id);
     return server.build('subscribeEvents', {}, session);
   }),
-  row('subscribeEvents', 422, 'no session is named', (server) => server.build('subscribeEvents', {}, '')),
-  row('subscribeEvents', 429, 'the session has as many streams as it may', async (server) => {
-    const session = server.fresh('session');
-    await server.holdStream(session);
-    return server.build('subscribeEvents', {}, session);
-  }),
+  row(
+    'subscribeEvents',
+    422,
+    'no session is named',
+    (server) => server.build('subscribeEvents', {}, ''),
+    code('validation_failed'),
+  ),
+  row(
+    'subscribeEvents',
+    429,
+    'the session has as many streams as it may',
+    async (server) => {
+      const session = server.fresh('session');
+      await server.holdStream(session);
+      return server.build('subscribeEvents', {}, session);
+    },
+    code('too_many_streams'),
+  ),
   row(
     'registerAgent',
     200,
@@ -116,7 +135,7 @@ export const operationRows: readonly Row[] = [
     422,
     'the endpoint is no address',
     (server) => server.build('registerAgent', { endpoint: 'ftp://a' }),
-    { serverOnly: 'needs to tell bodies apart' },
+    { serverOnly: 'needs to tell bodies apart', ...code('validation_failed') },
   ),
   row('heartbeatAgent', 200, 'the agent is registered', async (server) =>
     server.build('heartbeatAgent', { agent_id: await registerAgent(server) }),
@@ -171,6 +190,16 @@ export const operationRows: readonly Row[] = [
     async (server) => server.build('reportResult', { agent_id: await registerAgent(server) }),
     code('task_not_found'),
   ),
+  row(
+    'reportResult',
+    404,
+    'the agent is not registered',
+    async (server) => {
+      const { request_id } = await claimTask(server);
+      return server.build('reportResult', { agent_id: server.fresh('stranger') }, request_id);
+    },
+    { serverOnly: 'needs state', ...code('agent_not_found') },
+  ),
   row('unregisterAgent', 200, 'the agent is registered', async (server) =>
     server.build('unregisterAgent', { agent_id: await registerAgent(server) }),
   ),
@@ -193,14 +222,17 @@ export const operationRows: readonly Row[] = [
     401,
     'the gateway secret is sent instead',
     (server) => ({ ...server.build('listAgents'), headers: { 'x-admin-auth': server.secrets.gateway } }),
-    { serverOnly: 'needs a real secret' },
+    { serverOnly: 'needs a real secret', ...code('unauthorized') },
   ),
   row('listTasks', 200, 'there are more tasks than one page holds', async (server) => {
     for (let count = 0; count < 3; count += 1) await submitWaiting(server);
     return server.build('listTasks');
   }),
-  row('listTasks', 422, 'the limit is out of its range', (server) => ({
-    ...server.build('listTasks'),
-    path: '/api/admin/tasks?limit=0',
-  })),
+  row(
+    'listTasks',
+    422,
+    'the limit is out of its range',
+    (server) => ({ ...server.build('listTasks'), path: '/api/admin/tasks?limit=0' }),
+    code('validation_failed'),
+  ),
 ];

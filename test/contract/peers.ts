@@ -1,11 +1,13 @@
 /** The real server that the contract is tried on, beside the mock that knows the document alone. */
 import { composeGateway } from '../../server/compose.ts';
 import { readConfig } from '../../server/config/config.ts';
+import type { Gateway } from '../../server/ports/gateway.ts';
 import type { Log } from '../../server/ports/log.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
-import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
-import { createWorld } from '../harness/world.ts';
+import { ADMIN_SECRET, realClock, SECRET, startTestServer } from '../harness/http-server.ts';
+import { createPlainStore } from '../harness/plain-store.ts';
+import { buildSubmission, createWorld, NEVER } from '../harness/world.ts';
 import type { ReceivedResponse } from './document-check.ts';
 import { buildCall, type Call, type OperationId, type Secrets, send } from './usual-calls.ts';
 
@@ -21,6 +23,14 @@ export type RealServer = {
   readonly local: string;
   /** The same server by an address that leads to it and is not one of its names. */
   readonly misnamed: string;
+  /** A server with too much to do: every commit is a conflict, every large value waits too long. */
+  readonly busy: string;
+  /** A large task of it. */
+  readonly largeId: string;
+  /** A server that gives no time to bodies that arrive in parts. */
+  readonly timeLimited: string;
+  /** A server whose console may change nothing. */
+  readonly readOnly: string;
   /** A name that was not used before. */
   fresh(kind: string): string;
   /** The usual request of an operation, with other fields in its body. */
@@ -35,6 +45,8 @@ export type RealServer = {
   holdStream(session: string): Promise<void>;
   stop(): Promise<void>;
 };
+
+const RETRY_PAUSE_MAX_MS = 70;
 
 const secrets: Secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -62,6 +74,15 @@ export async function openRealServer(): Promise<RealServer> {
     createWorld(createBrokenStore(new Error('planned fault'), true), { clock: createFakeClock() }).gateway,
     { settings: { isSecretPublic: true } },
   );
+  const busy = await createBusyGateway();
+  const busyServer = await startTestServer(busy.gateway, { limits: { smallBodiesBytesMax: 1 } });
+  const timeLimited = await startTestServer(busy.gateway, { limits: { requestMs: 50 } });
+  const readOnly = await startTestServer(
+    createWorld(createBrokenStore(new Error('planned fault'), true), {
+      clock: createFakeClock(),
+      consoleMode: 'read-only',
+    }).gateway,
+  );
   const url = `http://127.0.0.1:${running.address.port}`;
   const openStreams = new AbortController();
   let names = 0;
@@ -74,6 +95,10 @@ export async function openRealServer(): Promise<RealServer> {
     faulty: faulty.url,
     local: local.url,
     misnamed: local.url.replace('127.0.0.1', '0.0.0.0'),
+    busy: busyServer.url,
+    largeId: busy.largeId,
+    timeLimited: timeLimited.url,
+    readOnly: readOnly.url,
     fresh(kind) {
       names += 1;
       return `${kind}-${names}`;
@@ -91,9 +116,37 @@ export async function openRealServer(): Promise<RealServer> {
     },
     async stop() {
       openStreams.abort();
-      await Promise.all([running.stop(), unavailable.stop(), faulty.stop(), local.stop()]);
+      const servers = [running, unavailable, faulty, local, busyServer, timeLimited, readOnly];
+      await Promise.all(servers.map((server) => server.stop()));
     },
   };
+}
+
+/** A gateway with one large task that waits, whose commits are conflicts and whose turns come too late. */
+async function createBusyGateway(): Promise<{ gateway: Gateway; largeId: string }> {
+  let isBusy = false;
+  let nowMs = 0;
+  const clock = {
+    ...createFakeClock(),
+    // The pauses between tries end at once, before anything looks at the clock.
+    sleep: (ms: number, signal?: AbortSignal) =>
+      ms < RETRY_PAUSE_MAX_MS ? Promise.resolve() : realClock.sleep(ms, signal),
+    monotonicMs() {
+      nowMs += isBusy ? 60_000 : 0;
+      return nowMs;
+    },
+  };
+  const store = createPlainStore(clock);
+  const conflicting: Store = {
+    ...store,
+    commit: async (batch) => (isBusy ? { ok: false, conflict: 'revision' } : await store.commit(batch)),
+  };
+  const { gateway } = createWorld(conflicting, { clock });
+  const payload = { text: 'x'.repeat(200_000) };
+  const task = await gateway.submitTask(buildSubmission({ payload, queue_timeout: 60 }));
+  await gateway.getTask(task.request_id, 0, NEVER);
+  isBusy = true;
+  return { gateway, largeId: task.request_id };
 }
 
 /** A store whose every call fails. */
@@ -113,6 +166,8 @@ function createBrokenStore(error: Error, isHealthy: boolean): Store {
     list: fail,
     listClaimable: fail,
     readDemand: fail,
+    readTaskCounts: fail,
+    readActivity: fail,
     findSlots: fail,
     commit: fail,
     takeDue: fail,

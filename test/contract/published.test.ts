@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { correctGatewayDocument, mergePush } from '../../spec/corrections.ts';
-import { type Json, listOperations, requireObject, walkObjects } from '../../spec/document.ts';
+import { type Json, listOperations, requireObject } from '../../spec/document.ts';
 import { findStaleFiles } from '../../spec/generate.ts';
+import { writeForGenerators } from '../../spec/generator-forms.ts';
+import { createDocumentCheck } from './document-check.ts';
 import { lintWithRedocly } from './redocly.ts';
 import { runNode } from './run-tool.ts';
 
@@ -52,9 +54,32 @@ describe('lint', () => {
   });
 });
 
+test.each(documents)('no two names of %s are one without their punctuation', (name) => {
+  const document = readDocument(name);
+  const bare = (names: readonly unknown[]): readonly string[] =>
+    names.map((one) =>
+      String(one)
+        .replaceAll(/[^a-z0-9]/gi, '')
+        .toLowerCase(),
+    );
+  const operations = [...listOperations(document)].map(({ operation }) => operation);
+  const lists: readonly (readonly unknown[])[] = [
+    operations.map(({ operationId }) => operationId),
+    Object.keys(requireObject(document, 'components', 'schemas')),
+    ...operations.map(({ parameters }) =>
+      (Array.isArray(parameters) ? parameters : []).map((one: Json) => one.name ?? one.$ref),
+    ),
+  ];
+  for (const list of lists) expect(bare(list), list.join()).toHaveLength(new Set(bare(list)).size);
+});
+
 describe('the corrections', () => {
   test('fail on a document that needs none', () => {
     expect(() => correctGatewayDocument(readDocument('task-gateway.3.1.json'))).toThrow('no longer fits');
+  });
+
+  test('for generators fail on a document that has their forms', () => {
+    expect(() => writeForGenerators(readDocument('task-gateway.3.1.json'))).toThrow('not one');
   });
 
   test('fail when the two services mean different things by one name', () => {
@@ -69,15 +94,9 @@ test('every error code of an operation is one the contract knows', () => {
     ...['malformed_body', 'unauthorized', 'validation_failed', 'task_not_found', 'agent_not_found'],
     ...['task_terminal', 'agent_id_missing', 'agent_mismatch', 'payload_too_large', 'unsupported_media_type'],
     ...['idempotency_conflict', 'busy', 'too_many_streams', 'store_unavailable', 'internal'],
-    ...['misdirected', 'origin_not_allowed'],
+    ...['misdirected', 'origin_not_allowed', 'request_timeout', 'read_only'],
   ]);
-  const codes = new Set<string>();
-  for (const schema of walkObjects(
-    requireObject(readDocument('task-gateway.3.1.json'), 'components', 'schemas'),
-  )) {
-    const code = (schema.properties as Json | undefined)?.code as { enum?: string[] } | undefined;
-    for (const value of code?.enum ?? []) codes.add(value);
-  }
+  const codes = new Set(createDocumentCheck().documented.flatMap((one) => one.codes));
   expect([...codes].toSorted()).toEqual([...known].toSorted());
 });
 
@@ -88,7 +107,8 @@ test('the gateway has these operations and no other', () => {
   expect(names).toEqual([
     ...['previewMatch', 'submitTask', 'getTask', 'cancelTask', 'explainTask', 'subscribeEvents'],
     ...['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'],
-    ...['listAgents', 'listTasks'],
+    ...['listAgentRows', 'listAgents', 'getAgent', 'getOverview'],
+    ...['countTasks', 'listTaskRows', 'listTasks', 'cancelTasks'],
   ]);
 });
 

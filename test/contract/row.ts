@@ -13,7 +13,7 @@ export type Row = {
   /** What the body must hold beyond what the document requires. */
   readonly expect?: Readonly<Record<string, unknown>>;
   /** The server the request is sent to; default: the one that works. */
-  readonly server?: 'outOfOrder' | 'faulty' | 'local' | 'misnamed';
+  readonly server?: 'outOfOrder' | 'faulty' | 'local' | 'misnamed' | 'busy' | 'timeLimited' | 'readOnly';
   /** Brings the real server into the state and builds the request. */
   prepare(server: RealServer): Call | Promise<Call>;
 };
@@ -59,6 +59,16 @@ export function askAsAdmin(server: RealServer, operationId: OperationId, id = 'u
 }
 
 export const code = (name: string): More => ({ expect: { code: name } });
+
+/** The request with a body of which only the beginning arrives. */
+export function sendSlowly(call: Call): Call {
+  const text = new TextEncoder().encode(String(call.body));
+  const sendParts = () =>
+    new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (controller) => controller.enqueue(text.subarray(0, 10)),
+    });
+  return { ...call, sendParts };
+}
 
 /** The request as a web page of another origin sends it. */
 export const addOrigin = (call: Call): Call => ({

@@ -2,8 +2,9 @@
  * The rows of the contract suite: for each operation and each documented status, the request that gets this
  * status from the real server. The mock gets the usual request and the status to respond with.
  */
+import { adminRows } from './admin-rows.ts';
 import { operationRows } from './operation-rows.ts';
-import { addOrigin, code, type Row, row, spoil, usual } from './row.ts';
+import { addOrigin, code, type Row, row, sendSlowly, spoil, usual } from './row.ts';
 import { OPERATIONS, type OperationId } from './usual-calls.ts';
 
 const WITH_BODY = OPERATIONS.filter((one) =>
@@ -15,8 +16,11 @@ const WITH_BODY = OPERATIONS.filter((one) =>
     'registerAgent',
     'reportResult',
     'unregisterAgent',
+    'cancelTasks',
   ].includes(one),
 );
+/** The overview says itself that the store does not reply. */
+const WITHOUT_503: readonly OperationId[] = ['getOverview'];
 const WITH_AGENT_ID_FIRST: readonly OperationId[] = [
   'claimTask',
   'heartbeatAgent',
@@ -28,15 +32,25 @@ const WITH_AGENT_ID_FIRST: readonly OperationId[] = [
 const WRONG_FIELDS: Partial<Record<OperationId, string>> = {
   submitTask: 'payload',
   previewMatch: 'task_tags',
+  cancelTasks: 'request_ids',
 };
+
+/** Without a body, and refused as `busy` all the same: for the store's sake, or that of what is read. */
+const MAY_BE_BUSY: readonly OperationId[] = ['cancelTask', 'getTask', 'listTasks'];
 
 /** What every operation, or every one with a body, has in common. */
 const shared: readonly Row[] = [
   ...OPERATIONS.map((one) =>
-    row(one, 401, 'the secret is wrong', (server) => {
-      const inBody = ['heartbeatAgent', 'reportResult', 'unregisterAgent'].includes(one);
-      return spoil(server.build(one, inBody ? { auth: server.secrets.gateway } : {}), server.secrets);
-    }),
+    row(
+      one,
+      401,
+      'the secret is wrong',
+      (server) => {
+        const inBody = ['heartbeatAgent', 'reportResult', 'unregisterAgent'].includes(one);
+        return spoil(server.build(one, inBody ? { auth: server.secrets.gateway } : {}), server.secrets);
+      },
+      code('unauthorized'),
+    ),
   ),
   ...OPERATIONS.flatMap((one) => [
     row(one, 403, 'a web page of another origin calls', (server) => addOrigin(server.build(one)), {
@@ -48,11 +62,13 @@ const shared: readonly Row[] = [
       ...code('misdirected'),
     }),
     row(one, 500, 'the store fails unexpectedly', usual(one), { server: 'faulty', ...code('internal') }),
+  ]),
+  ...OPERATIONS.filter((one) => !WITHOUT_503.includes(one)).map((one) =>
     row(one, 503, 'the store does not reply', usual(one), {
       server: 'outOfOrder',
       ...code('store_unavailable'),
     }),
-  ]),
+  ),
   ...WITH_BODY.map((one) =>
     row(one, 400, 'the body is not JSON', (server) => ({ ...server.build(one), body: '{"auth":' }), {
       ...code('malformed_body'),
@@ -69,14 +85,42 @@ const shared: readonly Row[] = [
     ),
   ),
   ...WITH_BODY.map((one) =>
-    row(one, 413, 'the body is too large', (server) =>
-      server.build(one, { more: 'x'.repeat(4 * 1024 * 1024) }),
+    row(
+      one,
+      413,
+      'the body is too large',
+      (server) => server.build(one, { more: 'x'.repeat(4 * 1024 * 1024) }),
+      code('payload_too_large'),
     ),
   ),
   ...WITH_BODY.map((one) =>
-    row(one, 415, 'the body is compressed', (server) => {
-      const call = server.build(one);
-      return { ...call, headers: { ...call.headers, 'content-encoding': 'gzip' } };
+    row(
+      one,
+      415,
+      'the body is compressed',
+      (server) => {
+        const call = server.build(one);
+        return { ...call, headers: { ...call.headers, 'content-encoding': 'gzip' } };
+      },
+      code('unsupported_media_type'),
+    ),
+  ),
+  ...WITH_BODY.flatMap((one) => [
+    row(one, 408, 'the body does not arrive in time', (server) => sendSlowly(server.build(one)), {
+      server: 'timeLimited',
+      ...code('request_timeout'),
+    }),
+    row(one, 503, 'there is no memory for the body', (server) => sendSlowly(server.build(one)), {
+      server: 'busy',
+      serverOnly: 'needs state',
+      ...code('busy'),
+    }),
+  ]),
+  ...MAY_BE_BUSY.map((one) =>
+    row(one, 503, 'there is too much to do', (server) => server.build(one, {}, server.largeId), {
+      server: 'busy',
+      serverOnly: 'needs state',
+      ...code('busy'),
     }),
   ),
   ...WITH_BODY.map((one) =>
@@ -92,4 +136,4 @@ const shared: readonly Row[] = [
 
 /** What each operation has of its own. */
 
-export const rows: readonly Row[] = [...operationRows, ...shared];
+export const rows: readonly Row[] = [...operationRows, ...adminRows, ...shared];

@@ -89,14 +89,14 @@ describe('the checks report', () => {
     {
       title: 'a secret in the body without a 401',
       file: 'claims.tsp',
-      from: '| BodyProblem',
-      to: '| Problem<400, BadRequest> | Problem<422, Unprocessable>',
+      from: '| AgentCallProblem',
+      to: '| Problem<400, InvalidAgentCall> | Problem<422, ValidationFailed>',
       says: 'task-gateway/unauthorized: claimTask takes a secret but declares no 401',
     },
     {
       title: 'a status without an example',
-      file: 'tasks.tsp',
-      from: '@opExample(#{ returnType: taskTerminal }, #{ title: "task has ended" })',
+      file: 'problems.tsp',
+      from: '@example(taskTerminal)',
       to: '',
       says: 'task-gateway/example: cancelTask shows no example of 400',
     },

@@ -4,7 +4,12 @@ import type { ReceivedResponse } from './document-check.ts';
 
 export type OperationId = keyof operations;
 
-export type Call = {
+export type Call = WholeCall & {
+  /** A body that arrives in parts; it replaces `body`. */
+  readonly sendParts?: () => ReadableStream<Uint8Array<ArrayBuffer>>;
+};
+
+type WholeCall = {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -66,6 +71,20 @@ export function buildCall(
       return { method: 'GET', path: '/api/admin/agents', headers: admin };
     case 'listTasks':
       return { method: 'GET', path: '/api/admin/tasks?limit=2', headers: admin };
+    case 'getOverview':
+      return { method: 'GET', path: '/api/admin/overview', headers: admin };
+    case 'listTaskRows':
+      return { method: 'GET', path: '/api/admin/task-rows', headers: admin };
+    case 'countTasks':
+      return { method: 'GET', path: '/api/admin/task-counts', headers: admin };
+    case 'listAgentRows':
+      return { method: 'GET', path: '/api/admin/agent-rows', headers: admin };
+    case 'getAgent':
+      return { method: 'GET', path: `/api/admin/agents/${id}`, headers: admin };
+    case 'cancelTasks': {
+      const call = post('/api/admin/tasks/cancel', { request_ids: [id], created_before: 9_999_999_999 });
+      return { ...call, headers: { ...call.headers, ...admin } };
+    }
   }
 }
 
@@ -73,7 +92,8 @@ export function buildCall(
 export const OPERATIONS: readonly OperationId[] = [
   ...(['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'] as const),
   ...(['claimTask', 'heartbeatAgent', 'registerAgent', 'reportResult', 'unregisterAgent'] as const),
-  ...(['listAgents', 'listTasks'] as const),
+  ...(['listAgents', 'listTasks', 'getOverview', 'listTaskRows', 'countTasks', 'cancelTasks'] as const),
+  ...(['listAgentRows', 'getAgent'] as const),
 ];
 
 /** Sends a request and reads the response; of a stream only until the first event or its end. */
@@ -84,6 +104,7 @@ export async function send(url: string, call: Call): Promise<ReceivedResponse> {
     signal: closing.signal,
     ...(call.headers && { headers: call.headers }),
     ...(call.body !== undefined && { body: call.body }),
+    ...(call.sendParts && { body: call.sendParts(), duplex: 'half' }),
   });
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   const text = isStream ? await readUntilEvent(response) : await response.text();

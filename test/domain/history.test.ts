@@ -104,7 +104,7 @@ const ROWS: readonly (readonly [name: string, steps: readonly Timed[], expected:
     ],
   ],
   [
-    'of progress the last report alone, and that the agent has it',
+    'progress in a row as one entry with the last report, and that the agent has it',
     [
       [5, { type: 'assign', agent_id: 'A', attempted: false, nextMs: T0 }],
       [6, { type: 'attempt', pull: true, nextMs: T0 }],
@@ -112,7 +112,27 @@ const ROWS: readonly (readonly [name: string, steps: readonly Timed[], expected:
       [8, { type: 'progress', agent_id: 'A', progress: 60, reply: null }],
       [9, { type: 'expire' }],
     ],
-    ['submitted 0', 'assigned A 5', 'claimed A 6', 'acknowledged A 7', 'progress A 8 (60 %)', 'timeout A 9'],
+    [
+      'submitted 0',
+      'assigned A 5',
+      'claimed A 6',
+      'acknowledged A 7',
+      'progress A 7..8 ×2 (60 %)',
+      'timeout A 9',
+    ],
+  ],
+  [
+    'of progress before something else no entry, once there is more',
+    [
+      [5, assign('A')],
+      [7, { type: 'progress', agent_id: 'A', progress: 10, reply: null }],
+      [8, { type: 'disown', agent_id: 'A' }],
+      [9, { type: 'progress', agent_id: 'A', progress: 20, reply: null }],
+    ],
+    [
+      ...['submitted 0', 'assigned A 5', 'acknowledged A 7', 'offered_again A 8', 'acknowledged A 9'],
+      'progress A 9 (20 %)',
+    ],
   ],
   [
     'a wait in vain',

@@ -30,15 +30,22 @@ test('an agent that has the task, or was busy for it, says so', () => {
   };
   const contact = { contactMs: T0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
   const record = completeAgent(fields);
-  const candidate = { record, slots: 0, lastGrantMs: 0, lastPushUntaken: true, contact };
+  const busy = { record, slots: 0, lastGrantMs: 0, lastPushUntaken: true, contact };
+  const failing = { ...busy, contact: { ...contact, unreachedSinceMs: T0 } };
   const refused = new Set(['A']);
   const verdicts = [
-    describeMatchAgent(candidate, ['gpu'], { present: 'A', refused }),
-    describeMatchAgent(candidate, ['gpu'], { present: 'B', refused }),
+    describeMatchAgent(failing, ['gpu'], { present: 'A', refused }),
+    describeMatchAgent({ ...failing, slots: 4 }, ['gpu'], { present: 'A', refused }),
+    describeMatchAgent(busy, ['gpu'], { present: 'B', refused }),
+    describeMatchAgent({ ...busy, slots: 4 }, ['gpu'], { present: 'B', refused }),
   ];
-  expect(verdicts.map(({ reason }) => reason)).toEqual(['has_this_task', 'refused_this_task']);
-  expect(verdicts.map(({ eligible, push_failing }) => [eligible, push_failing])).toEqual([
-    [false, true],
-    [false, true],
+  expect(
+    verdicts.map(({ reason, eligible, full, push_failing }) => [reason, eligible, full, push_failing]),
+  ).toEqual([
+    ['has_this_task', false, false, true],
+    ['has_this_task', false, true, true],
+    // A busy response is no failure.
+    ['refused_this_task', false, false, false],
+    ['full', false, true, false],
   ]);
 });

@@ -1,8 +1,10 @@
-/** The demo is part of the documentation: it must run, show what it promises, and end by itself. */
-import { execFile } from 'node:child_process';
+/** The demos are part of the documentation: they must run, show what they promise, and end. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../../sdk/index.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -25,3 +27,28 @@ test('The demo shows a result, a failure, a missing agent, a cancellation and a 
   expect(stdout, 'no colours without a terminal').not.toContain('\u001b');
   expect(stdout).not.toMatch(/tries again/);
 }, 70_000);
+
+test('The demo of the console is a busy gateway until it is interrupted, and ends with code 0.', async () => {
+  const demo = spawn(process.execPath, ['test/e2e/demo.ts', '--console'], { cwd: ROOT });
+  onTestFinished(() => void demo.kill('SIGKILL'));
+  let printed = '';
+  for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (text) => (printed += String(text)));
+  const read = (pattern: RegExp): string => pattern.exec(printed)?.[1] ?? '';
+  await expect.poll(() => printed, { timeout: 30_000 }).toContain('Ctrl C stops it.');
+  const client = createClient({
+    baseUrl: read(/(http:\S+)\/console\//),
+    auth: read(/gateway secret {2}(\w+)/),
+    adminAuth: read(/admin secret {4}(\w+)/),
+  });
+  await expect
+    .poll(() => client.getOverview(), { timeout: 30_000 })
+    .toMatchObject({
+      agents: { total: 10, failing: 1 },
+      tasks: { running: expect.any(Number) },
+      problems: expect.arrayContaining([expect.objectContaining({ code: 'tag_without_agent', tag: 'gpu2' })]),
+    });
+  expect(await (await fetch(`${read(/(http:\S+\/console\/)/)}`)).text()).toContain('Task Gateway');
+  demo.kill('SIGINT');
+  const [code] = await once(demo, 'close');
+  expect([code, printed.split('\n').slice(5).join('')]).toEqual([0, '']);
+}, 90_000);

@@ -2,7 +2,8 @@
  * The whole service in one terminal, in a few seconds: a gateway, an agent, and a client that submits tasks,
  * sees progress, a result, a failure, a cancellation and a task for which there is no agent, and then has all
  * events replayed to a new subscription. `npm run demo`; it needs nothing but this repository and ends by
- * itself.
+ * itself. `npm run demo -- --console` is another one: a busy gateway for its console, until it is stopped.
+ * `--port NUMBER` is the gateway's port in both; without it any free one.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,6 +11,7 @@ import { type AgentNotice, createAgent, type Handler } from '../../sdk/agent/ind
 import { createClient, type Task, TaskFailedError, type TaskGatewayClient } from '../../sdk/index.ts';
 import { startGateway } from '../harness/gateway-process.ts';
 import { readScriptOptions } from '../harness/script-options.ts';
+import { runConsoleDemo } from './demo-console.ts';
 
 const SESSION = '演示-demo';
 const STEP_MS = 450;
@@ -106,8 +108,8 @@ async function replay(client: TaskGatewayClient, print: Print, count: number): P
   }
 }
 
-/** Runs the demo; resolves when everything is stopped again. */
-async function runDemo(print: Print): Promise<void> {
+/** Runs the demo on a port, 0 for a free one; resolves when everything is stopped again. */
+async function runDemo(print: Print, port: string): Promise<void> {
   const auth = randomBytes(16).toString('hex');
   const pushSecret = `whsec_${randomBytes(24).toString('base64')}`;
   print('title', 'A gateway starts, with its store in memory …');
@@ -116,6 +118,7 @@ async function runDemo(print: Print): Promise<void> {
     ADMIN_AUTH: randomBytes(16).toString('hex'),
     PUSH_SECRET: pushSecret,
     LOG_LEVEL: 'info',
+    PORT: port,
   });
   const dropped = Promise.withResolvers<void>();
   const agent = createAgent({
@@ -159,11 +162,23 @@ async function showTasks(client: TaskGatewayClient, print: Print, dropped: Promi
   await replay(client, print, 4);
 }
 
+/** A signal that fires when the process is asked to end. */
+function awaitInterrupt(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupted.abort());
+  return interrupted.signal;
+}
+
 if (import.meta.main) {
-  readScriptOptions('npm run demo', {});
+  const options = readScriptOptions('npm run demo', {
+    console: { type: 'boolean', default: false },
+    port: { type: 'string', value: 'NUMBER', default: '0' },
+  });
   const print = createPrint(process.stdout);
   try {
-    await runDemo(print);
+    if (options.console) {
+      await runConsoleDemo((text) => print('title', text), options.port, awaitInterrupt());
+    } else await runDemo(print, options.port);
   } catch (error) {
     print('bad', `The demo failed: ${error instanceof Error ? error.stack : String(error)}`);
     process.exitCode = 1;

@@ -2,6 +2,8 @@
  * Random commits for two engines: drawn once, then completed for each engine with its own revisions and
  * leases.
  */
+import { OUTCOMES, type TaskOutcome } from '../../server/domain/history-record.ts';
+import type { TaskState } from '../../server/domain/task.ts';
 import type { Batch, DueChange, Lease, Ref, Store, Write } from '../../server/ports/store.ts';
 import {
   buildAgent,
@@ -155,16 +157,24 @@ function drawTask(
     waiting: isWaiting,
   };
   const isRemoved = !isSettling && !isWaiting && drawOneIn(random, 6);
+  const outcome = pick(random, OUTCOMES);
   return {
     kind: 'task',
     id,
     expected: settled ? pick(random, ['absent', 'older'] as const) : drawExpected(random),
     write(expect, store) {
-      const end = isSettling ? { status: 'success' as const, result: {}, settledMs: store.nowMs() } : {};
+      const end = isSettling ? buildEnding(outcome, store.nowMs()) : {};
       const value = isRemoved ? null : buildState(store, { ...fields, ...end });
       return { kind: 'task', id, expect, value };
     },
   };
+}
+
+/** What settles a task in this way. */
+export function buildEnding(outcome: TaskOutcome, settledMs: number): Partial<TaskState> {
+  const history = [[outcome, settledMs]] as const;
+  if (outcome === 'success') return { status: 'success', result: {}, settledMs, history };
+  return { status: 'failed', error_info: outcome, settledMs, history };
 }
 
 function drawAgent(random: Random): PlannedWrite {

@@ -4,7 +4,8 @@
  * names) is not compared directly: later calls use it, and their results must be equal.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AgentStatus, Store } from '../../server/ports/store.ts';
+import { OUTCOMES } from '../../server/domain/history-record.ts';
+import type { AgentStatus, Demand, Store } from '../../server/ports/store.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import {
   AGENTS,
@@ -27,6 +28,8 @@ demandRedis('the comparison of the engines');
 /** How many runs of so many steps; `ALIKE_RUNS` asks for more runs, `ALIKE_SEED` repeats one. */
 const RUNS = Number(process.env.ALIKE_RUNS ?? 25);
 const STEPS = 60;
+const FAILURES = OUTCOMES.filter((outcome) => outcome !== 'success');
+const OPEN = [true, 'pending', 'running'] as const;
 
 let redis: RedisProcess;
 beforeAll(async () => {
@@ -163,6 +166,11 @@ function describeStatus(status: AgentStatus | undefined): unknown {
   return [record, slots, lastGrantMs, others];
 }
 
+/** The tags of the demand come in any order. */
+function sortTags(demand: Demand): Demand {
+  return { ...demand, tags: [...demand.tags].sort((a, b) => (a.tag < b.tag ? -1 : 1)) };
+}
+
 /** Everything a caller can read, without what each engine chooses itself. */
 async function readEverything(side: Side | undefined): Promise<unknown> {
   if (!side) throw new Error('there must be two sides');
@@ -184,6 +192,13 @@ async function readEverything(side: Side | undefined): Promise<unknown> {
     bySession: await Promise.all(SESSIONS.map((session) => list('tasks', { session }))),
     byAgent: await Promise.all(AGENTS.map((agent_id) => list('tasks', { agent_id }))),
     waiting: await Promise.all([TAGS, ...TAGS.map((tag) => [tag])].map((tags) => list('waiting', { tags }))),
+    anyWaiting: await list('waiting', {}),
+    open: await Promise.all(OPEN.map((open) => list('tasks', { open }))),
+    byOutcome: await Promise.all(FAILURES.map((outcome) => list('tasks', { outcome }))),
+    ofSomeTime: await list('tasks', { fromMs: 11, toMs: 13 }),
+    counts: await store.readTaskCounts(),
+    activity: await store.readActivity(),
+    demand: sortTags(await store.readDemand(50)),
     slots: await Promise.all(AGENTS.map((agent_id) => list('slots', { agent_id }))),
     unreported: await Promise.all(AGENTS.map((agent_id) => list('unreported', { agent_id }))),
     agents: await list('agents', {}),

@@ -5,11 +5,13 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../server/ports/store.ts';
+import { describeActivity } from './activity.suite.ts';
 import { describeAgentsAndSlots } from './agents.suite.ts';
 import { describeClaimable } from './claimable.suite.ts';
 import { describeClock } from './clock.suite.ts';
 import { describeCommits } from './commits.suite.ts';
 import { describeContacts } from './contact.suite.ts';
+import { describeCounting } from './counting.suite.ts';
 import { describeDue } from './due.suite.ts';
 import { describeDurability } from './durability.suite.ts';
 import { describeFeeds } from './feeds.suite.ts';
@@ -50,6 +52,8 @@ export function describeStore(name: string, createStoreUnderTest: () => Promise<
     describeWatching(context);
     describeFeeds(context);
     describeListings(context);
+    describeCounting(context);
+    describeActivity(context);
     describeRetention(context);
     describeClock(context);
     describeStrings(context);

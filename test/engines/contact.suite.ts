@@ -16,6 +16,27 @@ export function describeContacts({ store, reopen, underTest }: SuiteContext): vo
       expect(record).toEqual((await store().get('agent', 'A'))?.value);
     });
 
+    test('that may be late is noted within a quarter of a second, and what ended before it is forgotten', async () => {
+      const taken = { by: 'push', taken: true, status: 202, error: null, mayBeLate: true } as const;
+      const failed = { by: 'push', taken: false, status: 500, error: 'failed' } as const;
+      expect(await store().touch('A', taken)).toBeUndefined();
+      await register(store(), 'A');
+      await underTest().advance(1_000);
+      const record = (await store().get('agent', 'A'))?.value;
+      expect(await store().touch('A', taken)).toEqual(record);
+      expect(await contact()).toMatchObject({ contactMs: store().nowMs(), push: { taken: true } });
+      await store().touch('A', failed);
+      expect(await contact()).toMatchObject({ push: { taken: false }, unreachedSinceMs: store().nowMs() });
+      for (let n = 0; n < 3; n += 1) expect(await store().touch('A', taken)).toEqual(record);
+      expect(await contact()).toMatchObject({ push: { taken: true }, unreachedSinceMs: null });
+      await store().touch('A', taken);
+      await store().touch('A', failed);
+      await underTest().advance(1_000);
+      expect(await contact()).toMatchObject({ push: { taken: false } });
+      expect(await store().touch('A', { by: 'call', mayBeLate: true })).toEqual(record);
+      expect((await contact())?.contactMs).toBe(store().nowMs());
+    });
+
     test('by registration is part of its commit, and other changes of the record are none', async () => {
       await store().takeDue(1);
       await underTest().advance(1_000);

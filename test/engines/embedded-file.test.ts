@@ -304,6 +304,9 @@ test('everything acknowledged to a killed process is there afterwards, and every
     if ((await readState(store, request_id)).value.status === 'success') succeeded.push(request_id);
   }
   expect(succeeded.length).toBeGreaterThanOrEqual(settled.size);
+  const ended = { success: succeeded.length, failed: 0 };
+  const pending = items.length - succeeded.length;
+  expect(await store.readTaskCounts()).toMatchObject({ pending, running: 0, ended, exact: true });
   const feed = await readFeed(store, 's', null, succeeded.length);
   expect([...idsOf(feed)].sort()).toEqual(succeeded.sort());
   expect(new Set(cursorsOf(feed)).size).toBe(succeeded.length);

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../server/domain/activity.ts';
 import { scripts } from '../../server/engines/redis/scripts.ts';
 import { CLOCK_STEP_MS } from '../../server/engines/redis/store-time.ts';
 import { STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
@@ -40,8 +41,9 @@ describe('the scripts of Redis', () => {
     const { leaseMs, sweepGapMs, unreportedMs, removedAgentsMax } = STORE_LIMITS;
     for (const { text } of Object.values(scripts)) {
       expect(text.split('\n')[1]).toBe(
-        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, CLOCK_STEP_MS = ' +
-          `${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ${removedAgentsMax}, ${CLOCK_STEP_MS}`,
+        'local LEASE_MS, SWEEP_GAP_MS, UNREPORTED_MS, REMOVED_AGENTS_MAX, CLOCK_STEP_MS, ' +
+          `STEP_MS, STEPS_MAX, STEP_TAGS_MAX = ${leaseMs}, ${sweepGapMs}, ${unreportedMs}, ` +
+          `${removedAgentsMax}, ${CLOCK_STEP_MS}, ${STEP_MS}, ${STEPS_MAX}, ${STEP_TAGS_MAX}`,
       );
     }
   });

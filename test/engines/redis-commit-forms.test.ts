@@ -4,6 +4,7 @@
  */
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OUTCOMES } from '../../server/domain/history-record.ts';
 import type { Reply } from '../../server/engines/redis/client.ts';
 import { type EncodedCommit, encodeCommit } from '../../server/engines/redis/commit-arguments.ts';
 import { type Script, scripts } from '../../server/engines/redis/scripts.ts';
@@ -11,6 +12,7 @@ import type { Batch, Lease, Ref, Store } from '../../server/ports/store.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import {
   AGENTS,
+  buildEnding,
   drawCommit,
   type PlannedCommit,
   pick,
@@ -244,7 +246,7 @@ function drawTaskBatch(run: Run, earlier: readonly DrawnBatch[], names: readonly
     cli_session_id: session,
     createdMs: START_MS + random.next(3),
     assignees: oneIn(2) ? [agent_id] : [],
-    ...(isSettling && { status: 'success' as const, result: {}, settledMs: run.nowMs }),
+    ...(isSettling && buildEnding(pick(random, OUTCOMES), run.nowMs)),
     ...(!isSettling && isPull && { status: 'running' as const, agent_id, delivery: drawDelivery(run) }),
   });
   const task = { kind: 'task', id, expect: expected, value: state } as const;

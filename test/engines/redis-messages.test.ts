@@ -11,7 +11,7 @@ import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { submit, taskRef } from './store-under-test.ts';
+import { buildState, must, readState, submit, taskRef } from './store-under-test.ts';
 
 demandRedis('the messages between processes');
 
@@ -79,7 +79,10 @@ describe.skipIf(REDIS_COMMANDS.length === 0)('a commit', () => {
     await listener.connect();
     await listener.subscribe('{old}:hints', (message) => heard.resolve(message));
     await submit(store, 't1');
-    expect(await heard.promise).toMatch(/^\d+ \S+ \["task:t1"\]$/);
+    const [, changed = ''] = /^\d+ \S+ (.*)$/.exec(await heard.promise) ?? [];
+    // Version 1.0 notifies the listeners of each item; what is not a text has none.
+    const { value, revision } = await readState(store, 't1');
+    expect(JSON.parse(changed)).toEqual(['task:t1', ['t1', revision, JSON.stringify(value)]]);
     const over = new AbortController();
     const topic = store.watch(taskRef('t2'), over.signal)[Symbol.asyncIterator]();
     await topic.next();
@@ -87,6 +90,44 @@ describe.skipIf(REDIS_COMMANDS.length === 0)('a commit', () => {
     await raw.publish('{old}:hints', ' another ["task:t2"]');
     expect((await notified).done).toBe(false);
     over.abort();
+    listener.destroy();
+    await store.close();
+  });
+
+  test.each([true, false])('has the states that it wrote, the small ones (flat form: %s)', async (isFlat) => {
+    const store = await open(`{states-${isFlat}}:`);
+    const messages: string[] = [];
+    const heard = Promise.withResolvers<void>();
+    const listener = createClient({ url: redis.url });
+    await listener.connect();
+    await listener.subscribe(`{states-${isFlat}}:hints`, (message) => {
+      messages.push(message);
+      if (message.includes('task:last')) heard.resolve();
+    });
+    const write = async (id: string, error_info: string): Promise<void> => {
+      const value = buildState(store, { error_info });
+      // Two tasks in one commit take the general form.
+      const ids = isFlat ? [id] : [id, `${id}-2`];
+      must(
+        await store.commit({
+          writes: ids.map((each) => ({ kind: 'task', id: each, expect: 'absent', value })),
+        }),
+      );
+    };
+    await write('large', 'é'.repeat(1_000));
+    await Promise.all(Array.from({ length: 80 }, (_, n) => write(`t${n}`, '/"\\\u0001é'.repeat(100))));
+    await write('last', 'short');
+    await heard.promise;
+    const states = messages.flatMap((message) =>
+      (JSON.parse(/^\d* \S+ (.*)$/.exec(message)?.[1] ?? '[]') as readonly unknown[]).filter(Array.isArray),
+    );
+    expect(states.map(([id]) => id)).not.toContain('large');
+    expect(states.at(-1)?.[0]).toBe(isFlat ? 'last' : 'last-2');
+    for (const [id, revision, text] of states) {
+      expect({ value: JSON.parse(text), revision }).toEqual(await readState(store, id));
+    }
+    // Many in one message have at most 64 KiB.
+    for (const message of messages) expect(message.length).toBeLessThan(100_000);
     listener.destroy();
     await store.close();
   });

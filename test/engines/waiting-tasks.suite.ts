@@ -58,6 +58,11 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       expect(await waiting('a', 'b')).toEqual(['t1', 't2', 't3']);
       expect(await waiting('a')).toEqual(['t1', 't3']);
       expect(await waiting('absent')).toEqual([]);
+      expect(await waiting()).toEqual([]);
+      const { items, next } = await store().list('waiting', {}, { limit: 2 });
+      expect(items).toEqual([{ request_id: 't0' }, { request_id: 't1' }]);
+      const rest = await store().list('waiting', {}, { limit: 9, after: next ?? '' });
+      expect(rest.items.map(({ request_id }) => request_id)).toEqual(['t2', 't3']);
     });
 
     test('refuse a commit that requires that none waits for its tags', async () => {
@@ -105,7 +110,7 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
   });
 
   describe('the demand', () => {
-    const NOTHING = { openTasks: 0, waitingTasks: 0, oldestWaitingMs: null, tags: [] };
+    const NOTHING = { openTasks: 0, waitingTasks: 0, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
 
     test('counts open and waiting tasks, names the tags, and says since when the oldest waits', async () => {
       expect(await store().readDemand(10)).toEqual(NOTHING);
@@ -114,8 +119,11 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       await wait('t2', ['b', 'c'], 20);
       await wait('t1', ['b'], 10);
       const { tags, ...counts } = await store().readDemand(10);
-      expect(counts).toEqual({ openTasks: 3, waitingTasks: 2, oldestWaitingMs: 10 });
-      expect([...tags].sort()).toEqual(['b', 'c']);
+      expect(counts).toEqual({ openTasks: 3, waitingTasks: 2, oldestWaitingMs: 10, tagsTotal: 2 });
+      expect([...tags].sort((a, b) => (a.tag < b.tag ? -1 : 1))).toEqual([
+        { tag: 'b', waiting: 2, oldestMs: 10 },
+        { tag: 'c', waiting: 1, oldestMs: 20 },
+      ]);
       await settle(store(), 't1');
       expect(await store().readDemand(10)).toMatchObject({
         openTasks: 2,
@@ -129,8 +137,9 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
 
     test('names no more tags than were asked for', async () => {
       await wait('t1', ['a', 'b', 'c', 'd'], 10);
-      const { tags } = await store().readDemand(3);
-      expect(new Set(tags).size).toBe(3);
+      const { tags, tagsTotal } = await store().readDemand(3);
+      expect(new Set(tags.map(({ tag }) => tag)).size).toBe(3);
+      expect(tagsTotal).toBe(4);
     });
 
     test('is the same when a task that waits joins again or leaves again', async () => {
@@ -140,7 +149,7 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       expect(await store().readDemand(10)).toMatchObject({
         waitingTasks: 1,
         oldestWaitingMs: 30,
-        tags: ['z'],
+        tags: [{ tag: 'z', waiting: 1, oldestMs: 30 }],
       });
       const leave = { ...join, op: 'leave' } as const;
       for (let n = 0; n < 2; n += 1) {
@@ -154,7 +163,8 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       await wait('t2', ['b'], 5);
       await settle(store(), 't2');
       await reopen();
-      const expected = { openTasks: 1, waitingTasks: 1, oldestWaitingMs: 10, tags: ['a'] };
+      const tags = [{ tag: 'a', waiting: 1, oldestMs: 10 }];
+      const expected = { openTasks: 1, waitingTasks: 1, oldestWaitingMs: 10, tagsTotal: 1, tags };
       expect(await store().readDemand(10)).toEqual(expected);
     });
   });

@@ -1,5 +1,6 @@
 /** How a task reaches its agent: acknowledged, untaken and unknown attempts, moves, retries, pull agents. */
 import { describe, expect, test } from 'vitest';
+import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { STORES } from '../harness/stores.ts';
@@ -176,6 +177,41 @@ describe.each(STORES)('on %s', (_name, open) => {
       const world = await start();
       const id = await submit(world, { queue_timeout: 10, timeout: 10 });
       await world.pass(11_000);
+      expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout' });
+    });
+
+    test('of a queue end and a timeout that are both over, the earlier one ends the task', async () => {
+      const world = await start();
+      const waited = await submit(world, { queue_timeout: 5, timeout: 10 });
+      const timedOut = await submit(world, { queue_timeout: 60, timeout: 10 });
+      await world.clock.advance(20_000);
+      await world.runUntilIdle();
+      expect(await read(world, waited)).toMatchObject({ status: 'failed', error_info: '无可用 Agent' });
+      expect(await read(world, timedOut)).toMatchObject({ status: 'failed', error_info: 'timeout' });
+    });
+
+    test('a timeout that passes while the agents are read is no lack of an agent', async () => {
+      let reading = Promise.resolve();
+      const world = await start({
+        wrap: (store) => ({
+          ...store,
+          async readAgentChanges(cursor) {
+            await reading;
+            return await store.readAgentChanges(cursor);
+          },
+        }),
+      });
+      const submission = buildSubmission({ queue_timeout: 9, timeout: 0.02 });
+      const { request_id: id } = await world.gateway.submitTask(submission);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      reading = promise;
+      const preview = world.gateway.previewMatch(['a']);
+      const dispatch = world.runUntilIdle();
+      for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
+      await world.clock.advance(50);
+      resolve();
+      await Promise.all([preview, dispatch]);
+      await world.pass(400);
       expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout' });
     });
 

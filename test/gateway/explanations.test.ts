@@ -108,6 +108,20 @@ const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'push failing, of a full agent beside another full one',
+    hint: 'Pushes to agent `gpu-a` fail: connection refused (4 attempts). The next attempt is in 3.2 s. Check that the agent runs, and that the gateway can reach the endpoint it registered. The 1 other agent with the tag `gpu` gets no task now. The gateway keeps trying until the `timeout` of the task is over.',
+    remedies: ['check_agent gpu-a', 'start_agent gpu'],
+    events: ['submitted', 'assigned', 'push_not_taken', 'waiting'],
+    async arrange(world) {
+      world.pusher.script(urlOf('gpu-a'), REFUSED);
+      await register(world, 'gpu-a', { max_concurrent: 1 });
+      await register(world, 'gpu-b', { current_load: 4 });
+      const id = await submit(world, gpu);
+      await world.pass(12_000);
+      return id;
+    },
+  },
+  {
     name: 'refused',
     hint: 'Agent `gpu-a` is too busy for the task: busy (2 attempts). The next attempt is in 1.2 s. No other agent has the tag `gpu`. The gateway keeps trying until the `timeout` of the task is over. If that happens often, start another agent with the tag `gpu`, or let `gpu-a` register with a lower `max_concurrent`.',
     remedies: ['start_agent gpu', 'check_agent gpu-a'],

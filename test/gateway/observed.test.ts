@@ -109,10 +109,11 @@ describe.each(STORES)('on %s', (_name, open) => {
       await submit(world);
       await readTasks(world);
       const states = { ...NONE, ready: 1, processing: 1, draining: 1 };
-      expect(world.figures.agents()).toEqual({ states, usedSlots: 1, freeSlots: 7 });
+      const counts = { full: 0, failing: 0, unusableSlots: 0 };
+      expect(world.figures.agents()).toEqual({ ...counts, states, usedSlots: 1, freeSlots: 7 });
       for (const agent_id of ['A', 'B', 'C']) await world.gateway.unregisterAgent(agent_id);
       await readTasks(world);
-      expect(world.figures.agents()).toEqual({ states: NONE, usedSlots: 1, freeSlots: 0 });
+      expect(world.figures.agents()).toEqual({ ...counts, states: NONE, usedSlots: 1, freeSlots: 0 });
     });
 
     test('count open tasks, the oldest that waits, and the tags that no agent has', async () => {

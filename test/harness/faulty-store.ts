@@ -44,6 +44,8 @@ export function createFaultyStore(store: Store): FaultyStore {
     list: failing(store.list as (...args: never) => Promise<unknown>) as Store['list'],
     listClaimable: failing(store.listClaimable),
     readDemand: failing(store.readDemand),
+    readTaskCounts: failing(store.readTaskCounts),
+    readActivity: failing(store.readActivity),
     findSlots: failing(store.findSlots),
     takeDue: failing(store.takeDue),
     getAgentStatus: failing(store.getAgentStatus),

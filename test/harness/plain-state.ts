@@ -1,6 +1,23 @@
 /** What the plain store keeps in memory, and its queries, each of which scans everything. */
+import {
+  type ActivityStep,
+  buildActivity,
+  isTimed,
+  type Levels,
+  STEP_TAGS_MAX,
+  type StepRecord,
+  stepOf,
+  tookIndexOf,
+} from '../../server/domain/activity.ts';
 import { claimableFromMs } from '../../server/domain/delivery.ts';
-import { isSettled } from '../../server/domain/task.ts';
+import { isSettled, type TaskState } from '../../server/domain/task.ts';
+import {
+  classifyTask,
+  fillOutcomes,
+  isOutcome,
+  type TaskCounts,
+  tagsWithoutAgent,
+} from '../../server/domain/task-counts.ts';
 import { STORE_LIMITS } from '../../server/ports/limits.ts';
 import type {
   AgentStatus,
@@ -11,6 +28,8 @@ import type {
   Lists,
   Ref,
   Stored,
+  TagDemand,
+  TasksAsk,
   Touch,
 } from '../../server/ports/store.ts';
 
@@ -39,6 +58,8 @@ export function createPlainState(clock: { nowMs(): number }) {
     registeredMs: new Map<string, number>(),
     due: new Map<Ref, DueEntry>(),
     feeds: new Map<string, readonly StoredEvent[]>(),
+    /** What each commit found, and the tasks that it settled. */
+    changes: [] as { ms: number; before: Levels; ended: readonly TaskState[] }[],
     unreported: [] as { agent_id: string; request_id: string; atMs: number }[],
     /** Commits and leases so far. */
     counter: 0,
@@ -81,10 +102,10 @@ export function findFreeAgent(state: PlainState, tags: readonly string[]): strin
     )?.agent_id;
 }
 
-/** The waiting tasks that share a tag, oldest first. */
-export function waitingTasks(state: PlainState, tags: readonly string[]): readonly string[] {
+/** The waiting tasks that share a tag, oldest first; without tags all of them. */
+export function waitingTasks(state: PlainState, tags?: readonly string[]): readonly string[] {
   return allOf(state, 'task')
-    .filter(([, { value }]) => value.waiting && value.task_tags.some((tag) => tags.includes(tag)))
+    .filter(([, { value }]) => value.waiting && (!tags || value.task_tags.some((tag) => tags.includes(tag))))
     .sort(([a, x], [b, y]) => x.value.createdMs - y.value.createdMs || (a < b ? -1 : 1))
     .map(([id]) => id);
 }
@@ -93,12 +114,68 @@ export function waitingTasks(state: PlainState, tags: readonly string[]): readon
 export function readDemand(state: PlainState, tagsMax: number): Demand {
   const open = allOf(state, 'task').filter(([, { value }]) => !isSettled(value));
   const waiting = open.filter(([, { value }]) => value.waiting).map(([, { value }]) => value);
+  const tags = [...new Set(waiting.flatMap(({ task_tags }) => task_tags))].map((tag): TagDemand => {
+    const created = waiting.flatMap(({ task_tags, createdMs }) => (task_tags.includes(tag) ? createdMs : []));
+    return { tag, waiting: created.length, oldestMs: Math.min(...created) };
+  });
   return {
     openTasks: open.length,
     waitingTasks: waiting.length,
     oldestWaitingMs: waiting.length === 0 ? null : Math.min(...waiting.map(({ createdMs }) => createdMs)),
-    tags: [...new Set(waiting.flatMap(({ task_tags }) => task_tags))].slice(0, tagsMax),
+    tagsTotal: tags.length,
+    tags: tags.slice(0, tagsMax),
   };
+}
+
+/** How many tasks are stored, by class. */
+export function readTaskCounts(state: PlainState): TaskCounts {
+  const counts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes(), exact: true };
+  for (const [, { value }] of allOf(state, 'task')) {
+    if (value.waiting) counts.waiting += 1;
+    const taskClass = classifyTask(value);
+    if (isOutcome(taskClass)) counts.ended[taskClass] += 1;
+    else counts[taskClass] += 1;
+  }
+  return counts;
+}
+
+/** How many tasks wait, and how many others are open. */
+export function levelsOf(state: PlainState): Levels {
+  const { pending, running, waiting } = readTaskCounts(state);
+  return { waiting, running: pending + running - waiting };
+}
+
+/** What happened lately, made of every change there ever was. */
+export function readActivity(state: PlainState): readonly ActivityStep[] {
+  const records = new Map<number, ReturnType<typeof createRecord>>();
+  for (const { ms, before, ended } of state.changes) {
+    const record = records.get(stepOf(ms)) ?? createRecord(stepOf(ms), before);
+    records.set(record.atMs, record);
+    for (const task of ended) addEnded(record, task);
+  }
+  return buildActivity([...records.values()], levelsOf(state), state.nowMs());
+}
+
+function createRecord(atMs: number, before: Levels) {
+  const took = new Map<number, number>();
+  return {
+    atMs,
+    before,
+    ended: fillOutcomes(),
+    took,
+    noAgent: new Map<string, number>(),
+  } satisfies StepRecord;
+}
+
+function addEnded({ ended, took, noAgent }: ReturnType<typeof createRecord>, task: TaskState): void {
+  const outcome = classifyTask(task);
+  if (!isOutcome(outcome)) return;
+  ended[outcome] += 1;
+  const index = tookIndexOf((task.settledMs ?? task.createdMs) - task.createdMs);
+  if (isTimed(outcome)) took.set(index, (took.get(index) ?? 0) + 1);
+  for (const tag of tagsWithoutAgent(task)) {
+    if (noAgent.has(tag) || noAgent.size < STEP_TAGS_MAX) noAgent.set(tag, (noAgent.get(tag) ?? 0) + 1);
+  }
 }
 
 /** An agent's record and what is counted for it; undefined when it has no record. */
@@ -130,7 +207,7 @@ export function listClaimable(state: PlainState, agent_id: string, limit: number
   };
 }
 
-type Ask = { agent_id?: string; tags?: readonly string[]; session?: string };
+type Ask = TasksAsk & { readonly tags?: readonly string[] };
 type ListedItem = { readonly position: string; readonly item: object };
 
 /** A whole listing, in its order. */
@@ -141,7 +218,7 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
     case 'slots':
       return tasks(slotsOf(state, ask.agent_id ?? ''));
     case 'waiting':
-      return tasks(waitingTasks(state, ask.tags ?? []));
+      return tasks(waitingTasks(state, ask.tags));
     case 'agents':
       return allOf(state, 'agent').flatMap(([id]) => {
         const item = agentStatusOf(state, id);
@@ -151,8 +228,12 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
       return allOf(state, 'task')
         .filter(([, { value }]) => ask.session === undefined || value.cli_session_id === ask.session)
         .filter(([, { value }]) => ask.agent_id === undefined || value.assignees.includes(ask.agent_id))
+        .filter(([, { value }]) => isAskedFor(value, ask))
         .sort(([a, x], [b, y]) => y.value.createdMs - x.value.createdMs || (a < b ? 1 : -1))
-        .map(([request_id]) => ({ position: request_id, item: { request_id, position: request_id } }));
+        .map(([request_id, { value }]) => {
+          const position = `${String(value.createdMs).padStart(15, '0')}/${request_id}`;
+          return { position, item: { request_id, position } };
+        });
     case 'unreported': {
       const sinceMs = state.nowMs() - STORE_LIMITS.unreportedMs;
       return tasks(
@@ -162,6 +243,18 @@ export function listAll(state: PlainState, query: keyof Lists, ask: Ask): readon
       );
     }
   }
+}
+
+function isAskedFor(
+  task: TaskState,
+  { open, outcome, fromMs = 0, toMs = Number.MAX_VALUE }: TasksAsk,
+): boolean {
+  const taskClass = classifyTask(task);
+  if (open === 'waiting' && !task.waiting) return false;
+  const openClass = open === true || open === 'waiting' ? undefined : open;
+  if (open !== undefined && (isOutcome(taskClass) || (openClass ?? taskClass) !== taskClass)) return false;
+  if (outcome !== undefined && outcome !== taskClass) return false;
+  return task.createdMs >= fromMs && task.createdMs < toMs;
 }
 
 /** Records a contact. */

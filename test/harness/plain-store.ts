@@ -19,10 +19,13 @@ import {
   applyTouch,
   createPlainState,
   findFreeAgent,
+  levelsOf,
   listAll,
   listClaimable,
   type PlainState,
+  readActivity,
   readDemand,
+  readTaskCounts,
   readValue,
   slotsOf,
   waitingTasks,
@@ -78,6 +81,8 @@ function createReads(
   | 'list'
   | 'listClaimable'
   | 'readDemand'
+  | 'readTaskCounts'
+  | 'readActivity'
   | 'findSlots'
 > {
   return {
@@ -90,13 +95,15 @@ function createReads(
     },
     async list(query, ask, { after, limit }) {
       const all = listAll(state, query, ask);
-      const from = after === undefined ? 0 : all.findIndex(({ position }) => position === after) + 1;
+      const from = after === undefined ? 0 : findNext(query, all, after);
       const items = all.slice(from, from + limit);
       const next = from + limit < all.length ? (items.at(-1)?.position ?? null) : null;
       return { items: items.map(({ item }) => item) as never, next };
     },
     listClaimable: async (agent_id, limit) => listClaimable(state, agent_id, limit),
     readDemand: async (tagsMax) => readDemand(state, tagsMax),
+    readTaskCounts: async () => readTaskCounts(state),
+    readActivity: async () => readActivity(state),
     findSlots: async (agent_id, request_ids) =>
       new Set(slotsOf(state, agent_id).filter((id) => request_ids.includes(id))),
   };
@@ -170,6 +177,12 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
     const before = readValue(state, 'agent', write.id)?.value;
     if (before?.registration !== write.value.registration) applyRegistration(state, write.id);
   }
+  const settles = batch.writes.flatMap(({ kind, id, value }) => {
+    const before = kind === 'task' ? readValue(state, 'task', id)?.value : undefined;
+    return kind === 'task' && value && isSettled(value) && !(before && isSettled(before)) ? [value] : [];
+  });
+  if (batch.wait || batch.writes.some(({ kind }) => kind === 'task'))
+    state.changes.push({ ms: nowMs, before: levelsOf(state), ended: settles });
   for (const { kind, id, value } of batch.writes) {
     if (value === null) state.values.delete(`${kind} ${id}`);
     else state.values.set(`${kind} ${id}`, { value: JSON.parse(JSON.stringify(value)), revision });
@@ -203,6 +216,13 @@ function retime({ due, nowMs }: PlainState, change: DueChange): void {
     due.set(change.ref, { atMs: nowMs() + STORE_LIMITS.leaseMs, lease: change.lease });
   } else if (change.atMs === null) due.delete(change.ref);
   else due.set(change.ref, { atMs: change.atMs, lease: null });
+}
+
+/** The index behind a position. That of a task continues every listing of tasks, also one that lacks it. */
+function findNext(query: string, all: readonly { readonly position: string }[], after: string): number {
+  if (query !== 'tasks') return all.findIndex(({ position }) => position === after) + 1;
+  const found = all.findIndex(({ position }) => position < after);
+  return found < 0 ? all.length : found;
 }
 
 /** Notifies its followers after every commit. */

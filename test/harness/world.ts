@@ -1,6 +1,7 @@
 /** A whole gateway in one process, whose time, randomness and network the test controls. */
 import { createLargeWork } from '../../server/async/large-work.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
+import type { ConsoleMode } from '../../server/ports/admin.ts';
 import type { Figures } from '../../server/ports/figures.ts';
 import type { Gateway, Registration, Submission } from '../../server/ports/gateway.ts';
 import type { Observer } from '../../server/ports/observer.ts';
@@ -43,6 +44,7 @@ export type WorldOptions = {
    */
   readonly ids?: Ids;
   readonly observer?: Observer;
+  readonly consoleMode?: ConsoleMode;
 };
 
 export type Ids = { newRequestId(): string; newRegistration(): string };
@@ -79,6 +81,10 @@ export function createWorld(store: Store, options: WorldOptions): World {
     },
     retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
     largeWork: createLargeWork(clock),
+    overviewSettings: {
+      ...{ storeKind: 'memory', consoleMode: options.consoleMode ?? 'on' },
+      ...{ isSecretPublic: false, isMetricsPublic: false },
+    },
   });
 
   async function runUntilIdle(): Promise<void> {

@@ -111,8 +111,19 @@ describe('limits on the whole body', () => {
     const large = await startTestServer(gateway);
     const body = JSON.stringify({ ...JSON.parse(String(submit.body)), task_tags: Array(1_900_000).fill(1) });
     const response = await sendChecked(large.url, { ...submit, body });
-    expect(response.json.errors).toEqual([{ pointer: '/task_tags', detail: 'must have at most 64 items' }]);
+    const tooLong = { pointer: '/task_tags', detail: 'must have at most 64 items' };
+    expect(response.json.errors).toEqual([tooLong]);
+    const wrong = body.replace(/^\{/, '{"timeout":0,');
+    const both = await sendChecked(large.url, { ...submit, body: wrong });
+    expect(both.json.errors).toEqual([tooLong, { pointer: '/timeout', detail: 'must be a number above 0' }]);
     await large.stop();
+  });
+
+  test('a pointer through long keys is that of the nearest value around', async () => {
+    const key = 'k'.repeat(700);
+    expect(await send(`{"${key}":{"${key}":1e400}}`)).toEqual([
+      { pointer: `/payload/deep/${key}`, detail: 'must be a finite number' },
+    ]);
   });
 });
 

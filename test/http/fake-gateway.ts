@@ -2,6 +2,7 @@
  * A gateway that returns a fixed reply of the right shape at once and records its calls. A test replaces the
  * operation it is about with one that throws, waits or streams.
  */
+import type { AgentDetail } from '../../server/ports/admin.ts';
 import type { Gateway, StreamItem } from '../../server/ports/gateway.ts';
 import type { Cursor } from '../../server/ports/store.ts';
 
@@ -42,6 +43,8 @@ export const PREVIEW = { match: MATCH, hint: 'No agent is registered.', remedies
 export const EXPLANATION = {
   request_id: 'task-1',
   status: 'pending',
+  waiting: false,
+  acknowledged: false,
   outcome: null,
   queue_timeout: null,
   assigned_time: null,
@@ -53,6 +56,54 @@ export const EXPLANATION = {
   hint: null,
   remedies: [],
 } as const;
+
+const OUTCOMES = { success: 0, failed: 0, cancelled: 0, timeout: 0, no_agent: 0, agent_lost: 0 };
+const AGENT_COUNTS = { total: 0, ready: 0, processing: 0, draining: 0, offline: 0, full: 0, failing: 0 };
+
+/** What the fake gateway returns for the overview. */
+export const OVERVIEW = {
+  time: 1_700_000_000.123,
+  console: 'on',
+  store: { kind: 'memory', ok: true, since: 1_700_000_000, error: null },
+  tasks: { waiting: 0, running: 0 },
+  slots: { used: 0, free: 0, unusable: 0, not_taken: 0 },
+  agents: AGENT_COUNTS,
+  window: 900,
+  ended: OUTCOMES,
+  median_seconds: null,
+  series: { step: 30, waiting: [], running: [], success: [], failed: [], no_agent: [] },
+  tags_total: 0,
+  tags: [],
+  oldest_waiting: [],
+  problems: [],
+} as const;
+
+/** What the fake gateway returns for counts. */
+export const TOTALS = {
+  ...{ time: 1_700_000_000.123, total: 0, exact: true, waiting: 0 },
+  by_status: { pending: 0, running: 0, success: 0, failed: 0 },
+  by_outcome: OUTCOMES,
+} as const;
+
+/** What the fake gateway returns for a cancellation. */
+export const CANCELLATION = {
+  ...{ matched: 0, cancelled: 0, already_ended: 0, not_found: 0, next_cursor: null },
+} as const;
+
+/** What the fake gateway returns for an agent. */
+export const AGENT: AgentDetail = {
+  ...{ time: 1_700_000_000.123, agent_id: 'a', endpoint: 'pull', agent_tags: [] },
+  ...{ state: 'ready', full: false, failing: false, eligible: true },
+  ...{ max_concurrent: 1, current_load: 0, running: 0, unacknowledged: 0 },
+  ...{ registered_time: 1_700_000_000, last_contact_time: 1_700_000_000, offline_time: null },
+  lost_after: null,
+  push: {
+    ...{ last_status: null, last_error: null, last_ms: null, failures: 0 },
+    ...{ failing_since: null, next_attempt_time: null },
+  },
+  activity: { step: 15, to: 1_700_000_010, contact: '0'.repeat(40), push_failed: '0'.repeat(40) },
+  ...{ slots: [], pushes: [] },
+};
 
 /** Creates the gateway; `replaced` replaces operations of its own. */
 export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway {
@@ -84,6 +135,14 @@ export function createFakeGateway(replaced: Partial<Gateway> = {}): FakeGateway 
     unregisterAgent: async (agent_id) => ({ ok: true, agent_id }),
     listAgents: async function* () {},
     listTasks: async () => ({ tasks: [], next_cursor: null }),
+    getOverview: async () => OVERVIEW,
+    listTaskRows: async () => ({ time: OVERVIEW.time, next_cursor: null, rows: [] }),
+    countTasks: async () => TOTALS,
+    cancelTasks: async () => CANCELLATION,
+    listAgentRows: async () => ({
+      ...{ time: OVERVIEW.time, next_cursor: null, counts: AGENT_COUNTS, rows: [] },
+    }),
+    getAgent: async () => AGENT,
     health: () => ({ ok: true }),
     ...replaced,
   };

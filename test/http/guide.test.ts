@@ -3,18 +3,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
 import { FIXED_LIMITS } from '../../server/config/fixed-limits.ts';
 import { HTTP_LIMITS } from '../../server/http/http.ts';
-import { PROBLEM_CODES } from '../../server/http/problems.ts';
+import { describeProblem, PROBLEM_CODES, Problem } from '../../server/http/problems.ts';
 import { createSigner } from '../../server/push/signature.ts';
+import { requireObject } from '../../spec/document.ts';
+import { readDocument } from '../contract/document-check.ts';
 import { listWords, readSection, readTable } from '../contract/guide.ts';
 import { buildCall, type Call, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { createFakeGateway } from './fake-gateway.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
+const gateway = createFakeGateway();
 let open: TestServer;
 let strict: TestServer;
 beforeAll(async () => {
-  open = await startTestServer(createFakeGateway());
+  open = await startTestServer(gateway);
   strict = await startTestServer(createFakeGateway(), { settings: { isAgentAuthRequired: true } });
 });
 afterAll(() => Promise.all([open.stop(), strict.stop()]));
@@ -99,9 +102,27 @@ describe('errors', () => {
     expect([...listed].sort()).toEqual([...PROBLEM_CODES].sort());
   });
 
+  test('the bodies that belong to no operation are those that are sent', async () => {
+    const shown = listWords(readSection('What to do with an error')).filter((word) => word.startsWith('{'));
+    const wrongMethod = await fetch(`${open.url}/api/cli/tasks`, { method: 'DELETE' });
+    const largeHeaders = await fetch(open.url, { headers: { 'x-large': 'x'.repeat(20_000) } });
+    expect(shown).toEqual([await wrongMethod.text(), await largeHeaders.text()]);
+    expect([wrongMethod.status, largeHeaders.status]).toEqual([405, 431]);
+  });
+
+  test('the titles that no response of an operation shows are those that are sent', async () => {
+    const words = listWords(readSection('What to do with an error'));
+    const { title } = await (await fetch(`${open.url}/nowhere`)).json();
+    expect(words[words.lastIndexOf('Path not found') - 1]).toBe('route_not_found');
+    expect(title).toBe('Path not found');
+    expect(words[words.indexOf('Malformed request') - 1]).toBe('malformed_request');
+    const { body } = describeProblem(new Problem('malformed_request', ''));
+    expect(JSON.parse(body).title).toBe('Malformed request');
+  });
+
   test('the order of checks names codes that exist, and all that are no state of a task or agent', () => {
     const named = new Set(listWords(readSection('Order of checks')).filter((word) => /^[a-z_]+$/.test(word)));
-    named.delete('agent_id');
+    for (const field of ['agent_id', 'auth']) named.delete(field);
     const ofState = [
       'task_not_found',
       'agent_not_found',
@@ -128,7 +149,7 @@ test('the signatures of the test vector are those of the gateway', () => {
   }
 });
 
-test('the limits are those of the gateway', () => {
+test('the limits are those of the gateway and of the schemas', () => {
   const read = readConfig({});
   if (!read.ok) throw new Error(read.mistakes.join());
   const { config } = read;
@@ -154,6 +175,24 @@ test('the limits are those of the gateway', () => {
   expect(find('agents')).toContain(digits(config.agentsMax));
   expect(find('`timeout`')).toContain(`${FIXED_LIMITS.timeoutMaxMs / 86_400_000} days`);
   expect(find('`Idempotency-Key`')).toContain(`${FIXED_LIMITS.keepKeysMs / 3_600_000} hours`);
+  const schema = (...path: readonly string[]) =>
+    requireObject({ ...readDocument() }, 'components', 'schemas', ...path);
+  expect(find('`agent_id`')).toContain(`1 to ${schema('Name').maxLength} code points`);
+  expect(find('tags')).toBe(`${schema('Tags').maxItems}; 422`);
+  expect(find('`request_ids`')).toBe(`${digits(Number(schema('RequestIds').maxItems))}; 422`);
+  const endpoint = schema('AgentRegistration', 'properties', 'endpoint');
+  expect(find('`endpoint`')).toBe(`${digits(Number(endpoint.maxLength))} characters; 422`);
+});
+
+test('numbers and keys come out as it says', async () => {
+  const payload = '{"c":1.0,"b":0,"2":0,"a":9007199254740993,"1":0,"b":"last"}';
+  const usual = buildCall('submitTask', secrets, { payload: 'here' });
+  const body = String(usual.body).replace('"here"', payload);
+  gateway.calls.length = 0;
+  expect((await fetch(open.url + usual.path, { ...usual, body })).status).toBe(200);
+  expect(JSON.stringify(gateway.calls[0]?.args[0])).toContain(
+    '"payload":{"1":0,"2":0,"c":1,"b":"last","a":9007199254740992}',
+  );
 });
 
 describe('paths beside the API', () => {
@@ -165,12 +204,23 @@ describe('paths beside the API', () => {
     '$path is served by GET, HEAD and OPTIONS, to origins: $origins',
     async ({ path, origins }) => {
       const headers = { origin: 'https://page.example' };
-      const got = await fetch(open.url + path, { headers });
-      const head = await fetch(open.url + path, { method: 'HEAD', headers });
-      const options = await fetch(open.url + path, { method: 'OPTIONS', headers });
+      const address = open.url;
+      const got = await fetch(address + path, { headers });
+      const head = await fetch(address + path, { method: 'HEAD', headers });
+      const options = await fetch(address + path, { method: 'OPTIONS', headers });
       expect([got.status, head.status, options.status]).toEqual([200, 200, 204]);
       expect(await head.text()).toBe('');
-      expect(got.headers.get('access-control-allow-origin')).toBe(origins === 'all' ? '*' : null);
+      const allowed = origins === 'all' ? '*' : null;
+      expect(got.headers.get('access-control-allow-origin')).toBe(allowed);
+      expect(options.headers.get('access-control-allow-origin')).toBe(allowed);
+      const plain = await Promise.all(
+        ['GET', 'HEAD', 'OPTIONS'].map((method) => fetch(address + path, { method })),
+      );
+      expect(plain.map(({ headers: own }) => own.get('access-control-allow-origin'))).toEqual([
+        allowed,
+        allowed,
+        null,
+      ]);
       expect(options.headers.get('allow')).toContain('HEAD');
       expect(head.headers.get('content-type')).toBe(got.headers.get('content-type'));
       const named = listWords(readSection('Paths beside the API')).filter((word) =>
@@ -179,12 +229,25 @@ describe('paths beside the API', () => {
       expect(named.length).toBeGreaterThan(2);
       for (const header of named) {
         const [name = '', value = ''] = header.split(': ');
-        if (name !== 'Connection') expect(got.headers.get(name), header).toBe(value);
+        const isTagged = name === 'Cache-Control' && got.headers.has('etag');
+        if (name !== 'Connection') expect(got.headers.get(name), header).toBe(isTagged ? 'no-cache' : value);
       }
       expect(got.headers.get('task-gateway-version')).toMatch(/^\d+\.\d+\.\d+$/);
       await got.body?.cancel();
     },
   );
+
+  test('the bodies of the index and of the probes are those that are shown', async () => {
+    const cellOf = (path: string): readonly string[] =>
+      listWords(readTable('Paths beside the API').find((row) => row.Path === `\`${path}\``)?.Response);
+    for (const path of ['/livez', '/readyz']) {
+      expect(cellOf(path)[0]).toBe(await (await fetch(open.url + path)).text());
+    }
+    expect(cellOf('/')).toEqual(Object.keys(await (await fetch(open.url)).json()));
+    for (const path of ['/', '/docs', '/openapi.json']) {
+      expect((await fetch(open.url + path)).headers.get('etag'), path).toMatch(/^"/);
+    }
+  });
 
   test('a preflight names the headers that a page may send', async () => {
     const server = await startTestServer(createFakeGateway(), { settings: { corsOrigins: ['*'] } });
@@ -194,6 +257,7 @@ describe('paths beside the API', () => {
     });
     const words = listWords(readSection('Browsers')).map((word) => word.replaceAll(/\s+/g, ' '));
     expect(words).toContain(preflight.headers.get('access-control-allow-headers'));
+    expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
     await server.stop();
   });
 });

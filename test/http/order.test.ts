@@ -35,6 +35,7 @@ const WRONG_FIELD: Partial<Record<OperationId, readonly [string, unknown]>> = {
   claimTask: ['wait', 'long'],
   reportResult: ['status', 'done'],
   unregisterAgent: ['agent_id', ''],
+  cancelTasks: ['request_ids', 'all'],
 };
 
 const path: Fault = {
@@ -110,12 +111,13 @@ const parameter: Fault = {
   what: 'a query parameter out of its range',
   expected: '422 validation_failed',
   spoil: ({ query }) => {
-    for (const name of ['wait', 'limit']) query.set(name, '-1');
+    for (const name of ['wait', 'limit', 'tags']) query.set(name, '-1');
+    query.set('status', 'ended');
     query.set('cli_session_id', '');
   },
 };
 /** The last check is the gateway itself, which refuses every call here. */
-const state: Fault = { what: 'a gateway that refuses', expected: '400 task_terminal', spoil: () => {} };
+const state: Fault = { what: 'a gateway that refuses', expected: '503 busy', spoil: () => {} };
 
 const inBody = [path, method, querySecret, size, encoding, json, bodySecret];
 const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
@@ -130,6 +132,12 @@ const table: readonly (readonly [OperationId, readonly Fault[]])[] = [
   ['subscribeEvents', [path, method, querySecret, parameter]],
   ['listAgents', [path, method, adminSecret]],
   ['listTasks', [path, method, adminSecret, parameter]],
+  ['getOverview', [path, method, adminSecret, parameter]],
+  ['listTaskRows', [path, method, adminSecret, parameter]],
+  ['countTasks', [path, method, adminSecret, parameter]],
+  ['listAgentRows', [path, method, adminSecret, parameter]],
+  ['getAgent', [path, method, adminSecret]],
+  ['cancelTasks', [path, method, adminSecret, size, encoding, json, field]],
 ];
 
 const gateway = createFakeGateway();
@@ -137,7 +145,7 @@ const refusing = createFakeGateway(
   Object.fromEntries(
     Object.keys(gateway)
       .filter((key) => key !== 'calls' && key !== 'health')
-      .map((key) => [key, () => Promise.reject(new GatewayError('task_terminal', 'It has ended.'))]),
+      .map((key) => [key, () => Promise.reject(new GatewayError('busy', 'It has too much to do.'))]),
   ),
 );
 

@@ -29,13 +29,51 @@ describe('every query parameter', () => {
       ),
     ),
     ...['', '%ff', 'x'.repeat(1_025)].map((text) => ['listTasks', 'cursor', text] as const),
+    ...['', '%ff', 'x'.repeat(1_025)].map((text) => ['listTaskRows', 'cursor', text] as const),
+    ...['0', '201', '1.5'].map((text) => ['listTaskRows', 'limit', text] as const),
+    ...['', 'soon', '1e400', '%ff'].map((text) => ['countTasks', 'created_after', text] as const),
+    ...['', '1234567', '%ff', 'x'.repeat(257)].map((text) => ['countTasks', 'id', text] as const),
+    ...['', 'yes', 'TRUE', '1', 'true&full=true'].map((text) => ['listAgentRows', 'full', text] as const),
+    ...['', 'name'].map((text) => ['listAgentRows', 'sort', text] as const),
+    ...['0', '1001', 'all'].map((text) => ['getOverview', 'tags', text] as const),
   ];
 
   test.each(refused)('%s refuses %s=%s', async (operationId, name, text) => {
     const call = buildCall(operationId, secrets);
-    const [path = '', query = ''] = call.path.replace('limit=2', 'x=').split('?');
+    const [path = '', query = 'x='] = call.path.replace('limit=2', 'x=').split('?');
     const response = await sendChecked(server.url, { ...call, path: `${path}?${name}=${text}&${query}` });
     expect(`${response.status} ${pointersOf(response).join()}`).toBe(`422 /${name}`);
+  });
+
+  test.each([
+    ['status=', '/status/0'],
+    ['status=pending,none', '/status/1'],
+    ['outcome=timeout,', '/outcome/1'],
+    ['status=pending,pending,pending,pending,pending', '/status'],
+    ['status=%ff', '/status'],
+  ])('a count of %s is refused, with the item that is wrong', async (query, pointer) => {
+    const call = buildCall('countTasks', secrets);
+    const response = await sendChecked(server.url, { ...call, path: `${call.path}?${query}` });
+    expect(`${response.status} ${pointersOf(response).join()}`).toBe(`422 ${pointer}`);
+  });
+
+  test('filters of rows are passed on as lists, numbers and truth values', async () => {
+    gateway.calls.length = 0;
+    const ask = async (operationId: OperationId, query: string): Promise<void> => {
+      const call = buildCall(operationId, secrets);
+      expect((await sendChecked(server.url, { ...call, path: `${call.path}?${query}` })).status).toBe(200);
+    };
+    await ask('listTaskRows', 'status=pending%2Cfailed&outcome=no_agent&created_after=1.5&id=12345678');
+    await ask('listAgentRows', 'full=true&failing=false&state=offline&sort=id');
+    await ask('getOverview', '');
+    expect(gateway.calls.map(({ args }) => args[0])).toEqual([
+      {
+        ...{ status: ['pending', 'failed'], outcome: ['no_agent'], created_after: 1.5, id: '12345678' },
+        limit: 100,
+      },
+      { full: true, failing: false, state: 'offline', sort: 'id', activity: false, limit: 100 },
+      100,
+    ]);
   });
 
   test.each(['', '%ff', '%ed%a0%80', 'x'.repeat(257), 'a&cli_session_id=a'])(

@@ -10,7 +10,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall, type Call, OPERATIONS, type OperationId } from '../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
-import { createFakeGateway, EXPLANATION, PREVIEW, TASK } from './fake-gateway.ts';
+import {
+  AGENT,
+  CANCELLATION,
+  createFakeGateway,
+  EXPLANATION,
+  OVERVIEW,
+  PREVIEW,
+  TASK,
+  TOTALS,
+} from './fake-gateway.ts';
 import { openConnection } from './raw-connection.ts';
 
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
@@ -22,6 +31,8 @@ const TASK_JSON =
   '{"request_id":"task-1","task_type":"t","task_tags":["a"],"payload":{"text":"你好"},"status":"pending",' +
   '"agent_id":null,"cli_session_id":"s","create_time":1700000000.123,"timeout":600,"progress":0,"result":null,' +
   '"error_info":null}';
+
+const { time, ...overview } = OVERVIEW;
 
 /** The success of each operation behind its headers; null is a response without a body. */
 const BODIES: Readonly<Record<OperationId, string | null>> = {
@@ -40,7 +51,20 @@ const BODIES: Readonly<Record<OperationId, string | null>> = {
   unregisterAgent: '{"ok":true,"agent_id":"a"}',
   listAgents: '{"agents":[],"total":0}',
   listTasks: '{"tasks":[],"next_cursor":null}',
+  getOverview: JSON.stringify({ time, version: VERSION, ...overview }),
+  listTaskRows: '{"time":1700000000.123,"next_cursor":null,"rows":[]}',
+  countTasks: JSON.stringify(TOTALS),
+  cancelTasks: JSON.stringify(CANCELLATION),
+  listAgentRows:
+    '{"time":1700000000.123,"next_cursor":null,"counts":{"total":0,"ready":0,"processing":0,"draining":0,' +
+    '"offline":0,"full":0,"failing":0},"rows":[]}',
+  getAgent: JSON.stringify(AGENT),
 };
+
+/** Reads with an `ETag`, which names the content without its `time`. */
+const TAGGED: ReadonlySet<string> = new Set([
+  ...['getOverview', 'listTaskRows', 'countTasks', 'listAgentRows', 'getAgent'],
+]);
 
 const JSON_HEAD = `HTTP/1.1 200 OK
 Task-Gateway-Version: VERSION
@@ -49,6 +73,21 @@ Referrer-Policy: no-referrer
 X-Content-Type-Options: nosniff
 Content-Type: application/json
 Content-Length: LENGTH
+Date: DATE
+Connection: keep-alive
+Keep-Alive: timeout=20
+
+`;
+const TAGGED_HEAD = JSON_HEAD.replace('no-store', 'no-cache').replace(
+  '\nContent-Length',
+  '\nETag: ETAG\nContent-Length',
+);
+const UNCHANGED_HEAD = `HTTP/1.1 304 Not Modified
+Task-Gateway-Version: VERSION
+Cache-Control: no-cache
+Referrer-Policy: no-referrer
+X-Content-Type-Options: nosniff
+ETag: ETAG
 Date: DATE
 Connection: keep-alive
 Keep-Alive: timeout=20
@@ -80,7 +119,7 @@ Transfer-Encoding: chunked
 const PAGE_HEAD = JSON_HEAD.replace(
   '\nContent-Type',
   `\nAccess-Control-Allow-Origin: ${ORIGIN}
-Access-Control-Expose-Headers: Task-Gateway-Version, Retry-After
+Access-Control-Expose-Headers: Task-Gateway-Version, Retry-After, ETag
 Vary: Origin
 Content-Type`,
 );
@@ -146,6 +185,7 @@ function expectBytes(text: string, head: string, body: string): void {
   expect(lines).not.toMatch(/[^\r]\n/);
   const seen = lines
     .replaceAll('\r\n', '\n')
+    .replace(/^ETag: W\/"[\w-]{22}"$/m, 'ETag: ETAG')
     .replace(/^Date: [A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/m, 'Date: DATE');
   const expected = head.replace('VERSION', VERSION).replace('LENGTH', String(Buffer.byteLength(body)));
   expect(`${seen}\n\n${rest.join('\r\n\r\n')}`).toBe(`${expected}${body}`);
@@ -158,11 +198,24 @@ describe('the bytes of a response are those that stand here', () => {
     const call = buildCall(operationId, secrets, {}, 'x1');
     const body = BODIES[operationId];
     const isStream = operationId === 'subscribeEvents';
-    const head = isStream ? STREAM_HEAD : body === null ? EMPTY_HEAD : JSON_HEAD;
+    const jsonHead = TAGGED.has(operationId) ? TAGGED_HEAD : JSON_HEAD;
+    const head = isStream ? STREAM_HEAD : body === null ? EMPTY_HEAD : jsonHead;
     const end = isStream ? /: ready\n\n\r\n/ : /\r\n\r\n/;
     expectBytes(await read(server.port, write(call), end), head, body ?? '');
     const fromPage = write(call, { headers: { Origin: ORIGIN } });
     expectBytes(await read(server.port, fromPage, end), head, body ?? '');
+  });
+
+  test.each([...TAGGED] as OperationId[])('%s, which has not changed since', async (operationId) => {
+    const call = buildCall(operationId, secrets, {}, 'x1');
+    const first = await read(server.port, write(call));
+    const tag = /ETag: (\S+)/.exec(first)?.[1] ?? '';
+    for (const sent of [tag, tag.replace('W/', ''), `"other", ${tag}`, '*']) {
+      const again = write(call, { headers: { 'If-None-Match': sent } });
+      expectBytes(await read(server.port, again), UNCHANGED_HEAD, '');
+    }
+    const other = write(call, { headers: { 'If-None-Match': '"other"' } });
+    expectBytes(await read(server.port, other), TAGGED_HEAD, BODIES[operationId] ?? '');
   });
 
   test('one after the other on one connection, whatever came before', async () => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([server.stop(), open.stop()]));
 
 const EVERYWHERE = {
-  'task-gateway-version': '1.0.0',
+  'task-gateway-version': '1.1.0',
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -35,12 +35,34 @@ describe('every response', () => {
     const wrong = { method: 'GET', path: '/nowhere' } as const;
     for (const call of [...calls, wrong, { method: 'GET', path: '/api/cli/tasks/x' } as const]) {
       const response = await fetch(server.url + call.path, call as RequestInit);
+      const caching = response.headers.has('etag') ? { 'cache-control': 'no-cache' } : {};
       const expected = call.path.includes('/events')
         ? { ...EVERYWHERE, 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
-        : EVERYWHERE;
+        : { ...EVERYWHERE, ...caching };
       expect(Object.fromEntries(response.headers), call.path).toMatchObject(expected);
       await response.body?.cancel();
     }
+  });
+
+  test('to HEAD has the headers of the response to GET', async () => {
+    const reads = OPERATIONS.map((one) => buildCall(one, secrets, {}, 's')).filter(
+      ({ method }) => method === 'GET',
+    );
+    for (const call of reads) {
+      const compared = await Promise.all(
+        ['GET', 'HEAD'].map(async (method) => {
+          const response = await fetch(server.url + call.path, { ...call, method } as RequestInit);
+          await response.body?.cancel();
+          const { date: _, etag: _tag, ...headers } = Object.fromEntries(response.headers);
+          // What is about the connection, and how the body is sent.
+          for (const name of ['connection', 'keep-alive', 'content-length', 'transfer-encoding'])
+            delete headers[name];
+          return { status: response.status, headers };
+        }),
+      );
+      expect(compared[1], call.path).toEqual(compared[0]);
+    }
+    expect(reads.some(({ path }) => path.includes('/events'))).toBe(true);
   });
 
   test('of 405 lists the methods of the path', async () => {
@@ -78,10 +100,11 @@ describe('pages', () => {
     expect(await response.text()).toBe(readFileSync(published, 'utf8'));
     expect(response.headers.get('content-type')).toBe(type);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
-    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('cache-control')).toBe('no-cache');
     const etag = response.headers.get('etag') ?? '';
     const again = await fetch(server.url + path, { headers: { 'if-none-match': `W/"other", ${etag}` } });
     expect([again.status, await again.text()]).toEqual([304, '']);
+    expect(again.headers.get('cache-control')).toBe('no-cache');
   });
 
   test('the index page lists the documents', async () => {

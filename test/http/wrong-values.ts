@@ -18,6 +18,7 @@ export type Schema = {
   readonly exclusiveMinimum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
   readonly pattern?: string;
   readonly required?: readonly string[];
@@ -36,6 +37,7 @@ const BROKEN = new Set([
     'exclusiveMinimum',
     'minLength',
     'maxLength',
+    'minItems',
     'maxItems',
   ],
   ...['pattern', 'required', 'properties', 'items', 'format', '$ref'],
@@ -46,6 +48,8 @@ const SILENT = new Set(['description', 'default', 'example', 'examples', 'additi
 /** A wrong value, as JSON text, and the pointer of its error. */
 export type Wrong = { readonly what: string; readonly json: string; readonly pointer: string };
 
+type Parameter = { readonly name: string; readonly in: string; readonly schema: Schema };
+
 const document = readDocument() as unknown as {
   readonly paths: Readonly<
     Record<
@@ -55,11 +59,7 @@ const document = readDocument() as unknown as {
           string,
           {
             readonly operationId: OperationId;
-            readonly parameters: readonly {
-              readonly name: string;
-              readonly in: string;
-              readonly schema: Schema;
-            }[];
+            readonly parameters: readonly (Parameter | { readonly $ref: string })[];
             readonly requestBody?: {
               readonly content: { readonly 'application/json': { readonly schema: Schema } };
             };
@@ -68,11 +68,16 @@ const document = readDocument() as unknown as {
       >
     >
   >;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+  };
 };
 
 /** The operations of the document. */
-export const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+export const operations = Object.values(document.paths)
+  .flatMap((item) => Object.values(item))
+  .map((operation) => ({ ...operation, parameters: operation.parameters.map(resolveParameter) }));
 /** The operations with a body, and its schema. */
 export const bodies = operations.flatMap(({ operationId, requestBody }) =>
   requestBody ? [{ operationId, schema: resolve(requestBody.content['application/json'].schema) }] : [],
@@ -83,6 +88,13 @@ export function resolve(schema: Schema): Schema {
   const name = schema.$ref?.split('/').at(-1);
   const target = name === undefined ? undefined : document.components.schemas[name];
   return target ? { ...resolve(target), ...schema } : schema;
+}
+
+function resolveParameter(parameter: Parameter | { readonly $ref: string }): Parameter {
+  if (!('$ref' in parameter)) return parameter;
+  const shared = document.components.parameters[parameter.$ref.split('/').at(-1) ?? ''];
+  if (!shared) throw new Error(`The document has no ${parameter.$ref}.`);
+  return shared;
 }
 
 /** Keywords that are in neither list. */
@@ -163,7 +175,8 @@ function breakText(schema: Schema, wrong: MakeWrong): readonly Wrong[] {
 }
 
 function breakInside(schema: Schema, pointer: string, wrong: MakeWrong): readonly Wrong[] {
-  const { items, maxItems } = schema;
+  const { items, minItems, maxItems } = schema;
+  const rightItem = JSON.stringify(items ? (resolve(items).enum?.[0] ?? 'a') : 'a');
   const inItems = items ? breakSchema(items, `${pointer}/1`) : [];
   const inProperties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
     breakSchema(property, `${pointer}/${name}`).map((one) => ({
@@ -175,7 +188,8 @@ function breakInside(schema: Schema, pointer: string, wrong: MakeWrong): readonl
     ...(maxItems === undefined
       ? []
       : [wrong('with too many items', JSON.stringify(Array(maxItems + 1).fill('a')))]),
-    ...inItems.map((one) => ({ ...one, json: `["a",${one.json}]` })),
+    ...(minItems === undefined ? [] : [wrong('with too few items', '[]')]),
+    ...inItems.map((one) => ({ ...one, json: `[${rightItem},${one.json}]` })),
     ...inProperties,
   ];
 }

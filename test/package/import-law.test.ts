@@ -21,6 +21,8 @@ describe('layers', () => {
     ['server/main.ts', 'test/harness/fake-clock.ts', 'sideways or up'],
     ['server/main.ts', 'sdk/client.ts', 'may not import from sdk/'],
     ['sdk/client.ts', 'server/main.ts', 'from the contract alone'],
+    ['server/console/app.tsx', 'server/domain/step.ts', 'from the SDK alone'],
+    ['server/http/console.ts', 'server/console/app.tsx', 'sideways or up'],
     ['server/main.ts', 'somewhere/else.ts', 'belongs to no layer'],
   ])('the law bites: %s may not import %s', (from, target, reason) => {
     expect(explainImport({ from, target })).toMatch(reason);
@@ -32,6 +34,7 @@ describe('layers', () => {
     ['server/config/settings.ts', 'server/net/networks.ts'],
     ['server/main.ts', 'server/config/config.ts'],
     ['test/e2e/demo.ts', 'sdk/client.ts'],
+    ['server/console/app.tsx', 'sdk/client.ts'],
   ])('%s may import %s', (from, target) => {
     expect(explainImport({ from, target })).toBeUndefined();
   });

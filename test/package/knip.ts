@@ -13,6 +13,7 @@ const config: KnipConfig = {
         '.ci/count.js',
         'test/**/*.test.ts',
         'test/http/chain-cost.ts',
+        'test/contract/document-figures.ts',
         // Compiled, never run.
         'test/http/handlers.check.ts',
         'test/**/*.test-d.ts',
@@ -29,6 +30,8 @@ const config: KnipConfig = {
         'spec/checks.js',
         // Loaded by the page at /docs.
         'spec/docs/page.js',
+        // Read by Vite.
+        'spec/console.vite.ts',
       ],
       project: ['.ci/**', 'spec/**/*.{ts,js,tsp}', 'test/**/*.{ts,js}', '!test/bench/peer/**'],
       vitest: { config: 'test/vitest.config.ts' },
@@ -43,8 +46,11 @@ const config: KnipConfig = {
         ...['@stoplight/spectral-owasp-ruleset', '@typespec/openapi3', '@typespec/sse'],
       ],
     },
-    // Threads are started by their file's name.
-    server: { entry: ['engines/embedded/sqlite/*-thread.ts'], project: ['**/*.{ts,js}'] },
+    server: {
+      // Threads are started by their file's name; the console is built by Vite.
+      entry: ['engines/embedded/sqlite/*-thread.ts', 'console/main.tsx'],
+      project: ['**/*.{ts,tsx,js}'],
+    },
     sdk: {
       entry: ['cli/main.ts', 'agent/heartbeat-thread.ts', 'examples/**/*.js'],
       project: ['**/*.{ts,js}'],

@@ -35,7 +35,11 @@ describe.concurrent('an option that it does not know is refused by', { timeout: 
 
 describe.concurrent('a script says what it takes', { timeout: 120_000 }, () => {
   test.each([
-    ['demo', UNKNOWN, "npm run demo: Unknown option '--unknown-option'. It takes no options.\n"],
+    [
+      'demo',
+      UNKNOWN,
+      "npm run demo: Unknown option '--unknown-option'. It takes: npm run demo -- [--console] [--port NUMBER]\n",
+    ],
     ['house', 'one two', "npm run house: Unknown option 'two'. It takes: npm run house [FOLDER]\n"],
     [
       'generate',

@@ -202,11 +202,19 @@ const METAPHORS: readonly WordRule[] = [
     spares: "text.replace('a', 'b'); const placeholder = '';",
   },
   {
-    word: 'known, brought, wants, peek',
+    word: 'known, brought, wants',
     instead: 'lookup, prefetched, reads',
-    names: /^(brought|wants|peek)$/,
+    names: /^(brought|wants)$/,
     within: /^server\//,
     bites: 'const brought = wants;',
+  },
+  {
+    word: 'peek',
+    instead: 'lookup, prefetched, reads',
+    names: /^peek$/,
+    // In the console it is a method of the signals.
+    within: /^server\/(?!console\/)/,
+    bites: 'const peek = 1;',
   },
   {
     word: 'witness, chapter, patient, stand, gate',

@@ -37,6 +37,12 @@ const LOCATIONS: Readonly<Record<OperationId, readonly Location[]>> = {
   unregisterAgent: ['body', 'query', 'bearer'],
   listAgents: ['admin'],
   listTasks: ['admin'],
+  getOverview: ['admin'],
+  listTaskRows: ['admin'],
+  countTasks: ['admin'],
+  cancelTasks: ['admin'],
+  listAgentRows: ['admin'],
+  getAgent: ['admin'],
 };
 
 const gateway = createFakeGateway();

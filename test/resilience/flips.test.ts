@@ -33,8 +33,12 @@ const TASKS_EACH_RUN = 40;
 const FRAME_HEADER_BYTES = 24;
 const LOG_HEADER_BYTES = 32;
 const PAGE_BYTES = 4_096;
-/** The first byte of a page of the table's leaves. */
+/** The first byte of a page of the table's leaves, and of one above them. */
 const LEAF_PAGE = 0x0a;
+const INNER_PAGE = 0x02;
+/** What comes before the list of the cells' positions; and, at most, before the key in a cell. */
+const INNER_HEADER_BYTES = 12;
+const CELL_HEADER_BYTES_MAX = 20;
 
 /** The bytes of a store's files. */
 type Files = { readonly database: Buffer; readonly log: Buffer };
@@ -188,7 +192,8 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
       expect(unnamed, where).toEqual([]);
       outcomes[outcome] += 1;
       if (hidden.length > 0) {
-        expect(await findDamage(put(flipped)), `${where} hides ${hidden.join(', ')}`).toMatch(/gateway\.db/);
+        const damage = await findDamage(put(flipped));
+        expect(damage ?? `no damage, but ${where} hides ${hidden.join(', ')}`).toMatch(/gateway\.db/);
       }
       rmSync(join(file, '..'), { recursive: true });
     }
@@ -229,6 +234,20 @@ describe(`a flipped bit (FLIP_SEED=${SEED})`, () => {
   });
 });
 
+/** The key of a row in an inner page begins with a byte that no text has: it is larger than all others. */
+function raiseInnerKey({ database, log }: Files): Files {
+  const pages = Array.from({ length: database.length / PAGE_BYTES }, (_, page) => page * PAGE_BYTES);
+  const inner = pages.find((at) => database[at] === INNER_PAGE) ?? 0;
+  expect(inner).toBeGreaterThan(0);
+  const cells = Array.from({ length: database.readUInt16BE(inner + 3) }, (_, index) =>
+    database.readUInt16BE(inner + INNER_HEADER_BYTES + 2 * index),
+  );
+  const keys = cells.map((cell) => database.indexOf('task/', inner + cell) - inner);
+  const key = keys.find((at, index) => at > 0 && at - (cells[index] ?? 0) < CELL_HEADER_BYTES_MAX) ?? 0;
+  expect(key).toBeGreaterThan(0);
+  return { database: flip(database, inner + key, 7), log };
+}
+
 /** The number of rows in the head of a leaf page is lowered by one: its last row is gone. */
 function hideRow({ database, log }: Files): Files {
   const pages = Array.from({ length: database.length / PAGE_BYTES }, (_, page) => page * PAGE_BYTES);
@@ -244,6 +263,9 @@ describe('a row that damage hides', () => {
     expect(await findDamage(put(stopped))).toBeUndefined();
     expect(await findDamage(put(killed))).toBeUndefined();
     expect(await findDamage(put(hideRow(stopped)))).toMatch(/the pages of .*gateway\.db are damaged/);
+    expect(await findDamage(put(raiseInnerKey(stopped)))).toMatch(
+      /gateway\.db are damaged.*PRIMARY KEY order/,
+    );
   });
 
   test('is reported in the log of the real gateway soon after its start', { timeout: 30_000 }, async () => {

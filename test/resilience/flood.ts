@@ -12,7 +12,9 @@ export type FloodResult = {
   readonly statuses: ReadonlyMap<number, number>;
   /** Inputs whose connection was closed without a response. */
   readonly unanswered: number;
-  /** A status of 500 or more, a response that cannot be parsed, or none where there must be one. */
+  /** Inputs refused with 503 and `Retry-After`, as while the disk of this machine stands still. */
+  readonly unavailable: number;
+  /** Any other status of 500 or more, a response that cannot be parsed, or none where there must be one. */
   readonly faults: readonly string[];
 };
 
@@ -21,17 +23,24 @@ const BATCH = 48;
 /** Nothing here takes so long: an input without a response by then hangs. */
 const HANG_MS = 20_000;
 const FAULTS_DESCRIBED = 5;
+/** How a gateway refuses while its disk does not respond, or while others have all its turns. */
+const UNAVAILABLE = /^retry-after: \d+\r$[\s\S]*"code":"(?:busy|store_unavailable)"/im;
+
+/** A response: its status, and its bytes as text. */
+type Answer = { readonly status: number; readonly text: string };
 
 /** Sends so many inputs. Resolves when each has a response or a closed connection; rejects when one hangs. */
 export async function flood(port: number, next: () => Input, count: number): Promise<FloodResult> {
   const statuses = new Map<number, number>();
   const faults: string[] = [];
   let unanswered = 0;
+  let unavailable = 0;
   let left = count;
 
-  const note = (input: Input, status: number): void => {
+  const note = (input: Input, { status, text }: Answer): void => {
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    if (status >= 500 || status < 200) blame(input, `was answered ${status}`);
+    if (status === 503 && UNAVAILABLE.test(text)) unavailable += 1;
+    else if (status >= 500 || status < 200) blame(input, `was answered ${status}: ${text.slice(0, 500)}`);
   };
   const blame = (input: Input, what: string): void => {
     if (faults.length < FAULTS_DESCRIBED) faults.push(`${describe(input)} ${what}`);
@@ -54,7 +63,7 @@ export async function flood(port: number, next: () => Input, count: number): Pro
   /** Sends them over one connection; resolves with those behind a close of the server, to be sent again. */
   const sendFramed = async (inputs: readonly Input[]): Promise<Input[]> => {
     const answered = await converse(port, inputs);
-    for (const [index, status] of answered.entries()) note(inputs[index] as Input, status);
+    for (const [index, answer] of answered.entries()) note(inputs[index] as Input, answer);
     const [refused, ...rest] = inputs.slice(answered.length);
     if (!refused) return [];
     if (answered.length > 0) return [refused, ...rest];
@@ -65,36 +74,37 @@ export async function flood(port: number, next: () => Input, count: number): Pro
   };
 
   await Promise.all(Array.from({ length: LANES }, runLane));
-  return { statuses, unanswered, faults };
+  return { statuses, unanswered, unavailable, faults };
 }
 
-/** The statuses of the answers, in order, until all have come or the server has closed. */
-function converse(port: number, inputs: readonly Input[]): Promise<readonly number[]> {
+/** The answers in order, until all have come or the server has closed. */
+function converse(port: number, inputs: readonly Input[]): Promise<readonly Answer[]> {
   const socket = connect(port, '127.0.0.1');
-  const statuses: number[] = [];
+  const answers: Answer[] = [];
   let pending: Buffer = Buffer.alloc(0);
   const awaited = (): string =>
-    `${describe(inputs[statuses.length])}, answer ${statuses.length + 1} on its connection, after ${describe(inputs[statuses.length - 1])}; come so far: ${pending.toString('latin1')}`;
+    `${describe(inputs[answers.length])}, answer ${answers.length + 1} on its connection, after ${describe(inputs[answers.length - 1])}; come so far: ${pending.toString('latin1')}`;
   return settleWith(socket, awaited, (finish) => {
     socket.on('data', (chunk: Buffer) => {
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      while (statuses.length < inputs.length) {
-        const answer = readAnswer(pending, inputs[statuses.length]?.isHead === true);
+      while (answers.length < inputs.length) {
+        const answer = readAnswer(pending, inputs[answers.length]?.isHead === true);
         if (!answer) break;
+        const text = answer.status >= 500 ? pending.toString('latin1', 0, answer.length) : '';
         pending = pending.subarray(answer.length);
-        if (answer.status >= 200) statuses.push(answer.status);
+        if (answer.status >= 200) answers.push({ status: answer.status, text });
       }
-      if (statuses.length >= inputs.length) finish();
+      if (answers.length >= inputs.length) finish();
     });
     socket.write(Buffer.concat(inputs.map(({ bytes }) => bytes)));
-  }).then(() => statuses);
+  }).then(() => answers);
 }
 
 /** Sends one input and half-closes; whether anything was answered. */
 async function sendAlone(
   port: number,
   input: Input,
-  note: (input: Input, status: number) => void,
+  note: (input: Input, answer: Answer) => void,
 ): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
@@ -112,8 +122,8 @@ async function sendAlone(
     },
   );
   const found = [...text.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map((match) => Number(match[1]));
-  for (const status of found) if (status >= 200) note(input, status);
-  if (text !== '' && found.length === 0) note(input, 0);
+  for (const status of found) if (status >= 200) note(input, { status, text });
+  if (text !== '' && found.length === 0) note(input, { status: 0, text });
   return found.length > 0;
 }
 

@@ -80,7 +80,11 @@ function breakKeyword(schema: Schema, keyword: string, pointer: string): readonl
     case 'maxLength':
       return requirement('😀'.repeat((schema.maxLength ?? 0) + 1));
     case 'maxItems':
-      return requirement(Array((schema.maxItems ?? 0) + 1).fill('a'));
+      return requirement(
+        Array((schema.maxItems ?? 0) + 1).fill(resolve(schema.items ?? {}).enum?.[0] ?? 'a'),
+      );
+    case 'minItems':
+      return requirement([]);
     case 'pattern':
       return requirement('ü');
     case 'format':
@@ -124,6 +128,10 @@ function withParameter(operationId: OperationId, location: string, name: string,
   return { ...call, path: url.pathname + url.search };
 }
 
+/** What is long in characters, in fewer bytes: a head has room for 16 KiB. */
+const toQuery = (value: unknown): unknown =>
+  typeof value === 'string' && value.length > 2_000 ? value.replaceAll('😀', 'k') : value;
+
 /** No character of two bytes goes into a header. */
 const toHeader = (text: string): string => text.replaceAll('😀', 'k');
 
@@ -135,7 +143,10 @@ test('every keyword of every schema of a request is broken once, and refused wit
     const usual = JSON.parse(String(call.body));
     for (const requirement of listRequirements(schema, '')) {
       const name = `${operationId} ${requirement.pointer} ${requirement.keyword}`;
-      const body = putAt(usual, requirement.pointer.split('/').slice(1), requirement.wrong);
+      const steps = requirement.pointer.split('/').slice(1);
+      // A filter takes the place of the ids that a cancellation usually names.
+      const base = steps[0] === 'filter' ? { ...usual, request_ids: undefined } : usual;
+      const body = putAt(base, steps, requirement.wrong);
       const answer = await sendChecked(server.url, { ...call, body: JSON.stringify(body) });
       expect(`${answer.status} ${pointersOf(answer).join()}`, name).toBe(
         expectAnswer(operationId, requirement),
@@ -145,10 +156,11 @@ test('every keyword of every schema of a request is broken once, and refused wit
   }
   for (const { operationId, parameters } of operations) {
     for (const { name: parameter, in: location, schema } of parameters) {
-      // Everything in a path or a query is text, and a path without its last part is another path.
-      const isText = resolve(schema).type === 'string';
+      // Everything in a path or a query is text, or texts between commas; and a path without its last part is
+      // another path. None between commas is one that is empty.
+      const isText = ['string', 'array'].includes(resolve(schema).type ?? '');
       const requirements = listRequirements(schema, `/${parameter}`).filter(
-        ({ keyword }) => keyword !== 'type' || !isText,
+        ({ keyword }) => !isText || (keyword !== 'type' && keyword !== 'minItems'),
       );
       const isRequired = (operations.find((one) => one.operationId === operationId)?.parameters ?? []).some(
         (one) => one.name === parameter && 'required' in one && one.required === true && location === 'query',
@@ -157,7 +169,7 @@ test('every keyword of every schema of a request is broken once, and refused wit
         ? [{ pointer: `/${parameter}`, keyword: 'required', wrong: undefined }]
         : [];
       for (const requirement of [...requirements, ...missing]) {
-        const wrong = requirement.keyword === 'type' ? 'sixty' : requirement.wrong;
+        const wrong = requirement.keyword === 'type' ? 'sixty' : toQuery(requirement.wrong);
         const answer = await sendChecked(server.url, withParameter(operationId, location, parameter, wrong));
         const name = `${operationId} ${location} ${requirement.pointer} ${requirement.keyword}`;
         expect(`${answer.status} ${pointersOf(answer).join()}`, name).toBe(`422 ${requirement.pointer}`);
@@ -176,7 +188,8 @@ function arbitraryOf(given: Schema): fc.Arbitrary<unknown> {
   const schema = resolve(given);
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(arbitraryOf));
   if (schema.enum) return fc.constantFrom(...schema.enum);
-  const { minLength = 0, maxLength = 40, minimum, maximum, exclusiveMinimum, maxItems = 5 } = schema;
+  const { minLength = 0, maxLength = 40, minimum, maximum, exclusiveMinimum } = schema;
+  const { minItems = 0, maxItems = 5 } = schema;
   switch (schema.type) {
     case 'string':
       return fc.string({ unit: 'grapheme-composite', minLength, maxLength: Math.min(maxLength, 40) });
@@ -197,7 +210,10 @@ function arbitraryOf(given: Schema): fc.Arbitrary<unknown> {
     case 'null':
       return fc.constant(null);
     case 'array':
-      return fc.array(arbitraryOf(schema.items ?? {}), { maxLength: Math.min(maxItems, 8) });
+      return fc.array(arbitraryOf(schema.items ?? {}), {
+        minLength: minItems,
+        maxLength: Math.min(maxItems, 8),
+      });
     default: {
       const fields = Object.entries(schema.properties ?? {}).map(
         ([name, one]) => [name, arbitraryOf(one)] as const,
@@ -210,6 +226,20 @@ function arbitraryOf(given: Schema): fc.Arbitrary<unknown> {
   }
 }
 
+type Cancellation = {
+  readonly filter?: object | null;
+  readonly request_ids?: readonly string[] | null;
+  readonly cursor?: string | null;
+};
+
+/** The ids where there are any, else the filter; without one, the filter that matches all. */
+function chooseTasks({ filter, request_ids }: Cancellation): Cancellation {
+  const cursor = null;
+  return request_ids
+    ? { filter: null, request_ids, cursor }
+    : { filter: filter ?? {}, request_ids: null, cursor };
+}
+
 const VALID_RUNS = Number(process.env.VALID_RUNS ?? 150);
 
 test.each(bodies)(
@@ -217,12 +247,14 @@ test.each(bodies)(
   { timeout: 60_000 + VALID_RUNS * 10 },
   async (body) => {
     const { operationId, schema } = body;
-    // Two things that the schema can't express: what an endpoint is, and which secret is right.
+    // What the schema can't express: what an endpoint is, which secret is right, and that a cancellation has
+    // either a filter or ids, and a cursor only of a call before it.
     const own = { endpoint: fc.constantFrom('pull', 'http://127.0.0.1:1/', 'https://[::1]:8443/a?b=c') };
     const values = fc.tuple(arbitraryOf(schema), own.endpoint).map(([value, endpoint]) => ({
       ...(value as object),
       auth: SECRET,
       ...(operationId === 'registerAgent' && { endpoint }),
+      ...(operationId === 'cancelTasks' && chooseTasks(value as Cancellation)),
     }));
     await fc.assert(
       fc.asyncProperty(values, async (value) => {

@@ -1,6 +1,7 @@
 /** The client’s calls: what each sends, where its secret is, and which options createClient rejects. */
 import { describe, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient, TaskGatewayError } from '../../sdk/index.ts';
+import { AGENT_ROW, COUNTS, OVERVIEW, TASK_ROW } from './admin-values.ts';
 import { ADMIN, AUTH, connect, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 
@@ -96,6 +97,49 @@ describe('each operation is sent as the contract says', () => {
       request: `GET /api/admin/tasks?status=failed&session=${encodeURIComponent('会')}`,
       secretIn: 'x-admin-auth',
       received: { tasks: [someTask()], next_cursor: null },
+    },
+    {
+      name: 'getOverview',
+      call: (c) => c.getOverview({ tags: 5 }),
+      request: 'GET /api/admin/overview?tags=5',
+      secretIn: 'x-admin-auth',
+      received: OVERVIEW,
+    },
+    {
+      name: 'listTaskRows',
+      call: (c) => c.listTaskRows({ status: ['pending', 'running'], outcome: ['no_agent'], tag: 'a,b' }),
+      request: 'GET /api/admin/task-rows?status=pending,running&outcome=no_agent&tag=a%2Cb',
+      secretIn: 'x-admin-auth',
+      received: { time: 1, next_cursor: null, rows: [TASK_ROW] },
+    },
+    {
+      name: 'countTasks',
+      call: (c) => c.countTasks(),
+      request: 'GET /api/admin/task-counts',
+      secretIn: 'x-admin-auth',
+      received: COUNTS,
+    },
+    {
+      name: 'cancelTasks',
+      call: (c) => c.cancelTasks({ filter: { status: ['pending'] }, created_before: 2, dry_run: true }),
+      request: 'POST /api/admin/tasks/cancel',
+      body: { filter: { status: ['pending'] }, created_before: 2, dry_run: true },
+      secretIn: 'x-admin-auth',
+      received: { matched: 2, cancelled: 1, already_ended: 1, not_found: 0, next_cursor: null },
+    },
+    {
+      name: 'listAgentRows',
+      call: (c) => c.listAgentRows({ full: true, sort: 'id' }),
+      request: 'GET /api/admin/agent-rows?full=true&sort=id',
+      secretIn: 'x-admin-auth',
+      received: { time: 1, next_cursor: 'x', counts: {}, rows: [AGENT_ROW] },
+    },
+    {
+      name: 'getAgent',
+      call: (c) => c.getAgent('a/b'),
+      request: 'GET /api/admin/agents/a%2Fb',
+      secretIn: 'x-admin-auth',
+      received: { ...AGENT_ROW, time: 1, slots: [], pushes: [] },
     },
   ];
 

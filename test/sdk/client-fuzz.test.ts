@@ -27,6 +27,12 @@ const CALLS: Readonly<Record<string, (client: TaskGatewayClient) => Promise<unkn
   unregisterAgent: (client) => client.unregisterAgent({ agent_id: 'a' }),
   listAgents: (client) => client.listAgents(),
   listTasks: (client) => client.listTasks(),
+  getOverview: (client) => client.getOverview(),
+  listTaskRows: (client) => client.listTaskRows(),
+  countTasks: (client) => client.countTasks(),
+  cancelTasks: (client) => client.cancelTasks({ request_ids: ['t'], created_before: 1 }),
+  listAgentRows: (client) => client.listAgentRows(),
+  getAgent: (client) => client.getAgent('a'),
 };
 
 let gateway: HostileGateway;

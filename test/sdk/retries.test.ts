@@ -1,5 +1,7 @@
 /** When a call is retried, when it is not, and how it ends in time. */
 import { describe, expect, test } from 'vitest';
+import { describeProblem, PROBLEM_CODES, Problem, type ProblemCode } from '../../server/http/problems.ts';
+import { listWords, readTable } from '../contract/guide.ts';
 import { connect, connectionRefused, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
@@ -201,5 +203,23 @@ describe('a call ends', () => {
     const { client, clock } = connect([json({}, 503), json(someTask())]);
     await elapse(clock, client.getTask('t'));
     expect(clock.sleeping()).toBe(0);
+  });
+});
+
+describe('the guide’s table of errors', () => {
+  const isKnown = (code: string): code is ProblemCode => PROBLEM_CODES.has(code);
+  const rows = readTable('What to do with an error').flatMap((row) =>
+    listWords(row.Code)
+      .filter(isKnown)
+      .map((code) => ({ code, again: row['Again?'] ?? '' })),
+  );
+
+  test.each(rows)('$code: the call is repeated as it is: $again', async ({ code, again }) => {
+    const { status, body } = describeProblem(new Problem(code, 'no'));
+    const { client, clock, sent } = connect([json(JSON.parse(body), status), json(someTask())]);
+    const outcome = elapse(clock, client.getTask('t')).catch((error: unknown) => error);
+    const isRepeated = again === 'yes' || again === 'with care';
+    expect(await outcome).toMatchObject(isRepeated ? { request_id: someTask().request_id } : { code });
+    expect(sent).toHaveLength(isRepeated ? 2 : 1);
   });
 });

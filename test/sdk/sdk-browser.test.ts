@@ -114,7 +114,7 @@ test('A page that lacks the files for runs says so and sends nothing.', async ()
       expect(error).toMatchObject({ message: expect.stringMatching(/Serve all files.*reload the page/) });
     }
     expect(aborted).toMatchObject({ code: 'aborted' });
-    expect(later.size).toBe(2);
+    expect(later.size).toBe(3);
     expect(asked.filter((url) => url.startsWith('/api'))).toEqual([]);
   } finally {
     await browser.close();

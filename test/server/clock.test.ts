@@ -86,7 +86,7 @@ describe('ids and random numbers', () => {
   test('request ids are UUIDv7 of the present time, and unique', () => {
     const ids = createIds();
     const beforeMs = Date.now();
-    const created = Array.from({ length: 10_000 }, () => ids.newRequestId());
+    const created = Array.from({ length: 10_000 }, () => ids.newRequestId(beforeMs));
     expect(new Set(created).size).toBe(created.length);
     for (const id of created) {
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -208,3 +208,14 @@ describe('combinations of settings', () => {
     ]);
   });
 });
+
+test('a push secret that libraries read as another key is warned of, with what to give to agents', () => {
+  const text = accept({ PUSH_SECRET: 'a text of twenty signs'.replaceAll(' ', '-') }).warnings.join();
+  expect(text).toContain('PUSH_SECRET: has no whsec_ before it, so it is used as text');
+  expect(text).toContain('"$(printf %s "$PUSH_SECRET" | base64 -w 0)"');
+  expect(accept({ PUSH_SECRET: 'whsk_c2l4dGVlbi1ieXRlcy1vZi1rZXk=' }).warnings.join()).toContain(
+    'whsk_ and whpk_',
+  );
+  const readable = accept({ PUSH_SECRET: 'whsec_c2l4dGVlbi1ieXRlcy1vZi1rZXk=' });
+  expect(readable.warnings.join()).not.toContain('PUSH_SECRET');
+});

@@ -19,8 +19,7 @@ async function renderAll(): Promise<string> {
     figures: {
       agents: () => ({
         states: { ready: 1, processing: 0, draining: 0, offline: 0 },
-        usedSlots: 0,
-        freeSlots: 1,
+        ...{ full: 0, failing: 0, usedSlots: 0, freeSlots: 1, unusableSlots: 0 },
       }),
       readTasks: async () => ({
         ...{ pending: 0, running: 0, waiting: 0, oldestWaitingMs: 0, waitingTags: 0, tagsWithoutAgent: 0 },

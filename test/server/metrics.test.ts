@@ -41,7 +41,7 @@ const DELIVERY = {
 const FIGURES: Figures = {
   agents: () => ({
     states: { ready: 2, processing: 1, draining: 0, offline: 4 },
-    ...{ usedSlots: 3, freeSlots: 5 },
+    ...{ full: 0, failing: 0, usedSlots: 3, freeSlots: 5, unusableSlots: 0 },
   }),
   readTasks: async () => ({
     ...{ pending: 7, running: 3, waiting: 6, oldestWaitingMs: 12_500, waitingTags: 2, tagsWithoutAgent: 1 },

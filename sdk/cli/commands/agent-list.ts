@@ -1,18 +1,35 @@
-/** `agent list`: lists the registered agents, and which of them can take a task. */
-import type { Command } from 'commander';
-import type { AgentListing } from '../../contract.ts';
+/** `agent list`: lists the registered agents, or those that match, and which of them can take a task. */
+import { type Command, Option } from 'commander';
+import type { AgentRowQuery } from '../../admin-calls.ts';
+import type { TaskGatewayClient } from '../../client.ts';
+import type { AgentListing, AgentRow, AgentRowPage } from '../../contract.ts';
 import { callAsAdmin } from '../connection.ts';
 import { renderJson } from '../terminal/outcome.ts';
 import { describeValue } from '../terminal/safe-text.ts';
 import { type Column, renderTable } from '../terminal/table.ts';
 import { formatAge } from '../terminal/time.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
+import { parseCount } from './option-values.ts';
 
 const EXAMPLES = `
-In the table, the state of an agent is green if the agent can take a task.
+In the table, the state of an agent is green if the agent can take a task. Agents match if they match all filters. With a
+filter, an order or a limit their JSON has what "agent show" has of an agent, without its tasks and pushes.
 
-Example:
+Examples:
+  $ task-gateway agent list --tag gpu --failing
+  $ task-gateway agent list --sort trouble -n 20
   $ task-gateway agent list -o jsonl | jq -r "select(.eligible).agent_id"`;
+
+const STATES = ['ready', 'processing', 'draining', 'offline'] as const;
+const PAGE_MAX = 200;
+
+type ListOptions = Omit<AgentRowQuery, 'cursor' | 'activity'>;
+/** What a table shows of an agent. */
+type ListedAgent = Pick<
+  AgentListing,
+  | ('agent_id' | 'state' | 'full' | 'eligible' | 'current_load' | 'max_concurrent')
+  | ('agent_tags' | 'last_contact_time' | 'endpoint' | 'push')
+> & { readonly failing?: boolean };
 
 /** Adds `list` to `agent`. */
 export function addAgentList(parent: Command, context: CommandContext): void {
@@ -20,18 +37,53 @@ export function addAgentList(parent: Command, context: CommandContext): void {
     .command('list')
     .summary('list the agents')
     .description('Lists the registered agents. Needs the admin secret.')
+    .addOption(new Option('--state <state>', 'only agents in this state').choices(STATES))
+    .option('--tag <tag>', 'only agents with this tag')
+    .option('--full', 'only agents at full load')
+    .option('--failing', 'only agents that do not take their pushes')
+    .option('--id <text>', 'only agents with this in their id, in upper or lower case')
+    .addOption(
+      new Option('--sort <order>', 'those in trouble first, or by id').choices(['trouble', 'id'] as const),
+    )
+    .option('-n, --limit <number>', 'list at most this many agents', parseCount)
     .addHelpText('after', EXAMPLES)
-    .action(async (_options: unknown, command: Command) => {
+    .action(async (options: ListOptions, command: Command) => {
       const connection = connectCommand(context, command, true);
       const { first: signal } = context.interrupts;
-      const { agents } = await callAsAdmin(connection, () => connection.client.listAgents({ signal }));
-      await printAgents(context, agents, command);
+      const isPlain = Object.keys(options).length === 0;
+      const agents = await callAsAdmin(connection, async () =>
+        isPlain
+          ? (await connection.client.listAgents({ signal })).agents
+          : await readRows(connection.client, options, signal),
+      );
+      await printAgents(context, agents, isPlain, command);
     });
+}
+
+/** Reads page by page until there are enough rows or no further page. */
+async function readRows(
+  client: Pick<TaskGatewayClient, 'listAgentRows'>,
+  { limit = Number.MAX_SAFE_INTEGER, ...filters }: ListOptions,
+  signal: AbortSignal,
+): Promise<readonly AgentRow[]> {
+  const rows: AgentRow[] = [];
+  let cursor: string | null = null;
+  do {
+    const query = { ...filters, limit: Math.min(limit - rows.length, PAGE_MAX) };
+    const page: AgentRowPage = await client.listAgentRows(
+      { ...query, ...(cursor !== null && { cursor }) },
+      { signal },
+    );
+    rows.push(...page.rows);
+    cursor = page.next_cursor;
+  } while (cursor !== null && rows.length < limit);
+  return rows;
 }
 
 async function printAgents(
   { terminal }: CommandContext,
-  agents: readonly AgentListing[],
+  agents: readonly ListedAgent[],
+  isPlain: boolean,
   command: Command,
 ): Promise<void> {
   const format = getOutputFormat(command);
@@ -39,16 +91,19 @@ async function printAgents(
   if (format === 'jsonl') return terminal.print(agents.map((agent) => renderJson(agent, format)).join(''));
   if (agents.length === 0) {
     return terminal.log(
-      'No agent is registered. Start one with "task-gateway agent exec --tag TAG -- COMMAND".',
+      isPlain
+        ? 'No agent is registered. Start one with "task-gateway agent exec --tag TAG -- COMMAND".'
+        : 'No agent matches.',
     );
   }
   const nowSeconds = Date.now() / 1_000;
-  const columns: readonly Column<AgentListing>[] = [
+  const columns: readonly Column<ListedAgent>[] = [
     { title: 'AGENT ID', cell: ({ agent_id }) => agent_id },
     {
       title: 'STATE',
-      cell: ({ state, full }) => (full ? `${state}, full` : state),
-      paint: (text, { eligible }) => terminal.out.paint(eligible ? 'green' : 'yellow', text),
+      cell: describeState,
+      paint: (text, { eligible, failing }) =>
+        terminal.out.paint(eligible && failing !== true ? 'green' : 'yellow', text),
     },
     { title: 'LOAD', cell: ({ current_load, max_concurrent }) => `${current_load}/${max_concurrent}` },
     { title: 'TAGS', cell: ({ agent_tags }) => agent_tags.join(',') },
@@ -58,4 +113,8 @@ async function printAgents(
   ];
   const paintHead = (text: string): string => terminal.out.paint('bold', text);
   await terminal.print(renderTable(columns, agents, { widthMax: terminal.out.columns, paintHead }));
+}
+
+function describeState({ state, full, failing = false }: ListedAgent): string {
+  return [state, ...(full ? ['full'] : []), ...(failing ? ['pushes fail'] : [])].join(', ');
 }

@@ -2,107 +2,174 @@
  * `task list`: lists tasks by filters, over as many pages as needed. Each page is printed before the next one
  * is read, so a list of any length takes the memory of one page.
  */
-import { type Command, Option } from 'commander';
-import type { TaskQuery } from '../../calls.ts';
+import type { Command } from 'commander';
+import type { TaskQuery } from '../../admin-calls.ts';
 import type { TaskGatewayClient } from '../../client.ts';
-import type { Task } from '../../contract.ts';
+import type { Task, TaskRow } from '../../contract.ts';
+import { NotFoundError } from '../../errors.ts';
 import { callAsAdmin } from '../connection.ts';
-import { type OutputFormat, paintStatus, renderJson } from '../terminal/outcome.ts';
+import { paintStatus, renderJson } from '../terminal/outcome.ts';
 import { stringifySafely } from '../terminal/safe-text.ts';
 import { type Column, createTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge, formatTime } from '../terminal/time.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { parseCount } from './option-values.ts';
+import { printCounts } from './task-count.ts';
+import { addFilterOptions, FILTER_HELP, type TaskFilters, toRowQuery } from './task-filters.ts';
 import { shortenId } from './task-ids.ts';
 
-type ListOptions = {
-  readonly status?: Task['status'];
-  readonly type?: string;
-  readonly tag?: string;
-  readonly session?: string;
-  readonly agent?: string;
-  readonly limit: number;
-};
+type ListOptions = TaskFilters & { readonly limit: number; readonly count?: true };
 
 const DEFAULT_LIMIT = 50;
 const PAGE_MAX = 100;
+/** Whole tasks that are read at once. */
+const READ_AT_ONCE = 10;
 /** From this width on a terminal shows whole ids. */
 const WHOLE_ID_COLUMNS = 120;
-const STATUSES: readonly Task['status'][] = ['pending', 'running', 'success', 'failed'];
 
 const EXAMPLES = `
 A terminal of fewer than ${WHOLE_ID_COLUMNS} columns shows the last 8 characters of each id. With the admin secret "task get", "task
-wait" and "task cancel" take them too, for the newest 1,000 tasks.
+wait", "task explain" and "task cancel" take them too.
+${FILTER_HELP}
 
 Examples:
   $ task-gateway task list --status running
+  $ task-gateway task list --waiting
+  $ task-gateway task list --outcome no_agent,timeout --after 1h
+  $ task-gateway task list --tag zh --count
   $ task-gateway task list --tag zh -n 1000 -o jsonl | jq -r .request_id`;
 
 /** Adds `list` to `task`. */
 export function addTaskList(parent: Command, context: CommandContext): void {
-  parent
-    .command('list')
-    .summary('list tasks, newest first')
-    .description('Lists tasks, newest first. Needs the admin secret.')
-    .addOption(new Option('--status <status>', 'only tasks with this status').choices(STATUSES))
-    .option('--type <type>', 'only tasks of this type')
-    .option('--tag <tag>', 'only tasks with this tag')
-    .option('--session <id>', 'only tasks of this session')
-    .option('--agent <id>', 'only tasks of this agent')
+  addFilterOptions(
+    parent
+      .command('list')
+      .summary('list tasks, newest first, or count them')
+      .description('Lists tasks, newest first, or counts them. Needs the admin secret.'),
+  )
     .option('-n, --limit <number>', 'list at most this many tasks', parseCount, DEFAULT_LIMIT)
+    .option('--count', 'print how many tasks match instead, by status and by outcome')
     .addHelpText('after', EXAMPLES)
-    .action(async ({ limit, ...filters }: ListOptions, command: Command) => {
+    .action(async ({ limit, count, ...filters }: ListOptions, command: Command) => {
+      const { terminal, interrupts } = context;
       const connection = connectCommand(context, command, true);
-      const { first: signal } = context.interrupts;
-      const writer = createListWriter(context.terminal, getOutputFormat(command));
+      const { client } = connection;
+      const { first: signal } = interrupts;
+      const format = getOutputFormat(command);
       await callAsAdmin(connection, async () => {
-        for await (const tasks of readPages(connection.client, filters, limit, signal)) {
-          await writer.write(tasks);
-        }
-        await writer.end();
+        if (count) return await printCounts(terminal, client, filters, format, signal);
+        if (format === 'table')
+          await writeAll(readPages(client, filters, limit, signal), createTableWriter(terminal));
+        else await writeAll(readTasks(client, filters, limit, signal), createJsonWriter(terminal, format));
       });
     });
 }
 
-/** Yields pages until there are enough tasks or no further page. A page may be empty and not be the last. */
-async function* readPages(
+async function writeAll<Row>(pages: AsyncIterable<readonly Row[]>, writer: ListWriter<Row>): Promise<void> {
+  for await (const rows of pages) await writer.write(rows);
+  await writer.end();
+}
+
+/** What a table shows of a task. */
+type ListedTask = Pick<
+  TaskRow,
+  | ('request_id' | 'status' | 'progress' | 'task_type' | 'task_tags')
+  | ('agent_id' | 'create_time' | 'error_info')
+> &
+  Partial<Pick<TaskRow, 'waiting'>>;
+
+/** The pages of tasks that match: with filters that a list of whole tasks has not, of rows. */
+function readPages(
   client: TaskGatewayClient,
-  filters: Omit<ListOptions, 'limit'>,
+  filters: TaskFilters,
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ListedTask[], void, undefined> {
+  const simple = toTaskQuery(filters);
+  return simple
+    ? readAll(limit, (page) => readTaskPage(client, { ...simple, ...page }, signal))
+    : readAll(limit, (page) => client.listTaskRows({ ...toRowQuery(filters), ...page }, { signal }));
+}
+
+/** The same as whole tasks: those of rows are read one by one. */
+async function* readTasks(
+  client: TaskGatewayClient,
+  filters: TaskFilters,
   limit: number,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Task[], void, undefined> {
-  let query: TaskQuery = { ...filters };
+  const simple = toTaskQuery(filters);
+  if (simple) {
+    yield* readAll(limit, (page) => readTaskPage(client, { ...simple, ...page }, signal));
+    return;
+  }
+  for await (const rows of readPages(client, filters, limit, signal)) {
+    for (let from = 0; from < rows.length; from += READ_AT_ONCE) {
+      const some = rows.slice(from, from + READ_AT_ONCE);
+      const tasks = await Promise.all(
+        some.map(({ request_id }) => client.getTask(request_id, { signal }).catch(ignoreMissing)),
+      );
+      yield tasks.filter((task) => task !== undefined);
+    }
+  }
+}
+
+async function readTaskPage(client: TaskGatewayClient, query: TaskQuery, signal: AbortSignal) {
+  const { tasks: rows, next_cursor } = await client.listTasks(query, { signal });
+  return { rows, next_cursor };
+}
+
+/** A task may be removed between a page and its reading. */
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof NotFoundError)) throw error;
+}
+
+/** The filters that a list of whole tasks has, too; undefined where one is among them that it has not. */
+function toTaskQuery(filters: TaskFilters): TaskQuery | undefined {
+  const { status, outcome, waiting, id, after, before, ...others } = filters;
+  const isSimple = [waiting, id, after, before].every((value) => value === undefined);
+  if (!isSimple || (status?.length ?? 0) > 1 || (outcome?.length ?? 0) > 1) return undefined;
+  return {
+    ...(status?.[0] && { status: status[0] }),
+    ...others,
+    ...(outcome?.[0] && { outcome: outcome[0] }),
+  };
+}
+
+/** Yields pages until there are enough rows or no further page. A page may be empty and not be the last. */
+async function* readAll<Row>(
+  limit: number,
+  read: (page: { readonly limit: number; readonly cursor?: string }) => Promise<{
+    readonly rows: readonly Row[];
+    readonly next_cursor: string | null;
+  }>,
+): AsyncGenerator<readonly Row[], void, undefined> {
+  let cursor: string | undefined;
   for (let rest = limit; rest > 0; ) {
-    const page = await client.listTasks({ ...query, limit: Math.min(rest, PAGE_MAX) }, { signal });
-    yield page.tasks.slice(0, rest);
-    rest -= page.tasks.length;
+    const page = await read({ limit: Math.min(rest, PAGE_MAX), ...(cursor !== undefined && { cursor }) });
+    yield page.rows.slice(0, rest);
+    rest -= page.rows.length;
     if (page.next_cursor === null) return;
-    query = { ...query, cursor: page.next_cursor };
+    cursor = page.next_cursor;
   }
 }
 
 /** Writes a list in pieces; all of them together are what the whole list would be in the format. */
-type ListWriter = {
-  write(tasks: readonly Task[]): Promise<void>;
+type ListWriter<Row> = {
+  write(rows: readonly Row[]): Promise<void>;
   end(): Promise<void>;
 };
 
-function createListWriter(terminal: Terminal, format: OutputFormat): ListWriter {
-  switch (format) {
-    case 'jsonl':
-      return {
-        write: (tasks) => terminal.print(tasks.map((task) => renderJson(task, format)).join('')),
-        end: async () => undefined,
-      };
-    case 'json':
-      return createArrayWriter(terminal);
-    case 'table':
-      return createTableWriter(terminal);
-  }
+function createJsonWriter(terminal: Terminal, format: 'json' | 'jsonl'): ListWriter<Task> {
+  if (format === 'json') return createArrayWriter(terminal);
+  return {
+    write: (tasks) => terminal.print(tasks.map((task) => renderJson(task, format)).join('')),
+    end: async () => undefined,
+  };
 }
 
-function createArrayWriter(terminal: Terminal): ListWriter {
+function createArrayWriter(terminal: Terminal): ListWriter<Task> {
   let separator = '[\n';
   return {
     async write(tasks) {
@@ -115,7 +182,7 @@ function createArrayWriter(terminal: Terminal): ListWriter {
   };
 }
 
-function createTableWriter(terminal: Terminal): ListWriter {
+function createTableWriter(terminal: Terminal): ListWriter<ListedTask> {
   const { columns: widthMax, paint } = terminal.out;
   const columns = widthMax === undefined ? listFileColumns() : listTerminalColumns(terminal, widthMax);
   const table = createTable(columns, { widthMax, paintHead: (text) => paint('bold', text) });
@@ -132,11 +199,16 @@ function createTableWriter(terminal: Terminal): ListWriter {
   };
 }
 
+/** A running task waits that its agent has not taken; that a pending one does goes without saying. */
+function describeStatus({ status, waiting = false }: ListedTask): string {
+  return status === 'running' && waiting ? 'running, waits' : status;
+}
+
 /** The columns of a table that goes to a file or another program. */
-function listFileColumns(): readonly Column<Task>[] {
+function listFileColumns(): readonly Column<ListedTask>[] {
   return [
     { title: 'REQUEST ID', cell: ({ request_id }) => request_id, whole: true },
-    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'STATUS', cell: describeStatus },
     { title: '%', cell: ({ progress }) => String(progress) },
     { title: 'TYPE', cell: ({ task_type }) => task_type },
     { title: 'TAGS', cell: ({ task_tags }) => task_tags.join(',') },
@@ -147,7 +219,7 @@ function listFileColumns(): readonly Column<Task>[] {
 }
 
 /** The columns for a person: what distinguishes the tasks comes first, and all fit into 80 columns. */
-function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Column<Task>[] {
+function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Column<ListedTask>[] {
   const nowSeconds = Date.now() / 1_000;
   const showId = widthMax < WHOLE_ID_COLUMNS ? shortenId : (id: string) => id;
   return [
@@ -155,7 +227,7 @@ function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Col
     { title: 'CREATED', cell: ({ create_time }) => formatAge(nowSeconds - create_time), whole: true },
     {
       title: 'STATUS',
-      cell: ({ status }) => status,
+      cell: describeStatus,
       paint: (text, { status }) => paintStatus(terminal, status, text),
       whole: true,
     },

@@ -1,8 +1,6 @@
 /** `task` with its commands `submit`, `get`, `explain`, `wait`, `cancel` and `list`. */
 import type { Command } from 'commander';
 import type { Task } from '../../contract.ts';
-import { BadRequestError } from '../../errors.ts';
-import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome, printTask, renderJson } from '../terminal/outcome.ts';
 import { cleanText } from '../terminal/safe-text.ts';
 import { startSpinner } from '../terminal/spinner.ts';
@@ -12,6 +10,7 @@ import { type CommandContext, connectCommand, getOutputFormat } from './context.
 import { addTaskExplain, findHint } from './explain.ts';
 import { parseSecondsOrZero } from './option-values.ts';
 import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
+import { addTaskCancel } from './task-cancel.ts';
 import { resolveTaskId } from './task-ids.ts';
 import { addTaskList } from './task-list.ts';
 import { waitUntilSettled } from './wait.ts';
@@ -95,36 +94,4 @@ function addTaskWait(parent: Command, context: CommandContext): void {
       const task = await waitUntilSettled(client, request_id, waitOptions).finally(spinner.stop);
       await printOutcome(terminal, task, getOutputFormat(command), await findHint(client, task));
     });
-}
-
-function addTaskCancel(parent: Command, context: CommandContext): void {
-  const { terminal, interrupts } = context;
-  parent
-    .command('cancel')
-    .summary('cancel a task')
-    .description('Cancels a pending or running task.')
-    .argument('<request_id>', 'id of the task')
-    .addHelpText('after', '\nExample:\n  $ task-gateway task cancel "$id"')
-    .action(async (id: string, _options: unknown, command: Command) => {
-      const connection = connectCommand(context, command);
-      const { client } = connection;
-      const request_id = await resolveTaskId(connection, id, interrupts.first);
-      const receipt = await client
-        .cancelTask(request_id, { signal: interrupts.first })
-        .catch((error: unknown) => throwCancelError(request_id, error));
-      const format = getOutputFormat(command);
-      await terminal.print(
-        format === 'table'
-          ? `Cancelled task ${cleanText(receipt.request_id)}.\n`
-          : renderJson(receipt, format),
-      );
-    });
-}
-
-function throwCancelError(request_id: string, error: unknown): never {
-  if (!(error instanceof BadRequestError) || error.code !== 'task_terminal') throw error;
-  throw new CommandError(
-    EXIT_CODES.other,
-    `Task ${request_id} has already succeeded or failed, so it can't be cancelled. Show it with "task-gateway task get ${request_id}".`,
-  );
 }

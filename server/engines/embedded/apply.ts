@@ -8,6 +8,7 @@ import { isSettled, type TaskState } from '../../domain/task.ts';
 import { isLargeText } from '../../domain/value-size.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { Batch, DueChange, Kinds, Ref, Revision, Write } from '../../ports/store.ts';
+import { beginStep, countTask } from './count-tasks.ts';
 import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
@@ -63,7 +64,7 @@ export function applyBatch(
     if (op === 'grant' && generation.agents.get(agent_id)) contacts.noteGrant(agent_id, nowMs);
     group.topics.add(`agent:${agent_id}`);
   }
-  if (batch.wait) applyWait(generation, batch.wait);
+  if (batch.wait) applyWait(commit, batch.wait);
   if (batch.event) applyEvent(commit, batch.event);
   if (batch.unreported) applyUnreported(commit, batch.unreported);
   if (capacityBefore) makeFreedAgentsDue(commit, capacityBefore);
@@ -139,6 +140,7 @@ function applyTask(commit: Commit, id: string, value: TaskState | null): void {
   const open = generation.tasks.get(id);
   const before = open?.state ?? findSettledState(generation, commit.prefetched, id);
   updateListings(group, id, before, value);
+  countTask(commit, id, before, value);
   group.topics.add(`task:${id}`);
   if (value !== null && !isSettled(value)) {
     if (!open && before) putValue(commit, 'task', id, null, null);
@@ -209,9 +211,10 @@ function applyAgent(commit: Commit, id: string, value: Kinds['agent'] | null): v
 }
 
 function applyWait(
-  generation: Generation,
+  { generation, group, nowMs }: Commit,
   { op, request_id, tags, sinceMs }: NonNullable<Batch['wait']>,
 ): void {
+  beginStep(generation, group, nowMs);
   if (op === 'join') generation.waiting.join(request_id, tags, sinceMs);
   else generation.waiting.leave(request_id);
 }

@@ -35,7 +35,7 @@ export type CommitGroup = {
   readonly deletes: Set<string>;
   /** Topics to notify when the group is durable. */
   readonly topics: Set<string>;
-  /** The last cursor that the group issues; null when it issues none. */
+  /** The last cursor when the group issues one, or changes the counts of settled tasks; else null. */
   highWaterMark: HighWaterMark | null;
 };
 

@@ -1,19 +1,20 @@
 /**
- * The port's listings: slots, waiting tasks and agents from memory, tasks and unreported tasks from key
- * ranges of the file. Each listing waits until every commit decided before the call is durable, so that no
+ * The port's listings: slots, waiting and open tasks and agents from memory, other tasks from key ranges of
+ * the file. Each listing waits until every commit decided before the call is durable, so that no
  * item depends on a commit that may be lost. Beside them the demand: counts for the operator, which do not
  * wait.
  */
 import { STORE_LIMITS } from '../../ports/limits.ts';
-import type { AgentStatus, Demand, Lists, Page } from '../../ports/store.ts';
+import type { AgentStatus, Demand, Lists, Page, TasksAsk } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import type { Contacts } from './memory/contacts.ts';
+import type { PositionRange } from './memory/open-positions.ts';
 import {
   agentListing,
   LISTING_ALL,
   lastPart,
+  outcomeListing,
   padMs,
-  type Range,
   rangeOf,
   sessionListing,
   unreportedListing,
@@ -79,6 +80,14 @@ function listFromMemory<Q extends keyof Lists>(
       const { tags } = filter as Lists['waiting']['ask'];
       return generation.waiting.list(tags, after, limit).map(wrapTask);
     }
+    case 'tasks': {
+      const ask = filter as TasksAsk;
+      if (ask.open === undefined) return undefined;
+      return listOpen(generation, ask.open, rangeOfPositions(ask, after), limit).map((item) => ({
+        item,
+        position: item.position,
+      }));
+    }
     case 'agents':
       return generation.agents.list(after, limit).flatMap((agent_id) => {
         const item = buildAgentStatus(generation, contacts, agent_id);
@@ -90,6 +99,16 @@ function listFromMemory<Q extends keyof Lists>(
 }
 
 type ListedTask = { readonly request_id: string; readonly position: string };
+
+function listOpen(
+  { waiting, openPositions }: Generation,
+  open: NonNullable<TasksAsk['open']>,
+  range: PositionRange,
+  limit: number,
+): readonly ListedTask[] {
+  if (open === 'waiting') return waiting.listNewest(range, limit);
+  return openPositions.list(open === true ? ['pending', 'running'] : [open], range, limit);
+}
 
 function wrapTask({ request_id, position }: ListedTask): Positioned<AnyItem> {
   return { item: { request_id }, position };
@@ -105,33 +124,40 @@ async function listFromFile<Q extends keyof Lists>(
 ): Promise<readonly Positioned<AnyItem>[]> {
   if (query === 'unreported') {
     const listing = unreportedListing((filter as Lists['unreported']['ask']).agent_id);
-    const from = `${listing}/${padMs(nowMs - STORE_LIMITS.unreportedMs + 1)}/`;
-    const range = { from, to: rangeOf(listing).to };
-    return await readNewest(generation, listing, range, after, limit, (request_id) => ({ request_id }));
+    const range = { from: `${padMs(nowMs - STORE_LIMITS.unreportedMs + 1)}/`, below: after };
+    return await readNewest(generation, listing, range, limit, (request_id) => ({ request_id }));
   }
-  const { session, agent_id } = filter as Lists['tasks']['ask'];
-  const listing =
-    session !== undefined
-      ? sessionListing(session)
-      : agent_id !== undefined
-        ? agentListing(agent_id)
-        : LISTING_ALL;
-  return await readNewest(generation, listing, rangeOf(listing), after, limit, (request_id, position) => ({
+  const ask = filter as TasksAsk;
+  const range = rangeOfPositions(ask, after);
+  return await readNewest(generation, listingOf(ask), range, limit, (request_id, position) => ({
     request_id,
     position,
   }));
 }
 
+function listingOf({ session, agent_id, outcome }: TasksAsk): string {
+  if (session !== undefined) return sessionListing(session);
+  if (agent_id !== undefined) return agentListing(agent_id);
+  return outcome === undefined ? LISTING_ALL : outcomeListing(outcome);
+}
+
+/** The positions of tasks that were created in this time, and that follow in a listing, newest first. */
+function rangeOfPositions({ fromMs, toMs }: TasksAsk, after: string | undefined): PositionRange {
+  const end = toMs === undefined ? after : padMs(toMs);
+  const below = after !== undefined && end !== undefined && after < end ? after : end;
+  return { from: fromMs === undefined ? '' : padMs(fromMs), below };
+}
+
 async function readNewest(
   generation: Generation,
   listing: string,
-  range: Range,
-  after: string | undefined,
+  { from, below }: PositionRange,
   limit: number,
   createItem: (request_id: string, position: string) => AnyItem,
 ): Promise<readonly Positioned<AnyItem>[]> {
-  const to = after === undefined ? range.to : `${listing}/${after}`;
-  const rows = to > range.from ? await generation.storage.scan({ from: range.from, to }, limit, true) : [];
+  const all = rangeOf(listing);
+  const range = { from: `${all.from}${from}`, to: below === undefined ? all.to : `${all.from}${below}` };
+  const rows = range.to > range.from ? await generation.storage.scan(range, limit, true) : [];
   return rows.map(([key]) => {
     const position = key.slice(listing.length + 1);
     return { item: createItem(lastPart(key), position), position };
@@ -144,6 +170,7 @@ export function readDemand({ tasks, waiting }: Generation, tagsMax: number): Dem
     openTasks: tasks.size,
     waitingTasks: waiting.count(),
     oldestWaitingMs: waiting.oldestMs(),
+    tagsTotal: waiting.countTags(),
     tags: waiting.tags(tagsMax),
   };
 }

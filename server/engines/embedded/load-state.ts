@@ -1,20 +1,27 @@
 /**
- * Loads the memory state from an opened storage: the open tasks, the agents and the high-water mark, nothing
- * else.
+ * Loads the memory state from an opened storage: the open tasks, the agents, the high-water mark, and what
+ * was counted, nothing else.
  */
 import { isSettled, type TaskState } from '../../domain/task.ts';
+import { classifyTask, isOutcome } from '../../domain/task-counts.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
+import { loadActivity } from './activity-rows.ts';
+import { clearOutcomes } from './count-tasks.ts';
 import { createMemoryState, type MemoryState } from './memory/state.ts';
 import type { OrderedStorage, Row } from './sqlite/ordered-storage.ts';
 import {
   AGENT_RANGE,
   afterKey,
+  ENDED_PREFIX,
+  endedMsOf,
   HIGH_WATER_MARK_KEY,
   lastPart,
+  type MarkRow,
   OPEN_RANGE,
+  positionOf,
   type Range,
   readEnvelope,
-  readHighWaterMark,
+  readMark,
   TASK_RANGE,
 } from './sqlite/row-keys.ts';
 
@@ -29,8 +36,9 @@ type RunningTask = { readonly request_id: string; readonly agent_id: string; rea
  * cursor that was issued but never stored was never shown either.
  */
 export async function loadState(storage: OrderedStorage, nowMs: number): Promise<MemoryState> {
-  const { run, ms, n } = readHighWaterMark(await storage.get(HIGH_WATER_MARK_KEY));
-  const state = createMemoryState({ run: run + 1, ms, n }, await readNewestTaskKey(storage));
+  const row = await readCountedMark(storage);
+  const state = createMemoryState({ ...row, run: row.run + 1 }, await readNewestTaskKey(storage));
+  await loadActivity(storage, state.activity);
   await forEachRow(storage, AGENT_RANGE, ([key, text]) => {
     const { r, v } = readEnvelope(text);
     state.agents.put(lastPart(key), v as never, r, 0);
@@ -46,6 +54,22 @@ export async function loadState(storage: OrderedStorage, nowMs: number): Promise
   return state;
 }
 
+/**
+ * The high-water mark with the counts of settled tasks. Without them the file was written last by an older
+ * gateway, which counts none: the counts begin at zero, and what settles from now on settles later than all
+ * those tasks.
+ */
+async function readCountedMark(storage: OrderedStorage): Promise<MarkRow> {
+  const row = readMark(await storage.get(HIGH_WATER_MARK_KEY));
+  if (row.ended) return row;
+  await clearOutcomes(storage);
+  const ended: readonly number[] = [];
+  const [newest] = await storage.scan({ from: ENDED_PREFIX, to: `${ENDED_PREFIX}:` }, 1, true);
+  if (!newest) return { ...row, ended };
+  const old = endedMsOf(newest[0]);
+  return old < row.ms ? { ...row, ended, old } : { ...row, ms: old + 1, n: 0, ended, old };
+}
+
 /** Puts a row's task into the state; returns it when an agent runs it. */
 function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): RunningTask | undefined {
   const request_id = lastPart(key);
@@ -58,6 +82,8 @@ function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): Runn
   // on.
   state.due.set(`task:${request_id}`, task.createdMs > nowMs ? nowMs : (d ?? nowMs), null);
   state.claimable.update(request_id, task);
+  const taskClass = classifyTask(task);
+  if (!isOutcome(taskClass)) state.openPositions.add(taskClass, positionOf(task.createdMs, request_id));
   if (task.waiting) state.waiting.join(request_id, task.task_tags, task.createdMs);
   if (task.status !== 'running' || task.agent_id === null) return undefined;
   return { request_id, agent_id: task.agent_id, assignedMs: task.delivery?.assignedMs ?? 0 };

@@ -102,7 +102,9 @@ export function openEnvelope(envelope: Envelope | null, nowMs: number): Stored<u
  * A row as a decision sees it: as it was written recently, else as it was prefetched; null when it is absent.
  */
 export function findRow(generation: Generation, prefetched: Prefetched, key: string): Envelope | null {
-  return generation.recentRows.get(key) ?? prefetched.rows.get(key) ?? null;
+  const recent = generation.recentRows.get(key);
+  // Null: it was removed after it was prefetched.
+  return recent === undefined ? (prefetched.rows.get(key) ?? null) : recent;
 }
 
 /** The end of a session's feed as a decision sees it. */

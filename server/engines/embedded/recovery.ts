@@ -21,11 +21,12 @@ import { waitAtMost, yieldToEventLoop } from '../../async/waiting.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Store, StoreUnavailable } from '../../ports/store.ts';
+import { writeActivity } from './activity-rows.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { loadState } from './load-state.ts';
 import { type OrderedStorage, orderStorage } from './sqlite/ordered-storage.ts';
-import { HIGH_WATER_MARK_KEY, type HighWaterMark, writeHighWaterMark } from './sqlite/row-keys.ts';
+import { HIGH_WATER_MARK_KEY, type MarkRow, writeMark } from './sqlite/row-keys.ts';
 
 /**
  * Opens the storage. It is called for each generation, after the storage of the one before was disconnected.
@@ -151,14 +152,17 @@ async function startGeneration(
   const storage = orderStorage(await deps.openStorage());
   try {
     const state = await loadState(storage, nowMs());
-    await writeRun(deps, storage, state.highWaterMark);
+    const { settledCounts } = state;
+    await writeRun(deps, storage, { ...state.highWaterMark, ...settledCounts.store() });
     const commits = createGroupCommit({
       clock,
       timeoutMs,
       closed,
       afterSeq,
       write({ sets, deletes, highWaterMark }) {
-        if (highWaterMark) sets.set(HIGH_WATER_MARK_KEY, writeHighWaterMark(highWaterMark));
+        // Called when no further commit can join: the counts are those of this group and all before it.
+        if (highWaterMark)
+          sets.set(HIGH_WATER_MARK_KEY, writeMark({ ...highWaterMark, ...settledCounts.store() }));
         return storage.apply(sets, deletes);
       },
       onDurable,
@@ -175,17 +179,23 @@ async function startGeneration(
 async function writeRun(
   { clock, timeoutMs }: GenerationsDeps,
   storage: OrderedStorage,
-  highWaterMark: HighWaterMark,
+  row: MarkRow,
 ): Promise<void> {
-  const rows = new Map([[HIGH_WATER_MARK_KEY, writeHighWaterMark(highWaterMark)]]);
+  const rows = new Map([[HIGH_WATER_MARK_KEY, writeMark(row)]]);
   const result = await waitAtMost(clock, timeoutMs, storage.apply(rows, new Set()));
   if (result === 'late') throw new Error('the disk did not respond in time');
 }
 
-/** Waits for all decided commits, and for those that still read the file before they are decided. */
-async function flush({ commits, fileReads }: Generation): Promise<void> {
+/**
+ * Waits for all decided commits, and for those that still read the file before they are decided. Then what
+ * happened in the present step is written too: no group follows that would write it.
+ */
+async function flush(generation: Generation): Promise<void> {
+  const { commits, fileReads } = generation;
   do {
     await yieldToEventLoop();
     await commits.whenDurable(commits.lastSeq());
   } while (fileReads.count > 0);
+  writeActivity(generation, Number.POSITIVE_INFINITY);
+  await commits.whenDurable(commits.lastSeq());
 }

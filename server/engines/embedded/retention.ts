@@ -8,7 +8,9 @@
 import { yieldToEventLoop } from '../../async/waiting.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Retention } from '../../ports/store.ts';
+import { writeActivity } from './activity-rows.ts';
 import { listingsOf } from './apply.ts';
+import { removeSettled } from './count-tasks.ts';
 import { feedTopic } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
@@ -17,6 +19,7 @@ import type { Row } from './sqlite/ordered-storage.ts';
 import {
   ENDED_PREFIX,
   EXPIRY_PREFIX,
+  endedMsOf,
   eventRange,
   expiringKey,
   expiryKey,
@@ -52,6 +55,7 @@ export async function runTrimTurn(
 ): Promise<number> {
   const { generation } = turn;
   let remaining = limit;
+  writeActivity(generation, turn.nowMs);
   for (;;) {
     const removed = await runTrimStep(turn, Math.min(remaining, ROWS_PER_STEP), sessionsToCheck);
     remaining -= removed;
@@ -86,7 +90,7 @@ async function trimTasks(turn: TrimTurn, limit: number): Promise<number> {
     const { group, seq } = generation.commits.join();
     for (const [key] of indexRows) {
       removeRow(group, key);
-      removeTask(generation, prefetched, group, seq, lastPart(key));
+      removeTask(generation, prefetched, group, seq, key);
     }
     for (const session of sessions) {
       const sessionEvents = events.filter(([key]) => sessionOf(key) === session);
@@ -102,8 +106,9 @@ function removeTask(
   prefetched: Prefetched,
   group: CommitGroup,
   seq: number,
-  id: string,
+  indexKey: string,
 ): void {
+  const id = lastPart(indexKey);
   const state = findRow(generation, prefetched, settledKey(id))?.v as TaskState | undefined;
   if (!state || generation.tasks.has(id)) return;
   for (const key of [settledKey(id), inputKey(id)]) {
@@ -111,6 +116,7 @@ function removeTask(
     generation.recentRows.note(key, null, seq, 0);
   }
   for (const key of listingsOf(state, id)) removeRow(group, key);
+  removeSettled({ generation, group }, id, state, endedMsOf(indexKey));
 }
 
 /** Removes events of a session and stores the number of the last one, so that readers notice the gap. */

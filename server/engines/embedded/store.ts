@@ -28,6 +28,7 @@ import { createNotifications, type Notifications } from '../notifications.ts';
 import { createSharedReads, type SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
+import { readActivity, readTaskCounts } from './count-tasks.ts';
 import { type FeedSlice, feedTopic, readFeed } from './feed.ts';
 import type { Generation } from './generation.ts';
 import { buildAgentStatus, listPage, readDemand } from './lists.ts';
@@ -111,6 +112,8 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     nowMs,
     ...createReads(engine),
     readDemand: async (tagsMax) => readDemand(engine.generations.current(), tagsMax),
+    readTaskCounts: async () => await readTaskCounts(engine.generations.current()),
+    readActivity: async () => readActivity(engine.generations.current(), nowMs()),
     ...createWrites(engine),
     ...createStreams(engine),
     health: generations.health,

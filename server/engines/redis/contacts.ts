@@ -1,8 +1,17 @@
 /**
- * Contacts of agents: those of one turn are noted together, and a call of an agent whose last contact was
- * noted less than a quarter of a second ago only reads its record.
+ * Contacts of agents: those of one turn are noted together, and what was noted less than a quarter of a
+ * second ago is not noted again for each call and each push:
+ *
+ *   a call                   only reads the agent's record; with `mayBeLate` it does not even that
+ *   a push that was taken,   with `mayBeLate` and the outcome that this process noted last: noted once more
+ *   as the last one was      for all of them together when the quarter of a second is over
+ *
+ * The later note makes it the agent's last push also where another process noted a failure in between. It
+ * falls away when this process notes another outcome, and is not made again where it fails: contacts may be
+ * forgotten.
  */
 import type { AgentRecord } from '../../domain/agent.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Touch } from '../../ports/store.ts';
 import type { AgentStatuses } from './agent-status.ts';
 import type { Reply } from './client.ts';
@@ -17,54 +26,139 @@ const CONTACT_GRAIN_MS = 250;
 export type Contacts = {
   /** The port's `touch`. */
   touch(agent_id: string, touch: Touch): Promise<AgentRecord | undefined>;
+  /** Makes the notes that are to come. */
+  flush(): Promise<void>;
 };
 
-/** Creates it; `nowMs` is the store's time. */
-export function createContacts(deps: {
+/** What was noted of an agent. */
+type Noted = {
+  readonly contactMs: number;
+  /** Undefined where the agent is offline: its next contact brings it back, so none is late. */
+  readonly lateRecord: AgentRecord | undefined;
+};
+
+type Deps = {
   readonly connection: Pick<Connection, 'call' | 'requireUp'>;
   readonly values: Pick<Values, 'read'>;
   readonly statuses: AgentStatuses;
+  readonly clock: Pick<Clock, 'sleep'>;
   nowMs(): number;
-}): Contacts {
+};
+
+/** Creates it; `nowMs` is the store's time. */
+export function createContacts(deps: Deps): Contacts {
   const { connection, values, statuses, nowMs } = deps;
   const turn = createTurnCalls(
     async (args) => (await connection.call(scripts.touches, args)) as readonly Reply[],
   );
-  /** By agent: the last contact that was noted. None is older than the grain when another is added. */
-  const recent = new Map<string, number>();
-  let recentSinceMs = 0;
+  const recent = createRecentNotes(nowMs);
+  const laterPushes = createLaterPushes(deps.clock, note);
 
-  function noteRecent(agent_id: string, contactMs: number): void {
-    if (nowMs() - recentSinceMs >= CONTACT_GRAIN_MS) {
-      recent.clear();
-      recentSinceMs = nowMs();
-    }
-    recent.set(agent_id, contactMs);
-  }
-
-  function isRecent(agent_id: string): boolean {
-    const sinceMs = nowMs() - (recent.get(agent_id) ?? Number.NEGATIVE_INFINITY);
-    return sinceMs >= 0 && sinceMs < CONTACT_GRAIN_MS;
+  async function note(agent_id: string, encoded: EncodedTouch): Promise<AgentRecord | undefined> {
+    const [contactMs, value, revision] = (await turn.run([agent_id, ...encoded])) as readonly Reply[];
+    const record = statuses.parseRecord(agent_id, value, revision);
+    const lateRecord = record?.offlineMs === null ? record : undefined;
+    if (contactMs) recent.add(agent_id, { contactMs: Number(contactMs), lateRecord });
+    return record;
   }
 
   return {
     async touch(agent_id, touch) {
       connection.requireUp();
-      if (touch.by === 'call' && isRecent(agent_id)) {
+      const noted = recent.find(agent_id);
+      const late = touch.by !== 'beat' && touch.mayBeLate ? noted?.lateRecord : undefined;
+      const encoded = encodeTouch(touch);
+      if (touch.by === 'push') {
+        if (late && touch.taken && laterPushes.join(agent_id, encoded)) return late;
+        laterPushes.begin(agent_id, touch.taken ? encoded : undefined);
+      }
+      if (touch.by === 'call' && noted) {
+        if (late) return late;
         const [value, revision] = await values.read('agent', agent_id);
         return statuses.parseRecord(agent_id, value, revision);
       }
-      const [contactMs, value, revision] = (await turn.run([
-        agent_id,
-        ...encodeTouch(touch),
-      ])) as readonly Reply[];
-      if (contactMs) noteRecent(agent_id, Number(contactMs));
-      return statuses.parseRecord(agent_id, value, revision);
+      return await note(agent_id, encoded);
+    },
+    flush: laterPushes.flush,
+  };
+}
+
+/** What was noted of each agent within the grain. None is older than the grain when another is added. */
+function createRecentNotes(nowMs: () => number) {
+  const notes = new Map<string, Noted>();
+  let sinceMs = 0;
+  return {
+    add(agent_id: string, noted: Noted): void {
+      if (nowMs() - sinceMs >= CONTACT_GRAIN_MS) {
+        notes.clear();
+        sinceMs = nowMs();
+      }
+      notes.set(agent_id, noted);
+    },
+    find(agent_id: string): Noted | undefined {
+      const noted = notes.get(agent_id);
+      const agoMs = nowMs() - (noted?.contactMs ?? Number.NEGATIVE_INFINITY);
+      return agoMs >= 0 && agoMs < CONTACT_GRAIN_MS ? noted : undefined;
     },
   };
 }
 
-function encodeTouch(touch: Touch): readonly string[] {
+/** What the script of contacts takes for each agent behind its id. */
+type EncodedTouch = readonly [by: Touch['by'], isContact: string, outcome: string];
+
+/**
+ * Pushes that were taken as the one before. One timer serves all agents; while it runs, each is noted no more
+ * often than it ends.
+ */
+function createLaterPushes(
+  clock: Pick<Clock, 'sleep'>,
+  note: (agent_id: string, encoded: EncodedTouch) => Promise<unknown>,
+) {
+  /** By agent: what was noted last, and whether it is to be noted again. */
+  const pushes = new Map<string, { readonly encoded: EncodedTouch; isAgain: boolean }>();
+  let isTiming = false;
+
+  async function flush(): Promise<void> {
+    const notes: Promise<unknown>[] = [];
+    for (const [agent_id, push] of pushes) {
+      if (push.isAgain) notes.push(note(agent_id, push.encoded));
+      else pushes.delete(agent_id);
+      push.isAgain = false;
+    }
+    await Promise.allSettled(notes);
+  }
+
+  /** Runs while there are any. */
+  async function time(): Promise<void> {
+    isTiming = true;
+    while (pushes.size > 0) {
+      await clock.sleep(CONTACT_GRAIN_MS);
+      void flush();
+    }
+    isTiming = false;
+  }
+
+  return {
+    flush,
+    /** Notes the push later; returns false where it must be noted now. */
+    join(agent_id: string, encoded: EncodedTouch): boolean {
+      const [, , outcome] = encoded;
+      const last = pushes.get(agent_id);
+      if (last?.encoded[2] !== outcome) return false;
+      last.isAgain = true;
+      return true;
+    },
+    /** A push is noted now. Those with the outcome that it has, if it was taken, may join it. */
+    begin(agent_id: string, encoded: EncodedTouch | undefined): void {
+      pushes.delete(agent_id);
+      if (!encoded) return;
+      pushes.set(agent_id, { encoded, isAgain: false });
+      if (!isTiming) void time();
+    },
+  };
+}
+
+function encodeTouch(touch: Touch): EncodedTouch {
   if (touch.by !== 'push') return [touch.by, '', ''];
   const { taken, busy, status, error } = touch;
   return ['push', taken || busy ? '1' : '0', JSON.stringify({ taken, status, error })];

@@ -1,13 +1,27 @@
-/** Reads that cost the same however much there is: of what an agent holds, and of what waits. */
-import type { Store } from '../../ports/store.ts';
+/**
+ * Reads that cost the same however much there is: of what an agent holds, what waits, and what was counted.
+ */
+import {
+  type ActivityStep,
+  buildActivity,
+  isTimed,
+  levelsOf,
+  type StepRecord,
+} from '../../domain/activity.ts';
+import { OUTCOMES } from '../../domain/history-record.ts';
+import { fillOutcomes, type TaskCounts } from '../../domain/task-counts.ts';
+import type { Store, TagDemand } from '../../ports/store.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 
+/** The outcomes whose tasks are listed. */
+export const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
+
 /** The methods of the port, over a connection. */
 export function createCountedReads(
   connection: Pick<Connection, 'call'>,
-): Pick<Store, 'listClaimable' | 'readDemand' | 'findSlots'> {
+): Pick<Store, 'listClaimable' | 'readDemand' | 'readTaskCounts' | 'readActivity' | 'findSlots'> {
   return {
     async listClaimable(agent_id, limit) {
       const reply = await connection.call(scripts.claimable, [agent_id, String(limit)]);
@@ -20,14 +34,23 @@ export function createCountedReads(
 
     async readDemand(tagsMax) {
       const reply = await connection.call(scripts.demand, [String(tagsMax)]);
-      const [openTasks, waitingTasks, oldest, tags] = reply as readonly Reply[];
+      const [openTasks, waitingTasks, oldest, tagsTotal, tags] = reply as readonly Reply[];
       return {
         openTasks: Number(openTasks),
         waitingTasks: Number(waitingTasks),
-        // A position begins with the time of the submission.
-        oldestWaitingMs: oldest === '' ? null : Number(String(oldest).split('/', 1)[0]),
-        tags: tags as readonly string[],
+        oldestWaitingMs: oldest === '' ? null : msOf(oldest),
+        tagsTotal: Number(tagsTotal),
+        tags: (tags as readonly (readonly Reply[])[]).map(parseTag),
       };
+    },
+
+    async readTaskCounts() {
+      const reply = await connection.call(scripts.taskCounts, WITHOUT_SUCCESS);
+      return parseTaskCounts(reply as readonly Reply[]);
+    },
+
+    async readActivity() {
+      return parseActivity((await connection.call(scripts.activity, [])) as readonly Reply[]);
     },
 
     async findSlots(agent_id, request_ids) {
@@ -37,4 +60,70 @@ export function createCountedReads(
       return new Set(request_ids.filter((_, index) => found[index] === 1));
     },
   };
+}
+
+/** A position begins with the time of the submission. */
+function msOf(position: Reply | undefined): number {
+  return Number(String(position).split('/', 1)[0]);
+}
+
+function parseTag([tag, waiting, oldest]: readonly Reply[]): TagDemand {
+  return { tag: String(tag), waiting: Number(waiting), oldestMs: msOf(oldest) };
+}
+
+/**
+ * Where a gateway of an earlier version uses the store too, the open tasks are those that it counts as
+ * well.
+ */
+function parseTaskCounts([
+  openTasks,
+  runningTasks,
+  waitingTasks,
+  endedTasks,
+  succeeded,
+  others,
+]: readonly Reply[]): TaskCounts {
+  const counts = fillOutcomes();
+  for (const [index, outcome] of WITHOUT_SUCCESS.entries())
+    counts[outcome] = Number((others as readonly Reply[])[index]);
+  counts.success = Number(succeeded);
+  const open = Number(openTasks);
+  const running = Math.min(Number(runningTasks), open);
+  const sum = OUTCOMES.reduce((total, outcome) => total + counts[outcome], 0);
+  return {
+    ...{ pending: open - running, running, waiting: Math.min(Number(waitingTasks), open) },
+    ...{ ended: counts, exact: sum === Number(endedTasks) },
+  };
+}
+
+function parseActivity([nowMs, openTasks, waitingTasks, steps]: readonly Reply[]): readonly ActivityStep[] {
+  const records = (steps as readonly (readonly Reply[])[]).flatMap(parseStep);
+  return buildActivity(records, levelsOf(Number(openTasks), Number(waitingTasks)), Number(nowMs));
+}
+
+/** The record of a step; none where nothing changed in it. */
+function parseStep([atMs, fields, tags]: readonly Reply[]): readonly StepRecord[] {
+  const counts = parseHash(fields);
+  if (counts.size === 0) return [];
+  const ended = fillOutcomes();
+  const took = new Map<number, number>();
+  for (const [field, count] of counts) {
+    const [name, text] = field.split(' ', 2);
+    const outcome = OUTCOMES.find((candidate) => candidate === name);
+    if (!outcome || text === undefined) continue;
+    const index = Number(text);
+    ended[outcome] += count;
+    if (isTimed(outcome)) took.set(index, (took.get(index) ?? 0) + count);
+  }
+  const before = { waiting: counts.get('w') ?? 0, running: counts.get('r') ?? 0 };
+  return [{ atMs: Number(atMs), before, ended, took, noAgent: parseHash(tags) }];
+}
+
+/** The fields of a hash, which come as a flat list. */
+function parseHash(reply: Reply | undefined): ReadonlyMap<string, number> {
+  const texts = reply as readonly Reply[];
+  const fields = new Map<string, number>();
+  for (let index = 0; index + 1 < texts.length; index += 2)
+    fields.set(String(texts[index]), Number(texts[index + 1]));
+  return fields;
 }

@@ -1,13 +1,15 @@
 /**
  * The flat form of a commit: the arguments of `scripts/flat.lua`, one after the other, so that Redis parses
  * nothing. It fits what a task goes through again and again: one task with its due entry, one slot, its event
- * and, where it is submitted, its input. Every other batch takes the general form (`general-commit.ts`).
+ * and, where it is submitted, its input. Every other batch takes the general form (`general-commit.ts`), also
+ * one of a task that ends for want of an agent: its tags are counted.
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
 import { writeJson } from '../../domain/json-text.ts';
-import { isSettled, type TaskInput, type TaskState } from '../../domain/task.ts';
+import type { TaskInput, TaskState } from '../../domain/task.ts';
+import { classifyTask } from '../../domain/task-counts.ts';
 import { type Batch, type DueChange, type SlotChange, taskRef, type Write } from '../../ports/store.ts';
-import type { CommitName } from './general-commit.ts';
+import { type CommitName, encodeEnding } from './general-commit.ts';
 
 type TaskWrite = Extract<Write, { kind: 'task' }> & { readonly value: TaskState };
 type InputWrite = Extract<Write, { kind: 'input' }> & { readonly value: TaskInput };
@@ -31,15 +33,17 @@ export function encodeFlatCommit(batch: Batch, name: CommitName): readonly strin
   const { noneWaiting = [] } = batch;
   const { id, expect, value } = task;
   const claimMs = claimableFromMs(value);
+  const ending = encodeEnding(value);
   const words = [
     name.notAfterMs,
-    isSettled(value) ? 0 : 1,
+    ending?.outcome ?? 1,
     value.createdMs,
     ...encodeDue(due),
     slot?.op ?? 'none',
     batch.atMost?.openTasks ?? NONE,
     claimMs ?? NONE,
     value.delivery?.assignedMs ?? NONE,
+    ending?.took ?? NONE,
   ];
   return [
     'flat',
@@ -74,6 +78,7 @@ function findParts(batch: Batch): FlatParts | undefined {
   const writes = findWrites(batch.writes);
   if (!writes) return undefined;
   const { id, value } = writes.task;
+  if (classifyTask(value) === 'no_agent') return undefined;
   const { due = [], slots = [], event } = batch;
   if (due.length > 1 || slots.length > 1) return undefined;
   const [firstDue] = due;

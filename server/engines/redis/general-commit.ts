@@ -3,9 +3,12 @@
  * values, which it stores as they are. So no number and no empty list of a value passes through the JSON of
  * Lua, which would change them.
  */
+import { tookIndexOf } from '../../domain/activity.ts';
 import { claimableFromMs } from '../../domain/delivery.ts';
+import type { TaskOutcome } from '../../domain/history-record.ts';
 import { writeJson } from '../../domain/json-text.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
+import { classifyTask, isOutcome, tagsWithoutAgent } from '../../domain/task-counts.ts';
 import type { Batch, DueChange, Revision, SlotChange, Write } from '../../ports/store.ts';
 
 /** What one commit has for itself. */
@@ -54,7 +57,10 @@ function encodeWrite(write: Write, values: string[]): object {
       const assignees = JSON.stringify(write.value.assignees);
       const open = !isSettled(write.value);
       const claimable = encodeClaimable(write.value);
-      return { kind, id, expect, valueIndex, open, createdMs, session, assignees, claimable };
+      const counted = encodeEnding(write.value);
+      const noAgent = tagsWithoutAgent(write.value);
+      const listed = { createdMs, session, assignees, claimable, noAgent };
+      return { kind, id, expect, valueIndex, open, ...listed, ...counted };
     }
     case 'agent': {
       const { registration, limit, agent_tags } = write.value;
@@ -62,6 +68,18 @@ function encodeWrite(write: Write, values: string[]): object {
       return { kind, id, expect, valueIndex, registration, limit, tags };
     }
   }
+}
+
+/**
+ * How a settled task is counted: its outcome, and the index of how long it took; undefined while it is
+ * open.
+ */
+export function encodeEnding(
+  state: TaskState,
+): { readonly outcome: TaskOutcome; readonly took: number } | undefined {
+  const outcome = classifyTask(state);
+  if (!isOutcome(outcome)) return undefined;
+  return { outcome, took: tookIndexOf((state.settledMs ?? state.createdMs) - state.createdMs) };
 }
 
 /** Where a claim finds the task; undefined when none may hand it out. */

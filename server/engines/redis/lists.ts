@@ -1,5 +1,5 @@
 /** The listings of the port, each a range of one sorted set, or of several that are merged. */
-import type { AgentStatus, Lists, Page } from '../../ports/store.ts';
+import type { AgentStatus, Lists, Page, TasksAsk } from '../../ports/store.ts';
 import type { AgentStatuses } from './agent-status.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
@@ -15,7 +15,7 @@ export async function readPage<Q extends keyof Lists>(
   { after, limit }: PageOptions,
 ): Promise<Page<Lists[Q]['item']>> {
   const [listing, subjects] = findListing(query, ask);
-  const from = after === undefined ? '' : query === 'slots' ? grantNumberOf(after) : after;
+  const from = findStart(query, ask, after);
   // One entry beyond the page shows whether there are more.
   const reply = await connection.call(scripts.list, [listing, from, String(limit + 1), ...subjects]);
   const [resumedMs, entries, isCut] = reply as readonly [Reply, readonly Reply[], Reply];
@@ -39,17 +39,43 @@ function findListing<Q extends keyof Lists>(
 ): readonly [listing: string, subjects: readonly string[]] {
   switch (query) {
     case 'waiting':
-      return ['waiting', [...new Set((ask as Lists['waiting']['ask']).tags)]];
+      return findWaiting(ask as Lists['waiting']['ask']);
     case 'agents':
       return ['agents', []];
     case 'tasks': {
-      const { session, agent_id } = ask as Lists['tasks']['ask'];
-      if (session !== undefined) return ['by-session', [session]];
-      return agent_id !== undefined ? ['by-agent', [agent_id]] : ['all', []];
+      const { fromMs } = ask as TasksAsk;
+      return ['tasks', [fromMs === undefined ? '' : padMs(fromMs), ...setsOf(ask as TasksAsk)]];
     }
     default:
       return [query, [(ask as Lists['slots' | 'unreported']['ask']).agent_id]];
   }
+}
+
+function findWaiting({ tags }: Lists['waiting']['ask']): readonly [listing: string, tags: readonly string[]] {
+  return tags ? ['waiting', [...new Set(tags)]] : ['waiting-tasks', []];
+}
+
+/** The sorted sets that have these tasks. */
+function setsOf({ session, agent_id, open, outcome }: TasksAsk): readonly string[] {
+  if (session !== undefined) return [`by-session:${session}`];
+  if (agent_id !== undefined) return [`by-agent:${agent_id}`];
+  if (open !== undefined) return open === true ? ['pending-tasks', 'running-tasks'] : [`${open}-tasks`];
+  return [outcome === undefined ? 'all' : `by-outcome:${outcome}`];
+}
+
+/** The position after which the page begins; empty: at the first item. */
+function findStart<Q extends keyof Lists>(query: Q, ask: Lists[Q]['ask'], after: string | undefined): string {
+  if (query === 'slots') return after === undefined ? '' : grantNumberOf(after);
+  const { toMs } = query === 'tasks' ? (ask as TasksAsk) : {};
+  if (toMs === undefined) return after ?? '';
+  // Before all positions of this time, and behind those of every earlier one.
+  const end = padMs(toMs);
+  return after !== undefined && after < end ? after : end;
+}
+
+/** A time as it begins a position. */
+function padMs(ms: number): string {
+  return String(Math.max(0, Math.floor(ms))).padStart(14, '0');
 }
 
 /** The item of an agent's entry; none when its record is gone or cannot be read. */

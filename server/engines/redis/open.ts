@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Store } from '../../ports/store.ts';
+import type { Revision, Store } from '../../ports/store.ts';
 import { createDueTimer } from '../due-timer.ts';
 import { createNotifications } from '../notifications.ts';
 import { createSharedReads } from '../shared-reads.ts';
@@ -21,6 +21,7 @@ import { createCommitGroups } from './commit-groups.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Opened, OpenOptions } from './connection-state.ts';
 import { createContacts } from './contacts.ts';
+import { WITHOUT_SUCCESS } from './counted-reads.ts';
 import { type Durability, requireNoOlderReplica, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
 import { createInspection } from './inspection.ts';
@@ -72,7 +73,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const processName = createUniqueName();
   const channel = channelOf(deps.address.database);
   const ownChannel = `${channel}/${processName}`;
-  const writtenTasks = createWrittenTasks(time.nowMs);
+  const writtenTasks = createWrittenTasks(time.nowMs, deps.durability !== 'replica');
   const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, writtenTasks };
   const onMessage = createMessageHandler(parts);
   const opener = { ...deps, prefix, time, channel, ownChannel, onMessage };
@@ -112,9 +113,28 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     connection.callRepeatable,
   );
   const inspection = createInspection({ ...deps, connection });
+  await adoptOpenTasks(connection, log);
   const statuses = createAgentStatuses(log);
-  const contacts = createContacts({ connection, values, statuses, nowMs: time.nowMs });
+  const contacts = createContacts({ connection, values, statuses, clock, nowMs: time.nowMs });
   return createRedisStore({ connection, bulk, values, groups, inspection, statuses, contacts, ...parts });
+}
+
+/**
+ * Lists the open tasks that a gateway of an earlier version has stored, which does not list them, in bounded
+ * calls: one, unless there are tasks that are not counted, and then one for 500 open tasks, three times. Only
+ * figures rest on it.
+ */
+async function adoptOpenTasks(connection: Connection, log: Log): Promise<void> {
+  try {
+    let cursor = '';
+    do cursor = String(await connection.call(scripts.adoptOpen, [cursor, ...WITHOUT_SUCCESS]));
+    while (cursor !== '');
+  } catch (error) {
+    log.warn(
+      { err: error },
+      'the open tasks of an earlier version could not be counted; they are at a restart',
+    );
+  }
 }
 
 /** Names of channels belong to no database, so a store in another one has a channel of its own. */
@@ -139,19 +159,25 @@ function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listen
   };
 }
 
+/** What a message says of a task. A process of version 1.0 sends none. */
+type WrittenState = readonly [request_id: string, revision: Revision, state: string];
+
 /**
- * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed.
- * What this process itself changed it knows from the reply.
+ * A message is the due time of an entry (or nothing), the process that sent it, and the topics that changed,
+ * with the small states of tasks that were written. What this process itself changed it knows from the reply.
  */
 function createMessageHandler(
-  parts: Listening & Pick<Engine, 'time' | 'processName'>,
+  parts: Listening & Pick<Engine, 'time' | 'processName' | 'writtenTasks'>,
 ): (message: string) => void {
-  const { notifications, slices, nextDue, dueTimer, time, processName } = parts;
+  const { notifications, slices, nextDue, dueTimer, time, processName, writtenTasks } = parts;
   return (message) => {
     const [, due, sender, topics] = /^(\d*) (\S+) (.*)$/s.exec(message) ?? [];
     if (sender === processName) return;
     slices.forget();
-    for (const topic of JSON.parse(topics ?? '[]') as readonly string[]) notifications.notify(topic);
+    for (const changed of JSON.parse(topics ?? '[]') as readonly (string | WrittenState)[]) {
+      if (typeof changed === 'string') notifications.notify(changed);
+      else writtenTasks.learn(...changed);
+    }
     if (!due) return;
     nextDue.note(Math.max(Number(due), time.nowMs() + LEAVE_TO_OTHERS_MS));
     dueTimer.update();

@@ -6,16 +6,18 @@
  * never change.
  *
  *   epoch               which store this is: a random name, written when the store is created
- *   meta                hash: open (how many tasks are open), eventMs, eventNumber (of the last event),
+ *   meta                hash: open (how many tasks are open), succeeded (how many tasks are stored that did),
+ *                       step (the step of time that began last), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
  *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a
  *                       gap); of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber
  *                       (how often it was set), leftOut (1 while time is left out), agreed (last sweep by a
  *                       process whose clock agreed)
- *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open),
- *                       c (created), n (session), a (assignees), e (cursor of its event),
- *                       w (while waiting: {place, tags}, its position in the sets of these tags),
- *                       q (while claims may hand it out: {agent, position}, where they find it)
+ *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
+ *                       its outcome, or 0 where a gateway of version 1.0 settled it), c (created), n
+ *                       (session), a (assignees), e (cursor of its event), w (while waiting: {place, tags},
+ *                       its position in the sets of these tags), q (while claims may hand it out: {agent,
+ *                       position}, where they find it)
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
@@ -24,7 +26,14 @@
  *   waiting:<tag>       sorted set: positions of waiting tasks
  *   waiting-tasks, waiting-tags
  *                       sorted set of the positions of all waiting tasks, and set of the tags that have any:
- *                       figures for the operator, on which nothing else rests
+ *                       figures and a listing for the operator, on which nothing else rests
+ *   pending-tasks, running-tasks, by-outcome:<outcome>
+ *                       sorted sets of the positions of open tasks, and of settled ones without success:
+ *                       listings for the operator, on which nothing else rests
+ *   activity:<step>     hash, of a step of 30 s in which something changed: w, r (how many tasks waited, and
+ *                       were open and did not, before), and `<outcome> <index>`: how many ended so, after
+ *                       so long; expires
+ *   no-agent:<step>     hash: tasks that found no agent, by tag; expires
  *   claimable:<agent>   sorted set: positions of the tasks that claims may hand out, by from when on (0: at
  *                       once)
  *   agents              sorted set: the agents with a record
@@ -46,6 +55,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../domain/activity.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client.ts';
 import { CLOCK_STEP_MS } from './store-time.ts';
@@ -71,6 +81,9 @@ const LIMITS = {
   UNREPORTED_MS: STORE_LIMITS.unreportedMs,
   REMOVED_AGENTS_MAX: STORE_LIMITS.removedAgentsMax,
   CLOCK_STEP_MS,
+  STEP_MS,
+  STEPS_MAX,
+  STEP_TAGS_MAX,
 };
 const LIMITS_LINE = `local ${Object.keys(LIMITS).join(', ')} = ${Object.values(LIMITS).join(', ')}`;
 
@@ -99,7 +112,7 @@ const GENERAL: LazyParts = {
   parts: ['agents', 'preconditions', 'apply'],
   returns: 'find_conflict, apply',
 };
-const COMMIT_PARTS = [...AGREED, 'tasks', 'notifications', 'deferred', 'flat', GENERAL];
+const COMMIT_PARTS = [...AGREED, 'tasks', 'notifications', 'deferred', 'counting', 'flat', GENERAL];
 const TIMED = ['prelude', 'epoch', 'time'];
 
 export const scripts = {
@@ -112,6 +125,9 @@ export const scripts = {
   claimable: readScript('claimable', 'allow-oom', TIMED),
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
   demand: readScript('demand', 'allow-oom', ['prelude', 'epoch']),
+  taskCounts: readScript('task_counts', 'allow-oom', ['prelude', 'epoch', 'tasks']),
+  activity: readScript('activity', 'no-writes', TIMED),
+  adoptOpen: readScript('adopt_open', 'allow-oom', ['prelude', 'epoch', 'tasks']),
   /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commits. */

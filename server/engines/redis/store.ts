@@ -7,7 +7,7 @@
  *   applied.
  * - A reply is held back until what it rests on is durable (`durability.ts`), so reads, conflicts and
  *   notifications need no further care.
- * - The process keeps no state but the connection, and what it wrote itself a moment ago
+ * - The process keeps no state but the connection, and what it or another process wrote a moment ago
  *   (`written-tasks.ts`): what one process was given, every other sees.
  * - Notifications come over a connection of their own, which is up only together with that of the calls
  *   (`connection-state.ts`). After they were lost, every listener is notified, feeds continue from their
@@ -92,6 +92,7 @@ export function createRedisStore(engine: Engine): Store {
       return warning === null ? health : { ok: true, warning };
     },
     async close() {
+      await engine.contacts.flush();
       await engine.groups.whenIdle();
       await engine.bulk.close();
       await connection.close();

@@ -12,10 +12,11 @@ export function createAdminHandlers(gateway: Gateway): Pick<Handlers, 'listAgent
     },
 
     async listTasks({ query, caller }) {
-      const { status, type, tag, session, agent, cursor } = query;
+      const { status, outcome, type, tag, session, agent, cursor } = query;
       const asked = {
         limit: query.limit ?? 100,
         ...(status !== undefined && { status }),
+        ...(outcome !== undefined && { outcome }),
         ...(type !== undefined && { type }),
         ...(tag !== undefined && { tag }),
         ...(session !== undefined && { session }),

@@ -45,17 +45,19 @@ export function limitWait(seconds: number | undefined): number {
  * A body that the handler renders as JSON itself, because it is too large to be one value: whole, or in parts
  * that are asked for as the reader takes them.
  */
-export type RenderedBody = { readonly rendered: Buffer } | { readonly parts: AsyncIterable<string> };
+export type RenderedBody = ({ readonly rendered: Buffer } | { readonly parts: AsyncIterable<string> }) & {
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 /** A body, and headers that the operation has beside those of every response. */
 type BodyWithHeaders<Body> = { readonly body: Body; readonly headers?: Readonly<Record<string, string>> };
 
-type Success = 200 | 204;
+type Success = 200 | 204 | 304;
 type ReplyWith<Status, Response> = Response extends { content: { 'application/json': infer Body } }
   ? { readonly status: Status } & (BodyWithHeaders<DeepReadonly<Body>> | RenderedBody)
   : Response extends { content: { 'text/event-stream': unknown } }
     ? { readonly status: Status; readonly events: EventSource }
-    : { readonly status: Status };
+    : { readonly status: Status; readonly headers?: Readonly<Record<string, string>> };
 
 /** A success of an operation as the document declares it. */
 type Reply<Op> = Op extends { responses: infer Responses }

@@ -68,7 +68,7 @@ export type Contract = {
 };
 
 /** Schemas of names, which must be well-formed Unicode; OpenAPI has no format for that. */
-const NAME_SCHEMAS = ['Name', 'RegistrationToken', 'RequestId', 'SessionId'];
+const NAME_SCHEMAS = ['Name', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 'SessionId'];
 
 type Parameter = {
   readonly name: string;
@@ -148,10 +148,11 @@ function buildOperation(
     readQuery: (query) => readDeclared(queryParameters, query),
     validate(parts) {
       const lengthErrors = bodySchema ? validateArrayLengths(bodySchema, parts.requestBody) : [];
-      if (lengthErrors.length > 0) return lengthErrors;
+      const checked = lengthErrors.length === 0 ? parts : emptyArrays(parts, lengthErrors);
       const errors: ErrorObject[] = [];
-      for (const check of prepare()) if (!check(parts)) errors.push(...(check.errors ?? []));
-      return errors.length === 0 ? [] : mergeErrors(errors, describeError);
+      for (const check of prepare()) if (!check(checked)) errors.push(...(check.errors ?? []));
+      if (errors.length === 0) return lengthErrors;
+      return [...lengthErrors, ...leaveOut(lengthErrors, mergeErrors(errors, describeError))];
     },
     prepare: () => void prepare(),
   };
@@ -205,25 +206,67 @@ function readDeclared(parameters: readonly Parameter[], rawQuery: Query): Return
     else if (typeof text !== 'string') {
       errors.push({ pointer: `/${name}`, detail: 'must be percent-encoded UTF-8' });
     } else {
-      const isNumber = schema.type === 'number' || schema.type === 'integer';
-      query[name] = isNumber && NUMBER.test(text) ? Number(text) : text;
+      query[name] = readValue(schema, text);
     }
   }
   return { query, errors };
 }
 
+/** The value that a text stands for; the text itself where it stands for none of this type. */
+function readValue({ type }: Schema, text: string): unknown {
+  switch (type) {
+    case 'number':
+    case 'integer':
+      return NUMBER.test(text) ? Number(text) : text;
+    case 'boolean':
+      return text === 'true' || text === 'false' ? text === 'true' : text;
+    case 'array':
+      return text.split(',');
+    default:
+      return text;
+  }
+}
+
 /** Runs before the items are validated, so that two million wrong items don't make two million errors. */
-function validateArrayLengths(schema: Schema, body: unknown): readonly FieldError[] {
+function validateArrayLengths(
+  schema: Schema,
+  body: unknown,
+  path: readonly string[] = [],
+): readonly FieldError[] {
   if (typeof body !== 'object' || body === null) return [];
   const errors: FieldError[] = [];
-  for (const [name, { maxItems }] of Object.entries(schema.properties ?? {})) {
-    if (maxItems === undefined) continue;
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const value: unknown = Object.hasOwn(body, name) ? Reflect.get(body, name) : undefined;
-    if (Array.isArray(value) && value.length > maxItems) {
-      errors.push({ pointer: toPointer([name]), detail: `must have at most ${maxItems} items` });
+    for (const one of property.anyOf ?? [property]) {
+      const { maxItems } = one;
+      if (Array.isArray(value) && maxItems !== undefined && value.length > maxItems) {
+        errors.push({
+          pointer: toPointer([...path, name]),
+          detail: `must have at most ${maxItems} items`,
+        });
+      } else if (one.properties) errors.push(...validateArrayLengths(one, value, [...path, name]));
     }
   }
   return errors;
+}
+
+/** The same request with each array that is too long empty, for the check of everything else. */
+function emptyArrays(parts: RequestParts, lengthErrors: readonly FieldError[]): RequestParts {
+  const requestBody = lengthErrors.reduce<unknown>(
+    (body, { pointer }) => emptyArrayAt(body, pointer.split('/').slice(1).map(unescapeToken)),
+    parts.requestBody,
+  );
+  return { ...parts, requestBody };
+}
+
+function emptyArrayAt(value: unknown, [name, ...inside]: readonly string[]): unknown {
+  if (name === undefined) return [];
+  return { ...Object(value), [name]: emptyArrayAt(Object(value)[name], inside) };
+}
+
+/** The errors that are not about one of these arrays: an empty one may be too short. */
+function leaveOut(lengthErrors: readonly FieldError[], errors: readonly FieldError[]): readonly FieldError[] {
+  return errors.filter((error) => !lengthErrors.some(({ pointer }) => pointer === error.pointer));
 }
 
 type DescribeError = (error: ErrorObject) => FieldError;
@@ -254,8 +297,9 @@ function createErrorDescriber(
     const isMissing = keyword === 'required';
     const path = isMissing ? [...inside, String(params.missingProperty)] : inside;
     const parameter = part === 'requestBody' ? undefined : byName.get(String(path[0]).toLowerCase());
-    const schema = part === 'requestBody' ? findSchemaAt(bodySchema, path) : parameter?.schema;
-    const pointer = parameter ? `/${parameter.name}` : toPointer(path);
+    const itemPath = path.slice(1);
+    const schema = parameter ? findSchemaAt(parameter.schema, itemPath) : findSchemaAt(bodySchema, path);
+    const pointer = toPointer(parameter ? [parameter.name, ...itemPath] : path);
     const expected = schema ? describeSchema(schema) : 'what the document says';
     if (isMissing) return { pointer, detail: `is missing; send ${expected}` };
     if (keyword === 'format' && params.format === 'well-formed') {

@@ -5,12 +5,20 @@
 import { readCursor } from '../../domain/cursor.ts';
 import type { FieldError } from '../problems.ts';
 import type { OperationId, RequestParts } from './contract.ts';
+import { toPointer } from './json-limits.ts';
 
 type FieldCheck = (parts: RequestParts) => readonly FieldError[];
 
 const FIELD_CHECKS: Partial<Record<OperationId, FieldCheck>> = {
   registerAgent: ({ requestBody }) => validateEndpoint(readText(requestBody, 'endpoint')),
   listTasks: ({ query }) => validateCursor(readText(query, 'cursor')),
+  listTaskRows: ({ query }) => validateCursor(readText(query, 'cursor')),
+  listAgentRows: ({ query }) => validateCursor(readText(query, 'cursor')),
+  cancelTasks: ({ requestBody }) => [
+    ...validateSelection(requestBody),
+    ...validateFilterNames(readField(requestBody, 'filter')),
+    ...validateCursor(readText(requestBody, 'cursor')),
+  ],
 };
 
 /** Returns what is wrong with the fields of a request beside its schema; empty when nothing is. */
@@ -28,6 +36,38 @@ function validateEndpoint(endpoint: string | undefined): readonly FieldError[] {
   return [{ pointer: '/endpoint', detail }];
 }
 
+/** Exactly one of `filter` and `request_ids`: with both or neither it is unclear what is meant. */
+function validateSelection(body: unknown): readonly FieldError[] {
+  if (!isObject(body)) return [];
+  const [filter = null, ids = null] = [readField(body, 'filter'), readField(body, 'request_ids')];
+  // Anything else that is not null is wrong by itself.
+  const hasFilter = isObject(filter);
+  const isUnclear = hasFilter ? ids !== null : filter === null && ids === null;
+  if (!isUnclear) return [];
+  const detail = hasFilter
+    ? 'must be left out beside `filter`: send exactly one of them'
+    : 'is missing; send an array of ids, or `filter` instead';
+  return [{ pointer: '/request_ids', detail }];
+}
+
+/** Elsewhere an unknown field is ignored; here a misspelt filter would cancel what it should have spared. */
+function validateFilterNames(filter: unknown): readonly FieldError[] {
+  if (!isObject(filter)) return [];
+  return Object.keys(filter)
+    .filter((name) => !CANCEL_FILTERS.includes(name))
+    .slice(0, UNKNOWN_NAMES_MAX)
+    .map((name) => ({
+      pointer: toPointer(['filter', name]),
+      detail: `is no filter; the filters are ${CANCEL_FILTERS.join(', ')}`,
+    }));
+}
+
+const CANCEL_FILTERS: readonly string[] = [
+  ...['status', 'outcome', 'waiting', 'type', 'tag', 'session', 'agent', 'id', 'created_after'],
+];
+/** So many are named in a response. */
+const UNKNOWN_NAMES_MAX = 20;
+
 function validateCursor(cursor: string | undefined): readonly FieldError[] {
   if (cursor === undefined || readCursor(cursor) !== null) return [];
   return [{ pointer: '/cursor', detail: 'must be the `next_cursor` of the previous page' }];
@@ -35,7 +75,15 @@ function validateCursor(cursor: string | undefined): readonly FieldError[] {
 
 /** A field's text; undefined when it is absent or no text, which the schema refuses. */
 function readText(values: unknown, name: string): string | undefined {
-  if (typeof values !== 'object' || values === null || !Object.hasOwn(values, name)) return undefined;
-  const value: unknown = Reflect.get(values, name);
+  const value = readField(values, name);
   return typeof value === 'string' ? value : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readField(values: unknown, name: string): unknown {
+  const hasField = typeof values === 'object' && values !== null && Object.hasOwn(values, name);
+  return hasField ? Reflect.get(values, name) : undefined;
 }

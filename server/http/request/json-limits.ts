@@ -35,9 +35,18 @@ export function findExcess(value: unknown, limits: JsonLimits): FieldError | und
   return { pointer: toPointer(excess.path.reverse()), detail: excess.detail };
 }
 
-/** A JSON Pointer (RFC 6901). */
+/** Characters of the longest pointer: keys may be as long as the body. */
+const POINTER_CHARS_MAX = 1_024;
+
+/** A JSON Pointer (RFC 6901). Where it would be too long, that of the nearest value around. */
 export function toPointer(path: readonly (string | number)[]): string {
-  return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  let pointer = '';
+  for (const key of path) {
+    const longer = `${pointer}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (longer.length > POINTER_CHARS_MAX) break;
+    pointer = longer;
+  }
+  return pointer;
 }
 
 function findExcessInside(

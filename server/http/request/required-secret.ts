@@ -1,6 +1,6 @@
 /** Where a request must carry a secret, and what is refused when it is missing or wrong. */
 import type { IncomingMessage } from 'node:http';
-import { Problem, validationFailed } from '../problems.ts';
+import { type FieldError, Problem } from '../problems.ts';
 import type { Operation } from './contract.ts';
 import type { Query } from './query.ts';
 import type { Secrets } from './secrets.ts';
@@ -82,8 +82,8 @@ export function requireAdminSecret(secrets: Secrets, req: IncomingMessage): void
 
 /**
  * Returns whether the body carries the secret, or may leave it out because query or header carry it; throws
- * a 401 when it carries a wrong one. That a required one is missing is found by the schema, or here where
- * only the administrator may leave it out.
+ * a 401 when it carries a wrong one. That a required one is missing is found by the schema, or by
+ * `validateBodySecret` where only the administrator may leave it out.
  */
 export function requireBodySecret(
   { secrets, isAgentAuthRequired }: SecretRules,
@@ -95,10 +95,10 @@ export function requireBodySecret(
   if (secrets.isGatewaySecret(auth)) return true;
   if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
   if (rule === 'unlessAdmin') {
-    if (admin === 'right' || auth !== undefined || !isObject(body)) return admin === 'right';
-    if (admin === 'wrong') throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
-    const detail = 'is missing; send the gateway secret, or the administrator’s in the header X-Admin-Auth';
-    throw validationFailed([{ pointer: '/auth', detail }]);
+    if (admin === 'wrong' && isObject(body) && auth === undefined) {
+      throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
+    }
+    return admin === 'right';
   }
   if (rule === 'optional' && hasSecret) return true;
   if (rule === 'optional' && isAgentAuthRequired) {
@@ -107,6 +107,17 @@ export function requireBodySecret(
     );
   }
   return false;
+}
+
+/** Returns that the secret is missing which only the administrator may leave out. */
+export function validateBodySecret(
+  rule: NonNullable<Operation['body']>['auth'] | undefined,
+  body: unknown,
+  { admin }: SentSecrets,
+): readonly FieldError[] {
+  if (rule !== 'unlessAdmin' || admin === 'right' || !isObject(body) || body.auth !== undefined) return [];
+  const detail = 'is missing; send the gateway secret, or the administrator’s in the header X-Admin-Auth';
+  return [{ pointer: '/auth', detail }];
 }
 
 function unauthorized(detail: string, scheme = 'Bearer'): Problem {

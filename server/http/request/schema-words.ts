@@ -11,6 +11,7 @@ export type Schema = {
   readonly exclusiveMinimum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
   readonly pattern?: string;
   readonly default?: unknown;
@@ -31,7 +32,7 @@ export function describeSchema(schema: Schema): string {
     case 'number':
       return `a number${describeRange(schema)}`;
     case 'array':
-      return `an array${schema.maxItems === undefined ? '' : ` of at most ${schema.maxItems} items`}`;
+      return `an array${describeItems(schema)}`;
     case 'object':
       return 'a JSON object';
     case 'boolean':
@@ -60,6 +61,11 @@ function describeLength({ minLength, maxLength }: Schema): string {
     return ` of ${minLength} to ${maxLength} characters`;
   if (maxLength !== undefined) return ` of at most ${maxLength} characters`;
   return minLength === undefined ? '' : ` of at least ${minLength} characters`;
+}
+
+function describeItems({ minItems, maxItems }: Schema): string {
+  if (maxItems === undefined) return '';
+  return minItems === undefined ? ` of at most ${maxItems} items` : ` of ${minItems} to ${maxItems} items`;
 }
 
 function describePattern({ pattern }: Schema): string {

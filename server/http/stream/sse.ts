@@ -46,7 +46,8 @@ type Deps = {
   readonly writers: WriterDeps;
 };
 
-const STREAM_HEADERS = {
+/** The headers of a stream, also of the response to HEAD. */
+export const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store, no-transform',
   'X-Accel-Buffering': 'no',

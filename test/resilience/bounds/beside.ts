@@ -48,9 +48,12 @@ const AT_ONCE_MS = 250;
  * A machine with other work delays some rounds, and a party that takes too much delays all of them: B is
  * measured beside A up to so many times, and its best round counts.
  */
-const ROUNDS_MAX = 3;
+const ROUNDS_MAX = 5;
 
-/** Measures B alone and then beside A; ends A, also when something fails. */
+/**
+ * Measures B alone and then beside A; ends A, also when something fails. A B that was slow beside A is
+ * measured alone once more: where the machine has become slow for everybody, that shows it.
+ */
 export async function measureBeside(options: MeasureOptions): Promise<Measured> {
   const { baseUrl, statuses = [200], everyMs = EVERY_MS } = options;
   const calls = options.calls ?? [buildCall('submitTask', secrets), await buildGet(baseUrl)];
@@ -58,16 +61,18 @@ export async function measureBeside(options: MeasureOptions): Promise<Measured> 
   const callAtRate = (lengthSeconds: number): Promise<Sample> =>
     runCaller({ baseUrl, calls, statuses, everyMs, seconds: lengthSeconds });
   await callAtRate(WARM_UP_SECONDS);
-  const alone = await callAtRate(seconds);
+  const before = await callAtRate(seconds);
   const end = await options.takeAll();
+  let beside: Sample;
   try {
-    const beside = await measureRounds(alone, () => callAtRate(seconds));
-    printFigure(`${options.name}-alone-p99`, percentile(alone.tookMs, 0.99), 'ms');
-    printFigure(`${options.name}-beside-p99`, percentile(beside.tookMs, 0.99), 'ms');
-    return { alone, beside };
+    beside = await measureRounds(before, () => callAtRate(seconds));
   } finally {
     await end();
   }
+  const alone = isUnaffected(beside, before) ? before : pickSlower(before, await callAtRate(seconds));
+  printFigure(`${options.name}-alone-p99`, percentile(alone.tookMs, 0.99), 'ms');
+  printFigure(`${options.name}-beside-p99`, percentile(beside.tookMs, 0.99), 'ms');
+  return { alone, beside };
 }
 
 /**
@@ -91,9 +96,19 @@ export async function measureRounds(alone: Sample, round: () => Promise<Sample>)
     const sample = await round();
     failures.push(...sample.failures);
     if (!best || percentile(sample.tookMs, 0.99) < percentile(best.tookMs, 0.99)) best = sample;
-    if (percentile(best.tookMs, 0.99) < longestAllowedMs(alone)) break;
+    if (isUnaffected(best, alone)) break;
   }
   return { tookMs: best?.tookMs ?? [], failures };
+}
+
+function isUnaffected(beside: Sample, alone: Sample): boolean {
+  return percentile(beside.tookMs, 0.99) < longestAllowedMs(alone);
+}
+
+/** The slower of two samples, with the failures of both. */
+function pickSlower(first: Sample, second: Sample): Sample {
+  const slower = percentile(first.tookMs, 0.99) < percentile(second.tookMs, 0.99) ? second : first;
+  return { tookMs: slower.tookMs, failures: [...first.failures, ...second.failures] };
 }
 
 function longestAllowedMs(alone: Sample): number {

@@ -2,12 +2,8 @@
  * Party A is an agent that takes all of the pushes it can: by hanging in each way there is, or by not reading
  * what it is sent. Party B is a healthy agent, whose tasks are pushed as fast as alone.
  */
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { printFigure } from '../../harness/figures.ts';
-import { useFolder } from '../../harness/folder.ts';
+import { describe, onTestFinished, test } from 'vitest';
 import { type GatewayProcess, startGateway } from '../../harness/gateway-process.ts';
-import { readRssKiB } from '../process-cost.ts';
-import { createCaller } from '../submitting.ts';
 import { expectUnaffected, SCALE } from './beside.ts';
 import {
   type Host,
@@ -22,14 +18,10 @@ import {
 const TASKS = Math.min(5_000, Math.round(2_000 * SCALE));
 const LARGE_TASKS = Math.min(150, Math.round(50 * SCALE));
 const LARGE = { count: LARGE_TASKS, textLength: 4_000_000 };
-/** The budgets of bytes, and what the collector has not got round to. */
-const GROWTH_MIB_MAX = 250;
-/** All of the tasks together are larger. */
-const HEAP_MIB = Math.round(3.4 * LARGE_TASKS);
 const TIMEOUT = { timeout: 120_000 };
 
-async function start(env: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
-  const gateway = await startGateway(env);
+async function start(): Promise<GatewayProcess> {
+  const gateway = await startGateway();
   onTestFinished(async () => void (await gateway.stop()));
   return gateway;
 }
@@ -75,44 +67,4 @@ describe('beside one agent', TIMEOUT, () => {
       expectUnaffected(measured);
     },
   );
-});
-
-describe('the memory of pushes under way', TIMEOUT, () => {
-  test(`does not grow with ${LARGE_TASKS} tasks of 4 MB that are not read, nor with those that are read and not responded to`, async () => {
-    const gateway = await start();
-    const caller = createCaller(gateway.baseUrl);
-    const stalled = await startStalledHost('http');
-    const silent = await startSilentHost();
-    onTestFinished(async () => void (await Promise.all([caller.close(), stalled.close(), silent.close()])));
-    await submitFor(caller, 'stalled', LARGE);
-    await submitFor(caller, 'silent', LARGE);
-    const beforeKiB = readRssKiB(gateway.pid);
-    await register(caller, 'stalled', stalled.url);
-    await register(caller, 'silent', silent.url);
-    await vi.waitFor(() => expect(silent.open()).toBe(LARGE_TASKS), { timeout: 60_000, interval: 50 });
-    const grownMiB = (readRssKiB(gateway.pid) - beforeKiB) / 1_024;
-    printFigure('rss-of-large-pushes', grownMiB, 'MiB');
-    // All of them together have 400 MB and more.
-    expect(grownMiB).toBeLessThan(GROWTH_MIB_MAX);
-  });
-
-  test(`is bounded after a restart at which ${LARGE_TASKS} tasks of 4 MB are due for an agent that does not read`, async () => {
-    const store = { STORE: `sqlite:${useFolder()}/tasks.sqlite` };
-    const stalled = await startStalledHost('http');
-    onTestFinished(async () => void (await stalled.close()));
-    const first = await startGateway(store);
-    const caller = createCaller(first.baseUrl);
-    await submitFor(caller, 'stalled', LARGE);
-    await register(caller, 'stalled', stalled.url);
-    await caller.close();
-    await first.kill();
-    const second = await start({ ...store, NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` });
-    const measured = await measurePushesBeside({
-      name: 'after-restart',
-      baseUrl: second.baseUrl,
-      takeAll: async () => async () => {},
-    });
-    expect([...measured.alone.failures, ...measured.beside.failures]).toEqual([]);
-    printFigure('rss-after-restart', readRssKiB(second.pid) / 1_024, 'MiB');
-  });
 });

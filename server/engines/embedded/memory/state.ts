@@ -1,6 +1,6 @@
 /**
  * The memory state of the engine: the open tasks, the agents, what waits, what claims may hand out, what is
- * due, and how far cursors have come.
+ * due, how far cursors have come, and what is counted of the tasks.
  *
  * Invariants
  * - The state is what the file will hold once every decided commit is durable. Decisions on open tasks and
@@ -12,10 +12,13 @@
  */
 import type { TaskState } from '../../../domain/task.ts';
 import type { Revision } from '../../../ports/store.ts';
-import type { HighWaterMark } from '../sqlite/row-keys.ts';
+import type { HighWaterMark, MarkRow } from '../sqlite/row-keys.ts';
+import { type ActivitySteps, createActivitySteps } from './activity-steps.ts';
 import { type Agents, createAgents } from './agents.ts';
 import { type ClaimableTasks, createClaimableTasks } from './claimable-tasks.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';
+import { createOpenPositions, type OpenPositions } from './open-positions.ts';
+import { createSettledCounts, type SettledCounts } from './settled-counts.ts';
 import { createWaitingTasks, type WaitingTasks } from './waiting-tasks.ts';
 
 /** An open task in memory, without what was submitted for it and without a long reply. */
@@ -40,6 +43,9 @@ export type MemoryState = {
   readonly waiting: WaitingTasks;
   readonly claimable: ClaimableTasks;
   readonly due: DueQueue;
+  readonly openPositions: OpenPositions;
+  readonly settledCounts: SettledCounts;
+  readonly activity: ActivitySteps;
   /** The last cursor that was issued. */
   highWaterMark: HighWaterMark;
   /**
@@ -49,9 +55,9 @@ export type MemoryState = {
   newestTaskKey: string;
 };
 
-/** Creates the state of an empty storage whose cursors have come to the mark. */
-export function createMemoryState(highWaterMark: HighWaterMark, newestTaskKey: string): MemoryState {
-  const { run } = highWaterMark;
+/** Creates the state without tasks and agents of a storage with this high-water mark. */
+export function createMemoryState(row: MarkRow, newestTaskKey: string): MemoryState {
+  const { run, ms, n } = row;
   return {
     run,
     tasks: new Map(),
@@ -59,7 +65,10 @@ export function createMemoryState(highWaterMark: HighWaterMark, newestTaskKey: s
     waiting: createWaitingTasks(),
     claimable: createClaimableTasks(),
     due: createDueQueue(run),
-    highWaterMark,
+    openPositions: createOpenPositions(),
+    settledCounts: createSettledCounts(row),
+    activity: createActivitySteps(),
+    highWaterMark: { run, ms, n },
     newestTaskKey,
   };
 }

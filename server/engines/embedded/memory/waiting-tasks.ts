@@ -1,6 +1,8 @@
 /** The tasks that wait for an agent: by tag, oldest first. */
 import BTreeModule from 'sorted-btree';
+import type { TagDemand } from '../../../ports/store.ts';
 import { lastPart, positionOf } from '../sqlite/row-keys.ts';
+import type { PositionRange } from './open-positions.ts';
 
 const BTree = BTreeModule.default;
 type Queue = InstanceType<typeof BTree<string, undefined>>;
@@ -15,12 +17,18 @@ export type WaitingTasks = {
   count(): number;
   /** When the oldest of them was submitted; null when none waits. */
   oldestMs(): number | null;
-  /** At most so many of the tags that they ask for, each once. */
-  tags(limit: number): readonly string[];
+  countTags(): number;
+  /** At most so many of the tags that they ask for, each once, with what waits for it. */
+  tags(limit: number): readonly TagDemand[];
   /** Whether a task waits for an agent with one of the tags. */
   hasAny(tags: readonly string[]): boolean;
-  /** At most `limit` tasks that share a tag, oldest first, each once, beginning after the given position. */
-  list(tags: readonly string[], after: string | undefined, limit: number): readonly WaitingTask[];
+  /**
+   * At most `limit` tasks that share a tag, oldest first, each once, beginning after the given position;
+   * without tags all of them.
+   */
+  list(tags: readonly string[] | undefined, after: string | undefined, limit: number): readonly WaitingTask[];
+  /** At most `limit` of all tasks in the range, newest first. */
+  listNewest(range: PositionRange, limit: number): readonly WaitingTask[];
 };
 
 /** Creates an empty set of waiting tasks. */
@@ -57,19 +65,20 @@ export function createWaitingTasks(): WaitingTasks {
     count: () => waiting.size,
     oldestMs() {
       const position = all.minKey();
-      return position === undefined ? null : Number(position.slice(0, position.indexOf('/')));
+      return position === undefined ? null : sinceMsOf(position);
     },
+    countTags: () => queues.size,
     tags(limit) {
-      const found: string[] = [];
-      for (const tag of queues.keys()) {
+      const found: TagDemand[] = [];
+      for (const [tag, queue] of queues) {
         if (found.length === limit) break;
-        found.push(tag);
+        found.push({ tag, waiting: queue.size, oldestMs: sinceMsOf(queue.minKey() ?? '') });
       }
       return found;
     },
     hasAny: (tags) => waiting.size > 0 && tags.some((tag) => queues.has(tag)),
     list(tags, after, limit) {
-      const sharing = [...new Set(tags)].flatMap((tag) => queues.get(tag) ?? []);
+      const sharing = tags ? [...new Set(tags)].flatMap((tag) => queues.get(tag) ?? []) : [all];
       const found: WaitingTask[] = [];
       let position = findNextPosition(sharing, after);
       while (position !== undefined && found.length < limit) {
@@ -78,7 +87,20 @@ export function createWaitingTasks(): WaitingTasks {
       }
       return found;
     },
+    listNewest({ from, below }, limit) {
+      const found: WaitingTask[] = [];
+      let position = all.nextLowerKey(below);
+      while (position !== undefined && position >= from && found.length < limit) {
+        found.push({ request_id: lastPart(position), position });
+        position = all.nextLowerKey(position);
+      }
+      return found;
+    },
   };
+}
+
+function sinceMsOf(position: string): number {
+  return Number(position.slice(0, position.indexOf('/')));
 }
 
 /** The smallest position after the given one in any of the queues. */

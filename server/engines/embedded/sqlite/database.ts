@@ -40,6 +40,11 @@ export type Database = {
   get(key: string): string | undefined;
   /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
   scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
+  /**
+   * At most `limit` rows from `from` to the end of the file, in its order. A bound would end this before a
+   * damaged key that compares as larger than the bound.
+   */
+  scanToEnd(from: string, limit: number): readonly Row[];
   /** Writes and removes in one transaction. */
   apply(sets: Iterable<Row>, deletes: Iterable<string>): void;
   /** Moves the log into the database now. A failure changes nothing: the log keeps what it has. */
@@ -155,6 +160,7 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
   const selectFalling = sqlite.prepare(
     'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?',
   );
+  const selectToEnd = sqlite.prepare('SELECT key, value, crc FROM kv WHERE key >= ? ORDER BY key LIMIT ?');
 
   function requireIntact(key: string, row: Record<string, unknown>): string {
     const value = row.value;
@@ -196,6 +202,7 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
       }
       return rows;
     },
+    scanToEnd: (from, limit) => read(from, () => selectToEnd.all(from, limit)).map(readRow),
     ...createWrites(sqlite, path),
     close() {
       if (sqlite.isOpen) sqlite.close();

@@ -32,12 +32,15 @@ export async function findDamage(path: string): Promise<string | undefined> {
   }
 }
 
-/** SQLite's own check of its pages: about 0.7 s a gigabyte. */
+/**
+ * SQLite's own check of its pages and of the order of the keys: about 1.5 s a gigabyte. Its quick check does
+ * not look at the order, and a key that is out of order hides the rows on one side of it.
+ */
 function findPageDamage(path: string): string | undefined {
   if (statSync(path).size > PAGE_CHECK_BYTES_MAX) return undefined;
   const sqlite = new DatabaseSync(path, { readOnly: true });
   try {
-    const [first] = sqlite.prepare('PRAGMA quick_check(1)').all();
+    const [first] = sqlite.prepare('PRAGMA integrity_check(1)').all();
     const report = String(Object.values(first ?? {})[0]);
     return report === 'ok' ? undefined : `the pages of ${path} are damaged (${report.replaceAll('\n', ' ')})`;
   } catch (error) {
@@ -56,7 +59,7 @@ async function findRowDamage(path: string): Promise<undefined> {
   try {
     for (let from = ''; ; ) {
       const startMs = performance.now();
-      const rows = reader.scan(from, '\u{10ffff}', ROWS_PER_SLICE, false);
+      const rows = reader.scanToEnd(from, ROWS_PER_SLICE);
       const last = rows.at(-1);
       if (!last || rows.length < ROWS_PER_SLICE) return undefined;
       from = afterKey(last[0]);

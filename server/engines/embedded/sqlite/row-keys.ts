@@ -1,7 +1,8 @@
 /**
  * The key layout of the embedded engine's rows, and the text of their values.
  *
- *   meta/mark                        the high-water mark: how far runs and cursors have come
+ *   meta/mark                        the high-water mark: how far runs and cursors have come; and how many
+ *                                    settled tasks are stored, by outcome
  *   open/ID                          the state of an open task; a start reads these and the agents only
  *   reply/ID                         a long reply that was reported for an open task, apart from its state
  *   task/ID/done, task/ID/input      a settled task's state; what was submitted, written once
@@ -9,19 +10,22 @@
  *   all/CREATED/ID                   the listings; read in reverse they are newest first
  *   by-session/SESSION/CREATED/ID
  *   by-agent/AGENT/CREATED/ID        under each agent that the task was ever assigned to
+ *   by-outcome/OUTCOME/CREATED/ID    settled tasks that did not succeed
+ *   activity/NN                      what happened in a step of 30 s, in the row of the step 30 before
  *   feed/SESSION/CURSOR              a stored event: its number in the session and the task's id
  *   feed/SESSION/!                   the number of the last trimmed event; sorts before every event
  *   unreported/AGENT/MS/ID           a task that settled without its agent's report
- * ended/MS/ID                      retention index: tasks by the time they settled, with the key of their
- * event
+ *   ended/MS/ID                      retention index: tasks by the time they settled, with the key of their
+ *                                    event
  *   fade/MS/KEY                      expiry index: rows by the time they expire
  *
- * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p`, `run` `ms` `n`) are the stored
- * format: they must not change, even where the code uses other names.
+ * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p`, `run` `ms` `n` `ended` `old`) are
+ * the stored format: they must not change, even where the code uses other names.
  *
  * Promise: a part of a key may be any string. It can neither collide with another key nor leave its range,
  * because every character that is not plain is escaped, the separator included.
  */
+import type { TaskOutcome } from '../../../domain/history-record.ts';
 import { parseStored, writeJson } from '../../../domain/json-text.ts';
 import type { Cursor, Revision } from '../../../ports/store.ts';
 
@@ -33,6 +37,16 @@ export type Range = { readonly from: string; readonly to: string };
  * no later cursor is lower.
  */
 export type HighWaterMark = { readonly run: number; readonly ms: number; readonly n: number };
+
+/**
+ * The row of the high-water mark. A gateway that does not count tasks leaves the last two fields out.
+ */
+export type MarkRow = HighWaterMark & {
+  /** Settled tasks that are stored, in the order of `OUTCOMES`. */
+  readonly ended?: readonly number[];
+  /** Tasks that settled up to this time are not among them; absent when all are counted. */
+  readonly old?: number;
+};
 
 /** What is stored for a value: its revision `r`, the value `v`, and a time that depends on the kind. */
 export type Envelope = {
@@ -50,6 +64,8 @@ export const HIGH_WATER_MARK_KEY = 'meta/mark';
 export const OPEN_RANGE = rangeOf('open');
 export const AGENT_RANGE = rangeOf('agent');
 export const TASK_RANGE = rangeOf('task');
+export const OUTCOME_RANGE = rangeOf('by-outcome');
+export const ACTIVITY_RANGE = rangeOf('activity');
 export const ENDED_PREFIX = 'ended/';
 export const EXPIRY_PREFIX = 'fade/';
 
@@ -103,6 +119,11 @@ export const keyKey = (id: string): string => `key/${escapePart(id)}`;
 export const endedKey = (ms: number, id: string): string => `${ENDED_PREFIX}${padMs(ms)}/${escapePart(id)}`;
 export const expiryKey = (ms: number, key: string): string => `${EXPIRY_PREFIX}${padMs(ms)}/${key}`;
 
+/** The time at which a task settled, in the key of its row in the retention index. */
+export function endedMsOf(key: string): number {
+  return Number(key.slice(ENDED_PREFIX.length, ENDED_PREFIX.length + MS_DIGITS));
+}
+
 /** The row key inside a key of the expiry index. */
 export function expiringKey(key: string): string {
   return key.slice(EXPIRY_PREFIX.length + MS_DIGITS + 1);
@@ -112,6 +133,7 @@ export function expiringKey(key: string): string {
 export const LISTING_ALL = 'all';
 export const sessionListing = (session: string): string => `by-session/${escapePart(session)}`;
 export const agentListing = (agent_id: string): string => `by-agent/${escapePart(agent_id)}`;
+export const outcomeListing = (outcome: TaskOutcome): string => `by-outcome/${outcome}`;
 /** A task's position in a listing: its time, then its id. */
 export const positionOf = (createdMs: number, id: string): string => `${padMs(createdMs)}/${escapePart(id)}`;
 
@@ -166,10 +188,10 @@ export function writeEnvelope({ v, ...rest }: Envelope & { readonly v: object })
 }
 
 /** The high-water mark of a storage that has none yet begins at zero. */
-export function readHighWaterMark(text: string | undefined): HighWaterMark {
-  return text === undefined ? { run: 0, ms: 0, n: 0 } : (JSON.parse(text) as HighWaterMark);
+export function readMark(text: string | undefined): MarkRow {
+  return text === undefined ? { run: 0, ms: 0, n: 0 } : (JSON.parse(text) as MarkRow);
 }
 
-export function writeHighWaterMark(highWaterMark: HighWaterMark): string {
-  return JSON.stringify(highWaterMark);
+export function writeMark(row: MarkRow): string {
+  return JSON.stringify(row);
 }

@@ -33,6 +33,9 @@ local function write_task(write, value, revision)
   local found = redis.call('HMGET', key, 'r', 'o', 'c', 'n', 'a', 'w', 'q')
   local existed, was_open = found[1], found[2] == '1'
   local created = write.createdMs and digits(write.createdMs)
+  local outcome = value and (write.open and '1' or write.outcome)
+  count_task(write.id, class_of(found[2], found[5]), found[3] or nil, class_of(outcome, write.assignees), created,
+    write.took, write.noAgent)
   local keeps_listings = existed and value and found[3] == created and found[4] == write.session
     and found[5] == write.assignees
   if existed and not keeps_listings then
@@ -54,8 +57,9 @@ local function write_task(write, value, revision)
     redis.call('ZREM', PREFIX .. 'ended', write.id)
     return
   end
-  redis.call('HSET', key, 's', value, 'r', revision, 'o', write.open and '1' or '0', 'c', created, 'n',
+  redis.call('HSET', key, 's', value, 'r', revision, 'o', outcome, 'c', created, 'n',
     write.session, 'a', write.assignees)
+  note_state(write.id, revision, value)
   if not write.open then
     redis.call('ZADD', PREFIX .. 'ended', digits(event_ms()), write.id)
   elseif existed and not was_open then
@@ -171,6 +175,7 @@ local function apply(batch, values)
     change_slot(slot)
   end
   if batch.wait then
+    begin_step()
     change_waiting(batch.wait)
   end
   if batch.event then

@@ -33,6 +33,7 @@ while at <= #ARGV do
   else
     write_deferred()
     results[#results + 1] = commit_general(at + 1)
+    write_deferred()
     at = at + 3 + tonumber(ARGV[at + 1])
   end
 end

@@ -1,9 +1,11 @@
--- What the flat commits of one script write together at its end: keys that many of them share get one command
--- each, and an agent is read once and written once. `write_deferred` must run before anything else reads
--- these keys.
+-- What the flat commits of one script write together at its end, and what any commit counts: keys that many
+-- of them share get one command each, and an agent is read once and written once. `write_deferred` must run
+-- before anything else reads these keys.
 
 -- By command and key, in the order of their first use: the command with all its arguments.
 local deferred, order = {}, {}
+-- By key and field: what is added to it.
+local increments = {}
 -- Fields of `meta` as this script found them or set them, and those it set; nil until a commit needs them.
 local counters, set_counters
 -- By id: the record as far as commits need it, and how many slots it holds.
@@ -26,12 +28,21 @@ local function defer(command, key, first, second)
   args[#args + 1] = second
 end
 
+-- Adds one to the field of the hash.
+local function increment(key, field)
+  local fields = increments[key] or {}
+  increments[key] = fields
+  fields[field] = (fields[field] or 0) + 1
+end
+
+local COUNTERS = { 'open', 'eventMs', 'eventNumber', 'grants', 'changes', 'step', 'succeeded' }
+
 local function count(field)
   if not counters then
-    local found = redis.call('HMGET', PREFIX .. 'meta', 'open', 'eventMs', 'eventNumber', 'grants', 'changes')
-    counters = { open = tonumber(found[1] or 0), eventMs = tonumber(found[2] or 0),
-      eventNumber = tonumber(found[3] or 0), grants = tonumber(found[4] or 0), changes = tonumber(found[5] or 0) }
-    set_counters = {}
+    counters, set_counters = {}, {}
+    for index, value in ipairs(redis.call('HMGET', PREFIX .. 'meta', unpack(COUNTERS))) do
+      counters[COUNTERS[index]] = tonumber(value or 0)
+    end
   end
   return counters[field]
 end
@@ -116,6 +127,11 @@ local function write_deferred()
   for _, args in ipairs(order) do
     redis.call(unpack(args))
   end
-  deferred, order, counters, set_counters = {}, {}, nil, nil
+  for key, fields in pairs(increments) do
+    for field, number in pairs(fields) do
+      redis.call('HINCRBY', PREFIX .. key, field, number)
+    end
+  end
+  deferred, order, increments, counters, set_counters = {}, {}, {}, nil, nil
   agents, waiting, written_tasks = {}, {}, {}
 end

@@ -1,5 +1,6 @@
 -- How many tasks are open and wait, and for what; ARGV[3] is how many tags at most. Returns the number of
--- open and of waiting tasks, the position of the oldest waiting one (empty without one), and the tags. A
+-- open and of waiting tasks, the position of the oldest waiting one (empty without one), the number of
+-- tags, and for each tag its name, how many tasks wait for it, and the position of the oldest of them. A
 -- replica of an earlier version neither adds to these sets nor removes from them: what it left behind is
 -- removed here, and what it lets wait is not counted.
 
@@ -25,12 +26,14 @@ local function find_oldest()
 end
 
 local oldest = find_oldest()
-local tags = {}
-for _, tag in ipairs(redis.call('SRANDMEMBER', PREFIX .. 'waiting-tags', ARGV[3])) do
-  if redis.call('EXISTS', PREFIX .. 'waiting:' .. tag) == 1 then
-    tags[#tags + 1] = tag
+local waiting_tags, tags = PREFIX .. 'waiting-tags', {}
+for _, tag in ipairs(redis.call('SRANDMEMBER', waiting_tags, ARGV[3])) do
+  local first = redis.call('ZRANGE', PREFIX .. 'waiting:' .. tag, 0, 0)[1]
+  if first then
+    tags[#tags + 1] = { tag, redis.call('ZCARD', PREFIX .. 'waiting:' .. tag), first }
   else
-    redis.call('SREM', PREFIX .. 'waiting-tags', tag)
+    redis.call('SREM', waiting_tags, tag)
   end
 end
-return { tonumber(redis.call('HGET', PREFIX .. 'meta', 'open') or 0), redis.call('ZCARD', all), oldest, tags }
+local open = tonumber(redis.call('HGET', PREFIX .. 'meta', 'open') or 0)
+return { open, redis.call('ZCARD', all), oldest, redis.call('SCARD', waiting_tags), tags }

@@ -3,21 +3,24 @@
 -- fraction of its cost: nothing is parsed, and keys that several commits share are written once.
 --
 -- Its arguments, from `at` on (`flat-commit.ts` writes them; an empty text means that there is none):
---   0  words: not-after time, open (1 or 0), created, how the due entry changes (`none`, `remove`, `at`,
---      `unlessHeld`, `held` or `new`), due time, how the slot changes (`none`, `grant` or `release`), most
---      open tasks, from when on claims may hand it out, assigned; `-` where there is none
+--   0  words: not-after time, 1 while open or else the outcome, created, how the due entry changes (`none`,
+--      `remove`, `at`, `unlessHeld`, `held` or `new`), due time, how the slot changes (`none`, `grant` or
+--      `release`), most open tasks, from when on claims may hand it out, assigned, and the index of how long
+--      it took; `-` where there is none
 --   1  revision            5  session                        9  registration
 --   2  id                  6  assignees as JSON             10  input
 --   3  expected revision   7  lease                         11  session of the event
 --   4  state               8  agent of slot and claims      12  tags for which no task may wait, as JSON
 local FLAT_ARGUMENTS = 13
-local FLAT_WORDS = '^(%S+) ([01]) (%S+) (%a+) (%S+) (%a+) (%S+) (%S+) (%S+)$'
+local FLAT_WORDS = '^(%S+) (%S+) (%S+) (%a+) (%S+) (%a+) (%S+) (%S+) (%S+) (%S+)$'
 
 local function read_flat(at)
-  local not_after, open, created, due, due_ms, slot, open_max, claim_ms, assigned = string.match(ARGV[at], FLAT_WORDS)
+  local not_after, outcome, created, due, due_ms, slot, open_max, claim_ms, assigned, took =
+    string.match(ARGV[at], FLAT_WORDS)
   return {
-    not_after_ms = tonumber(not_after), open = open == '1', created = digits(tonumber(created)), due = due, due_ms = tonumber(due_ms),
-    slot = slot, open_max = tonumber(open_max), claim_ms = tonumber(claim_ms), assigned_ms = tonumber(assigned),
+    not_after_ms = tonumber(not_after), open = outcome == '1', outcome = outcome, created = digits(tonumber(created)),
+    due = due, due_ms = tonumber(due_ms), slot = slot, open_max = tonumber(open_max), claim_ms = tonumber(claim_ms),
+    assigned_ms = tonumber(assigned), took = took,
     revision = ARGV[at + 1], id = ARGV[at + 2], expect = ARGV[at + 3], state = ARGV[at + 4], session = ARGV[at + 5],
     assignees = ARGV[at + 6], lease = ARGV[at + 7], agent_id = ARGV[at + 8], registration = ARGV[at + 9],
     input = ARGV[at + 10] ~= '' and ARGV[at + 10], event = ARGV[at + 11] ~= '' and ARGV[at + 11],
@@ -134,9 +137,11 @@ local function write_flat_task(commit, task)
     set('i', commit.input)
     set('ir', commit.revision)
   end
-  if not existed or task.was_open ~= commit.open then
-    set('o', commit.open and '1' or '0')
+  if task.outcome ~= commit.outcome then
+    set('o', commit.outcome)
   end
+  count_task(commit.id, class_of(task.outcome, task.assignees), task.created or nil,
+    class_of(commit.outcome, commit.assignees), commit.created, commit.took)
   if not existed or task.created ~= commit.created or task.session ~= commit.session
     or task.assignees ~= commit.assignees then
     list_flat_task(commit, task)
@@ -164,6 +169,7 @@ local function write_flat_task(commit, task)
     set('e', add_flat_event(commit))
   end
   redis.call('HSET', key, unpack(fields))
+  note_state(commit.id, commit.revision, commit.state)
 end
 
 local function change_flat_slot(commit, task)
@@ -194,8 +200,8 @@ local function commit_flat(at)
     write_deferred()
   end
   local found = redis.call('HMGET', PREFIX .. 'task:' .. commit.id, 'r', 'o', 'c', 'n', 'a', 'w', 'q', 'ir')
-  local task = { revision = found[1], was_open = found[2] == '1', created = found[3], session = found[4],
-    assignees = found[5], waiting = found[6], claimable = found[7], input_revision = found[8] }
+  local task = { revision = found[1], was_open = found[2] == '1', outcome = found[2], created = found[3],
+    session = found[4], assignees = found[5], waiting = found[6], claimable = found[7], input_revision = found[8] }
   local conflict = find_flat_conflict(commit, task)
   if conflict then
     return conflict

@@ -1,7 +1,8 @@
--- One page of a listing. ARGV[3] is the listing, ARGV[4] the position after which it goes on (empty: from the
--- start), ARGV[5] how many items, ARGV[6] and on what the listing is about. Returns when sweeping resumed,
--- then the position of each item; of agents, their id and status. Last, whether the page was cut because of
--- its bytes, so that more items follow.
+-- One page of a listing. ARGV[3] is the listing, ARGV[4] the position after which it goes on (empty: from
+-- the start), ARGV[5] how many items, ARGV[6] and on what the listing is about: of tasks the lowest
+-- position, then the sorted sets that have them. Returns when sweeping resumed, then the position of each
+-- item; of agents, their id and status. Last, whether the page was cut because of its bytes, so that more
+-- items follow.
 
 local listing, after, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
@@ -25,6 +26,27 @@ local function read_waiting()
     end
   end
   table.sort(positions)
+  while #positions > limit do
+    table.remove(positions)
+  end
+  return positions
+end
+
+-- Merges the tasks of several sets, newest first.
+local function read_tasks()
+  local lowest = ARGV[6] == '' and '-' or '[' .. ARGV[6]
+  local positions = read_descending(PREFIX .. ARGV[7], lowest)
+  if #ARGV == 7 then
+    return positions
+  end
+  for index = 8, #ARGV do
+    for _, position in ipairs(read_descending(PREFIX .. ARGV[index], lowest)) do
+      positions[#positions + 1] = position
+    end
+  end
+  table.sort(positions, function(one, other)
+    return one > other
+  end)
   while #positions > limit do
     table.remove(positions)
   end
@@ -62,12 +84,12 @@ if listing == 'agents' then
   return { resumed, agents, is_cut }
 elseif listing == 'waiting' then
   return { resumed, read_waiting() }
+elseif listing == 'waiting-tasks' then
+  return { resumed, read_ascending(PREFIX .. 'waiting-tasks') }
 elseif listing == 'slots' then
   return { resumed, read_slots() }
 elseif listing == 'unreported' then
   local oldest = '[' .. position_of(now - UNREPORTED_MS + 1, '')
   return { resumed, read_descending(PREFIX .. 'unreported:' .. ARGV[6], oldest) }
-elseif listing == 'all' then
-  return { resumed, read_descending(PREFIX .. 'all', '-') }
 end
-return { resumed, read_descending(PREFIX .. listing .. ':' .. ARGV[6], '-') }
+return { resumed, read_tasks() }

@@ -1,8 +1,14 @@
--- What the commits of one script notify listeners of: one message for all of them, after the last one.
+-- What the commits of one script notify listeners of: one message for all of them, after the last one. It
+-- has the small states of tasks that were written as well, so that other processes need not read them.
+
+-- A state with more bytes is not in the message, and all in one message have at most so many.
+local STATE_BYTES_MAX, STATES_BYTES_MAX = 2048, 65536
 
 -- The earliest time at which they make an entry due; nil without one.
 local earliest_due_ms
 local topics, is_noted = {}, {}
+-- The id of a task, the revision of its state, and the state: in the order in which they were written.
+local states, states_bytes = {}, 0
 
 local function note_due(ms)
   if not earliest_due_ms or ms < earliest_due_ms then
@@ -15,6 +21,14 @@ local function note_topic(topic)
     is_noted[topic] = true
     topics[#topics + 1] = topic
   end
+end
+
+local function note_state(id, revision, state)
+  if #state > STATE_BYTES_MAX or states_bytes + #state > STATES_BYTES_MAX then
+    return
+  end
+  states_bytes = states_bytes + #state
+  states[#states + 1] = { id, revision, state }
 end
 
 -- Whether another process listens. Each also listens to a channel of its own, over the same connection, so
@@ -30,6 +44,10 @@ local function publish(process, channel, own)
     return
   end
   local due = earliest_due_ms and digits(earliest_due_ms) or ''
+  -- A process of version 1.0 has no listener for what is not a text.
+  for _, state in ipairs(states) do
+    topics[#topics + 1] = state
+  end
   local changed = #topics > 0 and cjson.encode(topics) or '[]'
   redis.call('PUBLISH', PREFIX .. channel, due .. ' ' .. process .. ' ' .. changed)
 end

@@ -23,6 +23,27 @@ local function unlist_task(id, created, session, assignees)
   end
 end
 
+-- What a task is counted under, by its fields `o` and `a`: `pending`, `running`, its outcome, or `0` where a
+-- gateway of an earlier version settled it. Nil without a task.
+local function class_of(outcome, assignees)
+  if outcome == '1' then
+    return assignees == '[]' and 'pending' or 'running'
+  end
+  return outcome or nil
+end
+
+local function is_open(class)
+  return class == 'pending' or class == 'running'
+end
+
+-- The sorted set that has the tasks of a class; nil where none does.
+local function set_of(class)
+  if not class or class == '0' or class == 'success' then
+    return nil
+  end
+  return is_open(class) and class .. '-tasks' or 'by-outcome:' .. class
+end
+
 local function add_waiting(position, tags)
   redis.call('ZADD', PREFIX .. 'waiting-tasks', 0, position)
   for _, tag in ipairs(tags) do

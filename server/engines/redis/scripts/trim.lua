@@ -6,6 +6,8 @@ local SESSIONS_PER_SLICE = 100
 
 local keep_ms, events_max, limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local remaining = limit
+-- Tasks that succeeded and were removed.
+local succeeded = 0
 
 local function is_later(cursor, other)
   local ms, number = string.match(cursor, '^(%d+)-(%d+)$')
@@ -32,9 +34,15 @@ end
 
 local function trim_task(id)
   local key = PREFIX .. 'task:' .. id
-  local found = redis.call('HMGET', key, 'c', 'n', 'a', 'e')
+  local found = redis.call('HMGET', key, 'c', 'n', 'a', 'e', 'o')
   if found[1] then
     unlist_task(id, found[1], found[2], found[3])
+    local set = set_of(class_of(found[5], found[3]))
+    if set then
+      redis.call('ZREM', PREFIX .. set, position_of(found[1], id))
+    elseif found[5] == 'success' then
+      succeeded = succeeded + 1
+    end
   end
   if found[4] then
     redis.call('XDEL', PREFIX .. 'feed:' .. found[2], found[4])
@@ -84,6 +92,9 @@ local settled_before = digits(now - keep_ms)
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'ended', '-inf', settled_before, 'LIMIT', 0, remaining)) do
   trim_task(id)
   remaining = remaining - 1
+end
+if succeeded > 0 then
+  redis.call('HINCRBY', PREFIX .. 'meta', 'succeeded', -succeeded)
 end
 for _, expired in ipairs(redis.call('ZRANGEBYSCORE', PREFIX .. 'fade', '-inf', digits(now), 'LIMIT', 0, remaining)) do
   trim_expired(expired)

@@ -1,0 +1,173 @@
+/**
+ * The administrator's operations of the contract, one function each under the operation's own name. They are
+ * loaded with the first call of one of them: a page that only submits tasks does not load them.
+ */
+import type { paths } from '@task-gateway/contract';
+import type {
+  AgentDetail,
+  AgentId,
+  AgentListings,
+  AgentRowPage,
+  CancellationReceipt,
+  GatewayOverview,
+  TaskCancellation,
+  TaskCounts,
+  TaskPage,
+  TaskRowPage,
+} from './contract.ts';
+import { requireId } from './ids.ts';
+import {
+  checkAgentDetail,
+  checkAgentListings,
+  checkAgentRowPage,
+  checkCancellationReceipt,
+  checkOverview,
+  checkTaskCounts,
+  checkTaskPage,
+  checkTaskRowPage,
+} from './later-responses.ts';
+import type { Guard } from './responses.ts';
+import type { createSend } from './sending.ts';
+import type { CallOptions, FetchResult } from './transport.ts';
+
+type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Query } } }
+  ? NonNullable<Query>
+  : never;
+
+/** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */
+export type TaskQuery = QueryOf<'/api/admin/tasks'>;
+/** How much an overview holds. */
+export type OverviewQuery = QueryOf<'/api/admin/overview'>;
+/** The filters of tasks as rows: `status` and `outcome` are lists. `cursor` as in `TaskQuery`. */
+export type TaskRowQuery = QueryOf<'/api/admin/task-rows'>;
+/** The filters of a count of tasks. */
+export type TaskCountQuery = QueryOf<'/api/admin/task-counts'>;
+/** The filters and the order of agents as rows. `cursor` as in `TaskQuery`. */
+export type AgentRowQuery = QueryOf<'/api/admin/agent-rows'>;
+
+/** The options of a read whose response has an `ETag`. */
+export type TaggedReadOptions = CallOptions & {
+  /**
+   * The `ETag` of an earlier response, which `onResponse` gets: the call resolves to null if nothing but
+   * `time` has changed since.
+   */
+  readonly ifNoneMatch?: string | undefined;
+};
+
+/** A read whose response has an `ETag`. Without `ifNoneMatch` it never resolves to null. */
+type TaggedRead<Asked extends readonly unknown[], Data> = {
+  (...asked: [...Asked, options?: CallOptions & { readonly ifNoneMatch?: undefined }]): Promise<Data>;
+  (...asked: [...Asked, options: TaggedReadOptions]): Promise<Data | null>;
+};
+
+/**
+ * The administrator's calls. All need `adminAuth`. The first one loads their code; in a bundle whose file for
+ * it is missing: `chunk_not_loaded`.
+ */
+export type AdminCalls = {
+  /** Lists all agents. Needs `adminAuth`. */
+  listAgents(options?: CallOptions): Promise<AgentListings>;
+  /** Lists tasks, newest first, one page per call. Needs `adminAuth`. */
+  listTasks(query?: TaskQuery, options?: CallOptions): Promise<TaskPage>;
+  /**
+   * Returns what is going on now, in one read: counts, tags, the oldest waiting tasks and problems. It also
+   * resolves while the gateway's store is out; then `store.ok` is false.
+   */
+  readonly getOverview: TaggedRead<[query?: OverviewQuery], GatewayOverview>;
+  /**
+   * Lists tasks as rows, newest first, one page per call: without whole payloads and results. A page may be
+   * empty while `next_cursor` is not null.
+   */
+  readonly listTaskRows: TaggedRead<[query?: TaskRowQuery], TaskRowPage>;
+  /** Counts the tasks that match. Where `exact` is false, there are at least so many. */
+  readonly countTasks: TaggedRead<[query?: TaskCountQuery], TaskCounts>;
+  /**
+   * Cancels the tasks that match, or counts them. One call looks at 1,000 tasks at most: repeat it with
+   * `cursor: next_cursor` until that is null. Throws `ForbiddenError` (`read_only`) where the gateway allows
+   * administrators to look alone.
+   */
+  cancelTasks(cancellation: TaskCancellation, options?: CallOptions): Promise<CancellationReceipt>;
+  /** Lists agents as rows, one page per call, those in trouble first unless `sort` is `id`. */
+  readonly listAgentRows: TaggedRead<[query?: AgentRowQuery], AgentRowPage>;
+  /**
+   * Returns one agent with its tasks and the last pushes to it. Throws `NotFoundError` (`agent_not_found`) if
+   * it is not registered.
+   */
+  readonly getAgent: TaggedRead<[agent_id: AgentId], AgentDetail>;
+};
+
+type Send = ReturnType<typeof createSend>;
+type TaggedPath =
+  | '/api/admin/overview'
+  | '/api/admin/task-rows'
+  | '/api/admin/task-counts'
+  | '/api/admin/agent-rows';
+
+/** Sends one request of the contract, and reads its response. */
+export type Ask = (
+  method: 'get' | 'post',
+  path: keyof paths,
+  init: {
+    readonly headers: Readonly<Record<string, string | undefined>>;
+    readonly fetch: (request: Request) => Promise<Response>;
+    readonly params?: { readonly path?: object; readonly query?: object };
+    readonly querySerializer?: typeof querySerializer;
+    readonly body?: object;
+  },
+) => Promise<FetchResult>;
+
+/** Lists are written as the contract has them: `a,b`. */
+const querySerializer = { array: { style: 'form', explode: false } } as const;
+
+/** Creates the calls. */
+export function createAdminCalls(ask: Ask, send: Send): AdminCalls {
+  const read =
+    <Data>(path: TaggedPath, check: Guard<Data>) =>
+    (query: object = {}, options?: TaggedReadOptions): Promise<Data | null> =>
+      sendTagged(send, options, check, (init) =>
+        ask('get', path, { ...init, params: { query }, querySerializer }),
+      );
+  return {
+    listAgents: (options) =>
+      send(options, 'x-admin-auth', checkAgentListings, (init) => ask('get', '/api/admin/agents', init)),
+
+    listTasks: (query = {}, options) =>
+      send(options, 'x-admin-auth', checkTaskPage, (init) =>
+        ask('get', '/api/admin/tasks', { ...init, params: { query } }),
+      ),
+
+    getOverview: read('/api/admin/overview', checkOverview) as AdminCalls['getOverview'],
+    listTaskRows: read('/api/admin/task-rows', checkTaskRowPage) as AdminCalls['listTaskRows'],
+    countTasks: read('/api/admin/task-counts', checkTaskCounts) as AdminCalls['countTasks'],
+    listAgentRows: read('/api/admin/agent-rows', checkAgentRowPage) as AdminCalls['listAgentRows'],
+
+    getAgent: ((agent_id: AgentId, options?: TaggedReadOptions) =>
+      sendTagged(send, options, checkAgentDetail, (init) =>
+        ask('get', '/api/admin/agents/{agent_id}', {
+          ...init,
+          params: { path: { agent_id: requireId(agent_id) } },
+        }),
+      )) as AdminCalls['getAgent'],
+
+    cancelTasks: (cancellation, options) =>
+      send(options, 'x-admin-auth', checkCancellationReceipt, (init) =>
+        ask('post', '/api/admin/tasks/cancel', { ...init, body: cancellation }),
+      ),
+  };
+}
+
+/** Makes a read conditional where it names an `ETag`; then null is a response, too. */
+function sendTagged<Data>(
+  send: Send,
+  { ifNoneMatch, ...options }: TaggedReadOptions = {},
+  check: Guard<Data>,
+  request: Parameters<Send>[3],
+): Promise<Data | null> {
+  const isConditional = ifNoneMatch !== undefined;
+  return send(
+    isConditional ? { ...options, headers: { ...options.headers, 'if-none-match': ifNoneMatch } } : options,
+    'x-admin-auth',
+    (value): value is Data | null => (value === null ? isConditional : check(value)),
+    request,
+  );
+}

@@ -1,0 +1,125 @@
+/** The filters of tasks, as options of `task list` and as `key=value` of `task cancel --filter`. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { TaskRowQuery } from '../../admin-calls.ts';
+import type { CancelFilter } from '../../contract.ts';
+
+/** Tasks must match all that is given. Times are epoch seconds. */
+export type TaskFilters = {
+  readonly status?: NonNullable<TaskRowQuery['status']>;
+  readonly outcome?: NonNullable<TaskRowQuery['outcome']>;
+  readonly waiting?: boolean;
+  readonly type?: string;
+  readonly tag?: string;
+  readonly session?: string;
+  readonly agent?: string;
+  readonly id?: string;
+  readonly after?: number;
+  readonly before?: number;
+};
+
+const STATUSES = ['pending', 'running', 'success', 'failed'] as const;
+const OUTCOMES = ['success', 'failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
+const ID_CHARS_MIN = 8;
+
+/** The help on the values of filters. */
+export const FILTER_HELP = `
+A time is in seconds since 1970, as in 2026-11-22T18:30:00Z, or an age: 30s, 15m, 2h, 7d. Several statuses or outcomes are
+separated by commas. Tasks match if they match all filters.`;
+
+/** Adds an option for each filter. */
+export function addFilterOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--status <status>', 'only tasks with this status')
+        .choices(STATUSES)
+        .argParser(parseStatuses),
+    )
+    .addOption(
+      new Option('--outcome <outcome>', 'only tasks that ended so')
+        .choices(OUTCOMES)
+        .argParser(parseOutcomes),
+    )
+    .option('--waiting', 'only tasks that wait for an agent, pending or running')
+    .option('--type <type>', 'only tasks of this type')
+    .option('--tag <tag>', 'only tasks with this tag')
+    .option('--session <id>', 'only tasks of this session')
+    .option('--agent <id>', 'only tasks of this agent')
+    .option(
+      '--id <id>',
+      `only the task with this id, or this end of it: ${ID_CHARS_MIN} characters or more`,
+      parseIdEnd,
+    )
+    .option('--after <time>', 'only tasks submitted at this time or later', parseTime)
+    .option('--before <time>', 'only tasks submitted before this time', parseTime);
+}
+
+/** The filters as the gateway has them. */
+export function toRowQuery({ after, before, ...filters }: TaskFilters): TaskRowQuery {
+  return {
+    ...filters,
+    ...(after !== undefined && { created_after: after }),
+    ...(before !== undefined && { created_before: before }),
+  };
+}
+
+const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
+  ...{ status: parseStatuses, outcome: parseOutcomes, id: parseIdEnd, after: parseTime, before: parseTime },
+  ...{ waiting: parseBoolean, type: String, tag: String, session: String, agent: String },
+};
+
+/** Parses `key=value` and adds it to those before, for an option that may be repeated. */
+export function collectFilter(text: string, before: TaskFilters = {}): TaskFilters {
+  const [, key = '', value = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
+  const parse = Object.hasOwn(PARSERS, key) ? PARSERS[key] : undefined;
+  if (!parse) {
+    throw new InvalidArgumentError(
+      `Give KEY=VALUE with one of these keys: ${Object.keys(PARSERS).join(', ')}.`,
+    );
+  }
+  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`Give ${key} once.`);
+  return { ...before, [key]: parse(value) };
+}
+
+/** The filters of a cancellation, whose latest time is apart from them. */
+export function toCancelFilter(filters: TaskFilters): CancelFilter {
+  const { created_before: _before, ...filter } = toRowQuery(filters);
+  return filter as CancelFilter;
+}
+
+function parseStatuses(text: string): (typeof STATUSES)[number][] {
+  return parseWords(text, STATUSES);
+}
+
+function parseOutcomes(text: string): (typeof OUTCOMES)[number][] {
+  return parseWords(text, OUTCOMES);
+}
+
+function parseWords<Word extends string>(text: string, words: readonly Word[]): Word[] {
+  return text.split(',').map((part) => {
+    const found = words.find((word) => word === part.trim());
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`Allowed choices are ${words.join(', ')}.`);
+  });
+}
+
+function parseBoolean(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new InvalidArgumentError('Allowed choices are true, false.');
+}
+
+function parseIdEnd(text: string): string {
+  if (text.length >= ID_CHARS_MIN) return text;
+  throw new InvalidArgumentError(`Give the id or its last ${ID_CHARS_MIN} characters or more.`);
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Parses a moment or an age into epoch seconds. */
+function parseTime(text: string): number {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  if (count !== undefined) return Date.now() / 1_000 - Number(count) * (UNIT_SECONDS[unit] ?? 1);
+  const isSeconds = /^\d+(\.\d+)?$/.test(text);
+  const seconds = isSeconds ? Number(text) : Date.parse(text) / 1_000;
+  if (Number.isFinite(seconds) && seconds >= 0) return seconds;
+  throw new InvalidArgumentError('Give a time like 2026-11-22T18:30:00Z, or an age like 15m, 2h or 7d.');
+}

@@ -1,0 +1,100 @@
+/**
+ * The gateway as the console calls it: the SDK with the secrets that were typed, and its reads in the form
+ * that a poll takes.
+ */
+import {
+  type AgentId,
+  type CallOptions,
+  createClient,
+  type RequestId,
+  type TaskCancellation as SdkTaskCancellation,
+  type TaskRowQuery as SdkTaskRowQuery,
+  type TaggedReadOptions,
+  type Task,
+  type TaskCountQuery,
+  type TaskExplanation,
+  type TaskGatewayClient,
+} from '@task-gateway/sdk';
+import { gatewayUrl } from '../routing/routes.ts';
+import type { Read } from './polling.ts';
+import type { Secrets } from './secrets.ts';
+import type {
+  AgentDetail,
+  AgentRowPage,
+  AgentRowQuery,
+  CancellationReceipt,
+  GatewayOverview,
+  TaskCancellation,
+  TaskCounts,
+  TaskRowPage,
+  TaskRowQuery,
+} from './shapes.ts';
+
+export type ConsoleClient = {
+  /** All calls of the SDK: `getTask`, `explainTask`, `submitTask`, `subscribeEvents` … They retry. */
+  readonly sdk: TaskGatewayClient;
+  /** Whether the gateway secret was given, without which nothing can be submitted and no session read. */
+  readonly hasGatewaySecret: boolean;
+  /** What a poll reads, without retries of its own: `polling.watch(client.readOverview())`. */
+  readOverview(query?: { readonly tags?: number }): Read<GatewayOverview>;
+  readTaskRows(query: TaskRowQuery): Read<TaskRowPage>;
+  readTaskCounts(query: TaskRowQuery): Read<TaskCounts>;
+  readAgentRows(query: AgentRowQuery): Read<AgentRowPage>;
+  readAgent(agent_id: AgentId): Read<AgentDetail>;
+  readTask(request_id: RequestId): Read<Task>;
+  readExplanation(request_id: RequestId): Read<TaskExplanation>;
+  /** Cancels tasks, or counts what would be cancelled; one call looks at 1,000 at most. */
+  cancelTasks(request: TaskCancellation, signal?: AbortSignal): Promise<CancellationReceipt>;
+};
+
+/** A poll waits no longer for one read. */
+const READ_MS = 10_000;
+
+/** Creates the client of a reader. */
+export function createConsoleClient(secrets: Secrets): ConsoleClient {
+  const sdk = createClient({
+    baseUrl: gatewayUrl(),
+    ...(secrets.admin && { adminAuth: secrets.admin }),
+    ...(secrets.gateway && { auth: secrets.gateway }),
+    maxRetries: 2,
+  });
+  return {
+    sdk,
+    hasGatewaySecret: secrets.gateway !== '',
+    readOverview: (query = {}) => readTagged((options) => sdk.getOverview(query, options)),
+    readTaskRows: (query) => readTagged((options) => sdk.listTaskRows(query as SdkTaskRowQuery, options)),
+    readTaskCounts: (query) => readTagged((options) => sdk.countTasks(query as TaskCountQuery, options)),
+    readAgentRows: (query) => readTagged((options) => sdk.listAgentRows(query, options)),
+    readAgent: (agent_id) => readTagged((options) => sdk.getAgent(agent_id, options)),
+    readTask: (request_id) => readCompared((options) => sdk.getTask(request_id, options)),
+    readExplanation: (request_id) => readCompared((options) => sdk.explainTask(request_id, options)),
+    cancelTasks: (request, signal) => sdk.cancelTasks(request as SdkTaskCancellation, { signal }),
+  };
+}
+
+/** Makes a call a read that asks for nothing it already has. */
+function readTagged<Value>(call: (options: TaggedReadOptions) => Promise<Value | null>): Read<Value> {
+  return async (etag, signal) => {
+    let next: string | null = null;
+    const value = await call({
+      ...{ signal, maxRetries: 0, timeoutMs: READ_MS },
+      ...(etag !== null && { ifNoneMatch: etag }),
+      onResponse: ({ headers }) => {
+        next = headers.get('etag');
+      },
+    });
+    return value === null ? 'unchanged' : { value, etag: next };
+  };
+}
+
+/** Makes a call without an ETag a read: what it found is compared with what it found before. */
+function readCompared<Value>(call: (options: CallOptions) => Promise<Value>): Read<Value> {
+  let before: string | undefined;
+  return async (_etag, signal) => {
+    const value = await call({ signal, maxRetries: 0, timeoutMs: READ_MS });
+    const text = JSON.stringify(value);
+    if (text === before) return 'unchanged';
+    before = text;
+    return { value, etag: null };
+  };
+}

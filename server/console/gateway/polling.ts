@@ -1,0 +1,163 @@
+/**
+ * Reads that repeat: every 2 s while the page is visible, at once when it is visible again, after a failure
+ * with pauses of 2, 4 … 30 s, and not at all while paused. A response that has not changed changes nothing.
+ */
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+
+/** What a read found: a value, or that the value named by the ETag is still current. */
+export type Reading<Value> = { readonly value: Value; readonly etag: string | null } | 'unchanged';
+
+/** Reads once. `etag` is that of the value read last. */
+export type Read<Value> = (etag: string | null, signal: AbortSignal) => Promise<Reading<Value>>;
+
+/** Reads that failed since the last one that did not. */
+export type Failure = {
+  readonly error: unknown;
+  /** How many in a row. */
+  readonly count: number;
+  /** When the first of them was noticed, and when the next read begins, by the clock of the poll. */
+  readonly sinceMs: number;
+  readonly nextMs: number;
+};
+
+/** A value that is kept current. */
+export type Watch<Value> = {
+  /** Undefined before the first read that succeeded. */
+  readonly value: ReadonlySignal<Value | undefined>;
+  /** Undefined while reads succeed. The value of before is kept. */
+  readonly failure: ReadonlySignal<Failure | undefined>;
+  /** When the last read succeeded, also one that changed nothing. */
+  readonly readAtMs: ReadonlySignal<number | undefined>;
+  /**
+   * Reads now, also while paused; behind a read under way, which may have begun before what is asked for.
+   * Resolves when that is over, however it ends.
+   */
+  refresh(): Promise<void>;
+  /** Ends the reads; the signals keep their values. */
+  stop(): void;
+};
+
+export type PollClock = {
+  nowMs(): number;
+  /** Calls back once after a delay; returns what prevents it. */
+  schedule(afterMs: number, callback: () => void): () => void;
+};
+
+export type Polling = {
+  watch<Value>(read: Read<Value>): Watch<Value>;
+  /** Whether a person has paused it. */
+  readonly isPaused: ReadonlySignal<boolean>;
+  setPaused(paused: boolean): void;
+  setVisible(visible: boolean): void;
+};
+
+const POLL_MS = 2_000;
+const BACKOFF_MAX_MS = 30_000;
+/** So many failed reads in a row mean that what is shown is not current. */
+export const FAILURES_MAX = 3;
+
+/** The pause after so many failed reads in a row. */
+export function chooseBackoffMs(failures: number): number {
+  return Math.min(POLL_MS * 2 ** (failures - 1), BACKOFF_MAX_MS);
+}
+
+/** One value's reads, as the poll drives them. */
+type Repeated = { wake(): void; rest(): void };
+
+/** Creates the poll of a page. It is visible and not paused at first. */
+export function createPolling(clock: PollClock): Polling {
+  const repeated = new Set<Repeated>();
+  const isPaused = signal(false);
+  let isVisible = true;
+  const runs = (): boolean => isVisible && !isPaused.peek();
+  const apply = (): void => {
+    for (const one of repeated) runs() ? one.wake() : one.rest();
+  };
+  return {
+    isPaused,
+    watch(read) {
+      const { watch, ...control } = createWatch(clock, read, runs, () => repeated.delete(control));
+      repeated.add(control);
+      return watch;
+    },
+    setPaused(paused) {
+      if (paused === isPaused.peek()) return;
+      isPaused.value = paused;
+      apply();
+    },
+    setVisible(visible) {
+      if (visible === isVisible) return;
+      isVisible = visible;
+      apply();
+    },
+  };
+}
+
+function createWatch<Value>(
+  clock: PollClock,
+  read: Read<Value>,
+  runs: () => boolean,
+  onStop: () => void,
+): Repeated & { readonly watch: Watch<Value> } {
+  const value = signal<Value | undefined>(undefined);
+  const failure = signal<Failure | undefined>(undefined);
+  const readAtMs = signal<number | undefined>(undefined);
+  const stopped = new AbortController();
+  let etag: string | null = null;
+  let reading: Promise<void> | undefined;
+  let isAskedAgain = false;
+  let unschedule: (() => void) | undefined;
+
+  function rest(): void {
+    unschedule?.();
+    unschedule = undefined;
+  }
+  async function readOnce(): Promise<void> {
+    try {
+      const found = await read(etag, stopped.signal);
+      if (stopped.signal.aborted) return;
+      if (found !== 'unchanged') {
+        etag = found.etag;
+        value.value = found.value;
+      }
+      failure.value = undefined;
+      readAtMs.value = clock.nowMs();
+    } catch (error) {
+      if (!stopped.signal.aborted) noteFailure(failure, error, clock.nowMs());
+    }
+  }
+  async function readUntilAsked(): Promise<void> {
+    do {
+      isAskedAgain = false;
+      await readOnce();
+    } while (isAskedAgain && !stopped.signal.aborted);
+  }
+  function refresh(): Promise<void> {
+    rest();
+    isAskedAgain = reading !== undefined;
+    reading ??= readUntilAsked().finally(() => {
+      reading = undefined;
+      if (stopped.signal.aborted || !runs()) return;
+      const { count } = failure.peek() ?? { count: 0 };
+      unschedule = clock.schedule(count === 0 ? POLL_MS : chooseBackoffMs(count), refresh);
+    });
+    return reading;
+  }
+  function stop(): void {
+    stopped.abort();
+    rest();
+    onStop();
+  }
+  if (runs()) void refresh();
+  return {
+    watch: { value, failure, readAtMs, refresh, stop },
+    wake: () => void (reading ?? refresh()),
+    rest,
+  };
+}
+
+function noteFailure(failure: Signal<Failure | undefined>, error: unknown, nowMs: number): void {
+  const before = failure.peek();
+  const count = (before?.count ?? 0) + 1;
+  failure.value = { error, count, sinceMs: before?.sinceMs ?? nowMs, nextMs: nowMs + chooseBackoffMs(count) };
+}

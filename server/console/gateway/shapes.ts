@@ -1,0 +1,50 @@
+/** What the gateway's administrator reads, as the SDK has it, and the names of its parts. */
+import type {
+  AgentDetail,
+  AgentRow,
+  GatewayOverview,
+  CancelFilter as SdkCancelFilter,
+  TaskCancellation as SdkTaskCancellation,
+  TaskRowQuery as SdkTaskRowQuery,
+} from '@task-gateway/sdk';
+
+export type {
+  AgentDetail,
+  AgentPush,
+  AgentRow,
+  AgentRowPage,
+  AgentRowQuery,
+  CancellationReceipt,
+  GatewayOverview,
+  OverviewProblem,
+  TagDemand,
+  TaskCounts,
+  TaskRow,
+  TaskRowPage,
+} from '@task-gateway/sdk';
+
+/** How many agents there are, in all and of each kind. */
+export type AgentCounts = GatewayOverview['agents'];
+/** A task of those that have waited longest. */
+export type WaitingTask = GatewayOverview['oldest_waiting'][number];
+/** A task in a slot of an agent. */
+export type AgentTask = AgentDetail['slots'][number];
+/** Steps of time, a character each, oldest first: `1` where it happened. */
+export type AgentActivity = NonNullable<AgentRow['activity']>;
+/** What the pushes to an agent came to, as the gateway that responded saw it. */
+export type AgentPushes = AgentRow['push'];
+
+/** A filter as it stands in an address: what a reader typed may be no status. */
+type Typed<Filter> = Omit<Filter, 'status' | 'outcome'> & {
+  readonly status?: readonly string[];
+  readonly outcome?: readonly string[];
+};
+/** The filters of tasks. The lists mean any of; different filters must all match. */
+export type TaskRowQuery = Typed<SdkTaskRowQuery>;
+/** The same, of a bulk action. */
+type CancelFilter = Typed<SdkCancelFilter>;
+/** Exactly one of `filter` and `request_ids`. Nothing created at or after `created_before` is touched. */
+export type TaskCancellation = Omit<SdkTaskCancellation, 'filter' | 'request_ids'> & {
+  readonly filter?: CancelFilter | null;
+  readonly request_ids?: readonly string[] | null;
+};

@@ -1,0 +1,105 @@
+/**
+ * The keys and what they do. Pure: `readKey` says which command an event is, given the key before it.
+ *
+ * Single keys are off in fields and where a person has switched them off; Escape, and Ctrl Enter in a form,
+ * are never off. Keys with Ctrl, Alt or Meta are the browser's.
+ */
+
+/** A command that a key runs. */
+export type CommandName =
+  | 'go_to'
+  | 'filter'
+  | 'page_overview'
+  | 'page_tasks'
+  | 'page_agents'
+  | 'page_events'
+  | 'page_submit'
+  | 'row_down'
+  | 'row_up'
+  | 'row_open'
+  | 'row_select'
+  | 'row_select_range'
+  | 'select_all'
+  | 'cancel'
+  | 'submit_again'
+  | 'copy_id'
+  | 'up'
+  | 'pause'
+  | 'show_new'
+  | 'help'
+  | 'close'
+  | 'submit';
+
+/** What `readKey` needs of a keyboard event. */
+export type KeyPress = {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+  readonly shiftKey: boolean;
+  /** Whether the focus is in a field that takes text or has keys of its own. */
+  readonly isInField: boolean;
+  /** Whether the focus is on a button or a link, which Enter and Space press. */
+  readonly isOnControl: boolean;
+};
+
+/** The first key of a pair, and when it was pressed. */
+export type Prefix = { readonly key: 'g'; readonly atMs: number } | null;
+export type Read = { readonly command: CommandName | null; readonly prefix: Prefix };
+
+const PREFIX_MS = 1_500;
+const PAGES: Readonly<Record<string, CommandName>> = {
+  ...{ o: 'page_overview', t: 'page_tasks', a: 'page_agents', e: 'page_events', s: 'page_submit' },
+};
+const SINGLE: Readonly<Record<string, CommandName>> = {
+  ...{ '/': 'go_to', f: 'filter', j: 'row_down', k: 'row_up', x: 'row_select', X: 'row_select_range' },
+  ...{ a: 'select_all', c: 'cancel', r: 'submit_again', y: 'copy_id', u: 'up', p: 'pause', n: 'show_new' },
+  '?': 'help',
+};
+/** Keys that mean the same where single keys are switched off. */
+const ALWAYS: Readonly<Record<string, CommandName>> = { ArrowDown: 'row_down', ArrowUp: 'row_up' };
+
+/** Which command a key press is; `prefix` is what `readKey` returned last. */
+export function readKey(press: KeyPress, prefix: Prefix, nowMs: number, areSingleKeysOn: boolean): Read {
+  const nothing: Read = { command: null, prefix: null };
+  if (press.key === 'Escape') return { command: 'close', prefix: null };
+  if (press.key === 'Enter' && (press.ctrlKey || press.metaKey)) return { command: 'submit', prefix: null };
+  if (press.ctrlKey || press.metaKey || press.altKey || press.isInField) return nothing;
+  if (press.key === 'Shift') return { command: null, prefix };
+  const always = pick(ALWAYS, press.key);
+  if (always) return { command: always, prefix: null };
+  if (press.key === 'Enter') return press.isOnControl ? nothing : { command: 'row_open', prefix: null };
+  if (!areSingleKeysOn) return nothing;
+  const isPair = prefix !== null && nowMs - prefix.atMs <= PREFIX_MS;
+  if (isPair) return { command: pick(PAGES, press.key) ?? null, prefix: null };
+  if (press.key === 'g') return { command: null, prefix: { key: 'g', atMs: nowMs } };
+  return { command: pick(SINGLE, press.key) ?? null, prefix: null };
+}
+
+function pick(map: Readonly<Record<string, CommandName>>, key: string): CommandName | undefined {
+  return Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
+/** The keys as the help shows them. */
+export const HELP: readonly { readonly keys: readonly string[]; readonly does: string }[] = [
+  { keys: ['/'], does: 'Go to a task, agent, session or tag' },
+  { keys: ['f'], does: 'Filter' },
+  { keys: ['g', 'o'], does: 'Overview' },
+  { keys: ['g', 't'], does: 'Tasks' },
+  { keys: ['g', 'a'], does: 'Agents' },
+  { keys: ['g', 'e'], does: 'Events' },
+  { keys: ['g', 's'], does: 'Submit' },
+  { keys: ['j', 'k'], does: 'Next row, row before it; arrows too' },
+  { keys: ['Enter'], does: 'Open the row' },
+  { keys: ['x'], does: 'Select the row; Shift x: all up to it' },
+  { keys: ['a'], does: 'Select all that match' },
+  { keys: ['c'], does: 'Cancel' },
+  { keys: ['r'], does: 'Submit again' },
+  { keys: ['y'], does: 'Copy the id' },
+  { keys: ['u'], does: 'Up to the list' },
+  { keys: ['n'], does: 'Show new rows' },
+  { keys: ['p'], does: 'Pause' },
+  { keys: ['Ctrl', 'Enter'], does: 'Submit the form' },
+  { keys: ['Esc'], does: 'Close, clear the selection' },
+  { keys: ['?'], does: 'This help' },
+];

@@ -1,0 +1,117 @@
+/** The page of an agent: is it reachable, and what does it hold? */
+import { NotFoundError } from '@task-gateway/sdk';
+import type { VNode } from 'preact';
+import { useConsole, useWatch } from '../gateway/console.ts';
+import type { AgentDetail } from '../gateway/shapes.ts';
+import { agentStateOf, Chip } from '../parts/chip.tsx';
+import { ContactLegend, ContactStrip } from '../parts/contact-strip.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { usePageTitle } from '../parts/page-title.ts';
+import { Panel } from '../parts/panel.tsx';
+import { FailureNote, PartFailed } from '../parts/part-failed.tsx';
+import { hrefOf } from '../routing/routes.ts';
+import { AgentAbout } from './agent/about.tsx';
+import { EndedPanel } from './agent/ended.tsx';
+import { PushPanel } from './agent/pushes.tsx';
+import { SlotsPanel } from './agent/slots-panel.tsx';
+
+/** The page. */
+export function AgentPage({ agent_id }: { readonly agent_id: string }): VNode {
+  usePageTitle(agent_id);
+  const { client } = useConsole();
+  const watch = useWatch(`agent ${agent_id}`, client.readAgent(agent_id));
+  const agent = watch.value.value;
+  const failure = watch.failure.value;
+  const isGone = failure?.error instanceof NotFoundError;
+  return (
+    <>
+      <nav class="crumb" aria-label="Where">
+        <a class="link" href={hrefOf({ page: 'agents' })}>
+          Agents
+        </a>
+        <Icon name="right" />
+        <span class="mono">{shorten(agent_id)}</span>
+      </nav>
+      <div class="head">
+        {agent && !isGone && <Chip state={agentStateOf(agent)} big />}
+        <h1 class="mono">{agent_id}</h1>
+        <CopyButton text={agent_id} label="Copy the id" done="Copied the id." />
+        <span class="grow" />
+        {failure && agent && !isGone && <FailureNote failure={failure} />}
+        <a class="btn" href={hrefOf({ page: 'tasks' }, `?agent=${encodeURIComponent(agent_id)}&since=1h`)}>
+          Its tasks, last hour
+        </a>
+      </div>
+      {isGone ? (
+        <Gone agent_id={agent_id} />
+      ) : failure && !agent ? (
+        <section class="panel">
+          <PartFailed what="the agent" failure={failure} />
+        </section>
+      ) : (
+        agent && <Details agent={agent} />
+      )}
+    </>
+  );
+}
+
+/** The end of a long id, which names the replica. */
+function shorten(agent_id: string): string {
+  const characters = [...agent_id];
+  return characters.length > 24 ? `…${characters.slice(-16).join('')}` : agent_id;
+}
+
+function Gone({ agent_id }: { readonly agent_id: string }): VNode {
+  return (
+    <section class="panel narrow">
+      <div class="in">
+        <p>
+          <b>No agent is registered with this id.</b>
+        </p>
+        <p class="muted">
+          It has unregistered, was offline for long and is forgotten, or never was here. The page shows it as
+          soon as it registers.{' '}
+          <a class="link" href={hrefOf({ page: 'tasks' }, `?agent=${encodeURIComponent(agent_id)}`)}>
+            Show the tasks it had
+          </a>
+        </p>
+      </div>
+    </section>
+  );
+}
+
+function Details({ agent }: { readonly agent: AgentDetail }): VNode {
+  const now = useConsole().time.shown.value;
+  const { activity } = agent;
+  return (
+    <>
+      <AgentAbout agent={agent} now={now} />
+      <div class="cols agent">
+        <div class="stack">
+          <SlotsPanel agent={agent} now={now} />
+          {activity && (
+            <Panel title="Contact and pushes" right={<ContactLegend />}>
+              <div class="in">
+                <ContactStrip activity={activity} isTall />
+                <div class="contacts-axis" aria-hidden="true">
+                  <span>{describeSpan(activity.step * activity.contact.length)} ago</span>
+                  <span>{Math.round((activity.step * activity.contact.length) / 120)}</span>
+                  <span>now</span>
+                </div>
+              </div>
+            </Panel>
+          )}
+          <EndedPanel agent_id={agent.agent_id} />
+        </div>
+        <div class={agent.failing ? 'stack first' : 'stack'}>
+          <PushPanel agent={agent} now={now} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function describeSpan(seconds: number): string {
+  return `${Math.round(seconds / 60)} min`;
+}

@@ -1,0 +1,58 @@
+/** What the pushes to an agent came to, in words. Pure. */
+import type { AgentPush, AgentPushes } from '../../gateway/shapes.ts';
+import { formatDuration } from '../../parts/format.ts';
+
+/** The endpoint of an agent that fetches its tasks. */
+export const PULL = 'pull';
+
+/** In a row: a few words, a class for their colour, and how often it failed in a row (0: it did not). */
+export function describePush(
+  endpoint: string,
+  push: AgentPushes,
+): { readonly text: string; readonly tone: string; readonly count: number } {
+  const { last_status, last_error, last_ms, failures } = push;
+  if (endpoint === PULL) return { text: 'pull, no pushes', tone: 'muted', count: 0 };
+  if (failures > 0) return { text: last_error ?? `HTTP ${last_status}`, tone: 't-bad', count: failures };
+  if (last_error !== null) return { text: last_error, tone: 't-wait', count: 0 };
+  if (last_status === null) return { text: 'none yet', tone: 'muted', count: 0 };
+  const took = last_ms === null ? '' : `, ${formatDuration(last_ms / 1000)}`;
+  return { text: `${last_status}${took}`, tone: 'muted', count: 0 };
+}
+
+/** What usually helps with an error of a push, as a sentence. */
+export function adviseOnPush(error: string): string {
+  if (/refused/i.test(error)) {
+    return 'Nothing listens at the endpoint. Is the agent running, and is its port open to the gateway?';
+  }
+  if (/unreach|ENOTFOUND|resolve|name/i.test(error)) {
+    return 'The gateway finds no way to the endpoint. Is its name right, and its network open to the gateway?';
+  }
+  if (/time|respon/i.test(error)) {
+    return 'The endpoint does not respond in time. An agent responds with 202 first and works then.';
+  }
+  if (/HTTP/i.test(error)) return 'The endpoint responds, but does not take the task. Its log says why.';
+  return 'The agent’s log may say more.';
+}
+
+/** Attempts that came to the same, one after the other. */
+export type FoldedAttempt = { readonly attempt: AgentPush; readonly count: number };
+
+/** Of neighbours that came to the same so many are shown one by one; the others become one row. */
+const SHOWN_ALONE = 5;
+
+/** The attempts, newest first; long runs of equal ones end in one row with their number. */
+export function foldAttempts(attempts: readonly AgentPush[]): readonly FoldedAttempt[] {
+  const folded: FoldedAttempt[] = [];
+  let equal = 0;
+  for (const attempt of attempts) {
+    const last = folded.at(-1);
+    equal = last && isEqual(last.attempt, attempt) ? equal + 1 : 1;
+    if (last && equal > SHOWN_ALONE + 1) folded[folded.length - 1] = { ...last, count: last.count + 1 };
+    else folded.push({ attempt, count: 1 });
+  }
+  return folded;
+}
+
+function isEqual(a: AgentPush, b: AgentPush): boolean {
+  return a.outcome === b.outcome && a.status === b.status && a.error === b.error;
+}

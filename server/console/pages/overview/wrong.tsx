@@ -1,0 +1,97 @@
+/** What is wrong now, the most urgent first, each with what helps. */
+import type { VNode } from 'preact';
+import type { OverviewProblem } from '../../gateway/shapes.ts';
+import { CodedText } from '../../parts/coded-text.tsx';
+import { formatCoarse } from '../../parts/format.ts';
+import { useHeldOrder } from '../../parts/held-order.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { NewRows } from '../../parts/new-rows.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { describeProblems } from '../../parts/problem-words.ts';
+import { hrefOf } from '../../routing/routes.ts';
+
+type Props = {
+  readonly problems: readonly OverviewProblem[];
+  /** How many there are that are not among them yet: they wait so that nothing moves. */
+  readonly newCount: number;
+  readonly now: number;
+  readonly onShowNew: () => void;
+};
+
+/** The panel. */
+export function WrongPanel({ problems, newCount, now, onShowNew }: Props): VNode {
+  const { rows, hold } = useHeldOrder(problems, keyOf);
+  const right = (
+    <>
+      <NewRows count={newCount} onShow={onShowNew} />
+      <span class="note muted">{describeProblems(problems)}</span>
+    </>
+  );
+  return (
+    <Panel title="Wrong now" id="wrong" right={right}>
+      {problems.length === 0 ? (
+        <div class="in">
+          <p class="verdict t-ok">
+            <Icon name="check" />
+            Nothing is wrong.
+          </p>
+          <p class="muted">Every waiting tag has an agent, pushes are taken, the store answers.</p>
+        </div>
+      ) : (
+        <ul class="wrong" {...hold}>
+          {rows.map((problem) => (
+            <ProblemEntry key={keyOf(problem)} problem={problem} now={now} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function keyOf({ code, tag, agent_id }: OverviewProblem): string {
+  return `${code}\n${tag ?? ''}\n${agent_id ?? ''}`;
+}
+
+/** How many problems are there now that are not among those shown. Pure. */
+export function countNewProblems(
+  shown: readonly OverviewProblem[],
+  present: readonly OverviewProblem[],
+): number {
+  const keys = new Set(shown.map(keyOf));
+  return present.filter((problem) => !keys.has(keyOf(problem))).length;
+}
+
+function ProblemEntry({ problem, now }: { readonly problem: OverviewProblem; readonly now: number }): VNode {
+  const { severity, text, help, since } = problem;
+  const isSerious = severity === 'problem';
+  return (
+    <li>
+      <Icon name={isSerious ? 'alert' : 'warn'} class={isSerious ? 't-bad' : 't-wait'} />
+      <p>
+        <span class="vh">{isSerious ? 'Problem: ' : 'Warning: '}</span>
+        <CodedText text={text} />
+      </p>
+      <span class="since">{since !== null && formatCoarse(now - since, 60)}</span>
+      <span class="more">
+        {help !== null && <CodedText text={help} />} <ProblemLink problem={problem} />
+      </span>
+    </li>
+  );
+}
+
+function ProblemLink({ problem }: { readonly problem: OverviewProblem }): VNode | null {
+  const { tag, agent_id } = problem;
+  if (agent_id !== null) {
+    return (
+      <a class="link" href={hrefOf({ page: 'agent', agent_id })}>
+        Show the agent
+      </a>
+    );
+  }
+  if (tag === null) return null;
+  return (
+    <a class="link" href={hrefOf({ page: 'tasks' }, `?tag=${encodeURIComponent(tag)}`)}>
+      Show the tasks
+    </a>
+  );
+}

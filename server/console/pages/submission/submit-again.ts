@@ -1,0 +1,28 @@
+/** What is submitted when a task is submitted again, and under which idempotency key. Pure. */
+import type { Submission } from './copy-as.ts';
+
+/** What of a task is submitted again. */
+export type SubmittedTask = Submission & {
+  readonly request_id: string;
+  readonly cli_session_id: string;
+  readonly timeout: number;
+};
+
+/** The submission of a task; `queueTimeout` is the one it was submitted with, null if it might not wait. */
+export function buildAgain(task: SubmittedTask, queueTimeout: number | null): Submission {
+  const { task_type, task_tags, cli_session_id, timeout, payload } = task;
+  return {
+    ...{ task_type, task_tags, timeout },
+    ...(cli_session_id === '' ? {} : { cli_session_id }),
+    ...(queueTimeout === null ? {} : { queue_timeout: queueTimeout }),
+    payload,
+  };
+}
+
+/**
+ * The key under which a task is submitted again by one confirmation, at `time`: a repeat after an error finds
+ * the task that the first attempt created, a later confirmation submits another one.
+ */
+export function writeAgainKey(request_id: string, time: number): string {
+  return `again-${request_id}-${Math.round(time * 1_000)}`.replace(/[^ -~]/g, '_').slice(0, 255);
+}

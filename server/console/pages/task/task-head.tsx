@@ -1,0 +1,182 @@
+/** The head of a task's page: what it is, its state, and what can be done with it. */
+import type { Task, TaskExplanation } from '@task-gateway/sdk';
+import type { VNode } from 'preact';
+import { useConsole } from '../../gateway/console.ts';
+import { Chip } from '../../parts/chip.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { formatAge, formatAgo, formatClock, formatDuration, tailOf } from '../../parts/format.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { Tags } from '../../parts/tag.tsx';
+import { hrefOf } from '../../routing/routes.ts';
+import { buildAgain } from '../submission/submit-again.ts';
+import { CopyMenu } from './copy-menu.tsx';
+import { describeState } from './task-state.ts';
+import { writeFormQuery } from './verdicts.ts';
+
+export type TaskHeadProps = {
+  readonly task: Task;
+  /** Undefined until it is read. */
+  readonly explanation: TaskExplanation | undefined;
+  readonly onCancel: () => void;
+};
+
+/** Whether a task may still change. */
+export function checkOpen({ status }: { readonly status: string }): boolean {
+  return status === 'pending' || status === 'running';
+}
+
+/** Where the page is, the state, the type, the id and the actions. */
+export function TaskHead({ task, explanation, onCancel }: TaskHeadProps): VNode {
+  const { cancelRefusal } = useConsole();
+  const { request_id, task_type, progress } = task;
+  const refusal = cancelRefusal.value;
+  return (
+    <>
+      <TaskCrumb request_id={request_id} />
+      <div class="head split">
+        <Chip state={describeState(task, explanation).state} progress={progress} big />
+        <h1>{task_type}</h1>
+        <span class="idline only-wide">
+          <span class="mono">{request_id}</span>
+          <CopyButton text={request_id} label="Copy the id" done="Copied the id." />
+        </span>
+        <span class="grow" />
+        <a class="btn primary" href={hrefOf({ page: 'submit' }, writeFormQuery(request_id))}>
+          <Icon name="again" />
+          Submit again…
+        </a>
+        <CopyMenu submission={buildAgain(task, explanation?.queue_timeout ?? null)} />
+        {checkOpen(task) && (
+          <button
+            class="btn danger"
+            type="button"
+            aria-disabled={refusal !== null}
+            title={refusal ?? ''}
+            onClick={() => refusal === null && onCancel()}
+          >
+            Cancel…
+          </button>
+        )}
+      </div>
+      {checkOpen(task) && refusal !== null && <p class="muted refusal">{refusal}</p>}
+    </>
+  );
+}
+
+/** The way back to the list. */
+export function TaskCrumb({ request_id }: { readonly request_id: string }): VNode {
+  return (
+    <nav class="crumb" aria-label="Where">
+      <a class="link" href={hrefOf({ page: 'tasks' })}>
+        Tasks
+      </a>
+      <Icon name="right" />
+      <span class="mono">{tailOf(request_id)}</span>
+    </nav>
+  );
+}
+
+/** What the task was submitted with, where it is, and its times. */
+export function TaskAbout({ task, explanation }: Omit<TaskHeadProps, 'onCancel'>): VNode {
+  const { time } = useConsole();
+  const { task_tags, agent_id, cli_session_id, create_time, timeout } = task;
+  const now = time.shown.value;
+  const missing = new Set(explanation?.match?.tags.flatMap(({ tag, agents }) => (agents === 0 ? [tag] : [])));
+  const queueTimeout = explanation?.queue_timeout ?? null;
+  return (
+    <dl class="about">
+      <div>
+        <dt>Tags</dt>
+        <dd>
+          {task_tags.length === 0 ? (
+            'none, no agent can take it'
+          ) : (
+            <Tags tags={task_tags} kindOf={(tag) => (missing.has(tag) ? 'none' : 'plain')} />
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Agent</dt>
+        <dd>
+          {agent_id === null ? (
+            checkOpen(task) ? (
+              'none yet'
+            ) : (
+              'none, never assigned'
+            )
+          ) : (
+            <a class="link mono" href={hrefOf({ page: 'agent', agent_id })}>
+              {agent_id}
+            </a>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Session</dt>
+        <dd>
+          {cli_session_id === '' ? (
+            'none'
+          ) : (
+            <a
+              class="link mono"
+              href={hrefOf({ page: 'events' }, `?session=${encodeURIComponent(cli_session_id)}`)}
+            >
+              {cli_session_id}
+            </a>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Created</dt>
+        <dd title={new Date(create_time * 1_000).toISOString()}>
+          {formatClock(create_time)} UTC, {formatAgo(now - create_time)}
+        </dd>
+      </div>
+      <Took task={task} explanation={explanation} now={now} />
+      <div>
+        <dt>Timeout</dt>
+        <dd>{formatDuration(timeout)}</dd>
+      </div>
+      {queueTimeout !== null && (
+        <div>
+          <dt>Waits for an agent</dt>
+          <dd>up to {formatDuration(queueTimeout)}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+type TookProps = {
+  readonly task: Task;
+  readonly explanation: TaskExplanation | undefined;
+  readonly now: number;
+};
+
+const OPEN_WORDS: ReadonlyMap<string, string> = new Map([
+  ['pending', 'Waits'],
+  ['not_taken', 'Not taken for'],
+]);
+
+function Took({ task, explanation, now }: TookProps): VNode {
+  const ended = explanation?.ended_time;
+  const { state, since } = describeState(task, explanation);
+  const word = !checkOpen(task)
+    ? task.status === 'success'
+      ? 'Took'
+      : 'Ended after'
+    : (OPEN_WORDS.get(state) ?? 'Runs');
+  const length = checkOpen(task)
+    ? formatAge(now - since)
+    : typeof ended === 'number'
+      ? formatDuration(ended - task.create_time)
+      : '…';
+  return (
+    <div>
+      <dt>{word}</dt>
+      <dd>
+        <b>{length}</b>
+      </dd>
+    </div>
+  );
+}

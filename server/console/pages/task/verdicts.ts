@@ -1,0 +1,157 @@
+/**
+ * What an explanation says, in the words of the page: verdicts on agents, what would help each, and where the
+ * buttons of the remedies lead. Pure.
+ */
+import type { IconName } from '../../parts/icon.tsx';
+
+/** An agent of a match, as far as this page reads it. */
+export type VerdictAgent = {
+  readonly agent_id: string;
+  readonly shared_tags: readonly string[];
+  readonly reason: string;
+  readonly push_failing: boolean;
+};
+export type Verdict = { readonly icon: IconName; readonly class: string; readonly word: string };
+
+const VERDICTS: ReadonlyMap<string, Verdict> = new Map<string, Verdict>([
+  ['eligible', { icon: 'check', class: 't-ok', word: 'Eligible' }],
+  ['no_shared_tag', { icon: 'none', class: 'faint', word: 'No shared tag' }],
+  ['full', { icon: 'full', class: 't-wait', word: 'Full' }],
+  ['draining', { icon: 'draining', class: 't-wait', word: 'Draining' }],
+  ['offline', { icon: 'offline', class: 'muted', word: 'Offline' }],
+  ['refused_this_task', { icon: 'refused', class: 't-bad', word: 'Refused this task' }],
+  ['has_this_task', { icon: 'processing', class: 't-run', word: 'Has this task' }],
+]);
+
+/** A verdict in a shape, a word and a colour; one that is not known as it was received. */
+export function describeVerdict(reason: string): Verdict {
+  return VERDICTS.get(reason) ?? { icon: 'dot', class: 'muted', word: reason };
+}
+
+/** Verdicts, the nearest to taking the task first. */
+const RANKED: readonly string[] = [
+  ...['has_this_task', 'eligible', 'refused_this_task', 'full', 'draining', 'offline', 'no_shared_tag'],
+];
+
+/**
+ * Agents in an order that a change of their load or contact leaves as it is: by verdict, then those that
+ * share most tags, then by id.
+ */
+export function sortVerdicts<Agent extends VerdictAgent>(agents: readonly Agent[]): readonly Agent[] {
+  const rankOf = ({ reason }: Agent): number => {
+    const rank = RANKED.indexOf(reason);
+    return rank < 0 ? RANKED.length : rank;
+  };
+  return agents.toSorted(
+    (a, b) =>
+      rankOf(a) - rankOf(b) ||
+      b.shared_tags.length - a.shared_tags.length ||
+      (a.agent_id < b.agent_id ? -1 : 1),
+  );
+}
+
+/** What would make an agent take the task. */
+export function describeHelp({ reason, push_failing }: VerdictAgent): string {
+  if (reason === 'eligible') {
+    return push_failing ? 'Pushes to it fail: look at its log and endpoint' : 'It would get the task';
+  }
+  if (reason === 'full') return 'A longer queue_timeout, or a higher max_concurrent';
+  if (reason === 'draining') return 'End its draining';
+  if (reason === 'offline') return 'Start it again';
+  if (reason === 'refused_this_task') return 'It was busy; it is asked again within 30 s';
+  if (reason === 'has_this_task') return 'The task waits for another agent';
+  return reason === 'no_shared_tag' ? 'Give it one of the task’s tags' : '';
+}
+
+/** One thing that helps, as the contract has it. */
+export type Remedy = {
+  readonly kind: string;
+  readonly tag: string | null;
+  readonly agent_id: string | null;
+  readonly seconds: number | null;
+};
+/** A tag that was asked for, and the nearest one that agents have. */
+export type AskedTag = { readonly tag: string; readonly similar: { readonly tag: string } | null };
+/** A button: its words (names in backquotes), and the form or the agent it leads to. */
+export type RemedyButton = {
+  readonly text: string;
+  readonly leadsTo:
+    | {
+        readonly page: 'submit';
+        readonly tags?: readonly string[];
+        readonly field?: readonly [string, number];
+      }
+    | { readonly page: 'agent'; readonly agent_id: string };
+};
+
+/**
+ * The buttons of remedies; one that a page can't help with has none. `taskTags` are the task's, `asked` what
+ * the match says of them.
+ */
+export function listRemedyButtons(
+  remedies: readonly Remedy[],
+  taskTags: readonly string[],
+  asked: readonly AskedTag[],
+  describeSeconds: (seconds: number) => string,
+): readonly RemedyButton[] {
+  return remedies.flatMap((remedy): readonly RemedyButton[] => {
+    const { kind, tag, agent_id, seconds } = remedy;
+    if (kind === 'use_tag' && tag !== null) {
+      const tags = replaceTag(taskTags, asked, tag);
+      return [{ text: `Submit again with \`${tag}\`…`, leadsTo: { page: 'submit', tags } }];
+    }
+    if (kind === 'wait' && seconds !== null) {
+      const field = ['queue_timeout', seconds] as const;
+      return [
+        { text: `Submit again, wait ${describeSeconds(seconds)}…`, leadsTo: { page: 'submit', field } },
+      ];
+    }
+    if (kind === 'raise_timeout') {
+      const field = seconds === null ? {} : { field: ['timeout', seconds] as const };
+      return [{ text: 'Submit again with a longer timeout…', leadsTo: { page: 'submit', ...field } }];
+    }
+    if (kind === 'submit_again') return [{ text: 'Submit again…', leadsTo: { page: 'submit' } }];
+    if (agent_id === null) return [];
+    const words: Readonly<Record<string, string>> = {
+      raise_max_concurrent: 'Look at the slots of',
+      end_draining: 'Look at',
+      start_agent: 'Look at',
+      check_agent: 'Look at the pushes of',
+    };
+    return [{ text: `${words[kind] ?? 'Look at'} \`${agent_id}\``, leadsTo: { page: 'agent', agent_id } }];
+  });
+}
+
+/** The tags with the one that `tag` is like replaced by it; where there is none, with it added. */
+function replaceTag(taskTags: readonly string[], asked: readonly AskedTag[], tag: string): readonly string[] {
+  const missing = asked.find(({ similar }) => similar?.tag === tag)?.tag;
+  const replaced = taskTags.map((one) => (one === missing ? tag : one));
+  return [...new Set(replaced.includes(tag) ? replaced : [...replaced, tag])];
+}
+
+/** The query of the form for submitting a task again, changed as a button says. */
+export function writeFormQuery(
+  request_id: string,
+  {
+    tags = [],
+    field,
+  }: { readonly tags?: readonly string[]; readonly field?: readonly [string, number] } = {},
+): string {
+  const query = new URLSearchParams({ from: request_id });
+  for (const tag of tags) query.append('tag', tag);
+  if (field) query.set(field[0], String(field[1]));
+  return `?${query}`;
+}
+
+/** Agents that are not in the list of a match: how many share a tag, and how many share none. */
+export function countUnlisted(match: {
+  readonly agents_total: number;
+  readonly sharing: { readonly agents: number };
+  readonly agents: readonly VerdictAgent[];
+}): { readonly sharing: number; readonly others: number } {
+  const listedSharing = match.agents.filter(({ shared_tags }) => shared_tags.length > 0).length;
+  const sharing = Math.max(match.sharing.agents - listedSharing, 0);
+  const listedOthers = match.agents.length - listedSharing;
+  const others = Math.max(match.agents_total - match.sharing.agents - listedOthers, 0);
+  return { sharing, others };
+}

@@ -1,0 +1,226 @@
+/** The list of tasks: filter, counts, rows that stay where they are, and actions on those selected. */
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { useConsole } from '../gateway/console.ts';
+import type { TaskCounts } from '../gateway/shapes.ts';
+import { useCommands } from '../keyboard/commands.ts';
+import { readFocusedId } from '../keyboard/rows.ts';
+import { copyText } from '../parts/copy-button.tsx';
+import { FilterBar } from '../parts/filter-bar.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { LiveNote } from '../parts/live-note.tsx';
+import { NewRows } from '../parts/new-rows.tsx';
+import { usePageTitle } from '../parts/page-title.ts';
+import { PartFailed } from '../parts/part-failed.tsx';
+import { Segments } from '../parts/segments.tsx';
+import { announce } from '../parts/toast.tsx';
+import {
+  findFault,
+  OUTCOMES,
+  readTokens,
+  readValue,
+  STATUSES,
+  TASK_KEYS,
+  type Token,
+  writeTokens,
+} from '../routing/filter.ts';
+import { address, changeSearch, hrefOf, navigate } from '../routing/routes.ts';
+import { writeFormQuery } from './task/verdicts.ts';
+import { NoRows } from './tasks/no-rows.tsx';
+import { Pager } from './tasks/pager.tsx';
+import {
+  NO_SELECTION,
+  type RowSelection,
+  selectRange,
+  selectWhole,
+  togglePage,
+  toggleRow,
+} from './tasks/row-selection.ts';
+import { SelectedTasks } from './tasks/selected-tasks.tsx';
+import { type TaskList, useTaskList } from './tasks/task-rows.ts';
+import { countSegment, readSegments, type TaskSegment, toggleSegment } from './tasks/task-segments.ts';
+import { TaskTable } from './tasks/task-table.tsx';
+import { describeTotal } from './tasks/total-words.ts';
+
+/** The page. Its filter is in the address. */
+export function TasksPage(): VNode {
+  const { search } = address.value;
+  const tokens = readTokens(search, TASK_KEYS);
+  const cursor = new URLSearchParams(search).get('cursor');
+  const fault = findFault(tokens, TASK_KEYS);
+  usePageTitle('Tasks');
+  const change = (next: readonly Token[]): void => changeSearch(writeTokens(next, TASK_KEYS));
+  return <TasksBody key={fault} {...{ tokens, cursor, fault }} onChange={change} />;
+}
+
+type BodyProps = {
+  readonly tokens: readonly Token[];
+  readonly cursor: string | null;
+  readonly fault: string | null;
+  readonly onChange: (tokens: readonly Token[]) => void;
+};
+
+function TasksBody({ tokens, cursor, fault, onChange }: BodyProps): VNode {
+  // What the gateway would refuse is not asked for.
+  const tasks = useTaskList(fault === null ? tokens : [], cursor);
+  const [selection, setSelection] = useState<RowSelection>(NO_SELECTION);
+  const search = writeTokens(tokens, TASK_KEYS, cursor);
+  useEffect(() => setSelection(NO_SELECTION), [search]);
+  const shown = tasks.list?.shown.map(({ id }) => id) ?? [];
+  const toggle = (id: string, isRange: boolean): void =>
+    setSelection(isRange ? selectRange(selection, id, shown) : toggleRow(selection, id));
+  useRowCommands({ toggle, tasks, selection, setSelection, shown });
+  const counts = tasks.counts.value.value;
+  const newCount = tasks.list?.newCount ?? 0;
+  useEffect(() => {
+    if (newCount > 0) announce(`${newCount} new ${newCount === 1 ? 'task' : 'tasks'}`);
+  }, [newCount]);
+  return (
+    <>
+      <div class="head">
+        <h1>Tasks</h1>
+        <span class="muted">{counts ? describeTotal(counts, tokens.length > 0) : ''}</span>
+        <span class="grow" />
+        <a class="btn primary" href={hrefOf({ page: 'submit' })}>
+          Submit a task
+        </a>
+      </div>
+      <TaskFilterBar {...{ tokens, onChange }} />
+      {fault !== null && <p class="t-bad refusal">{fault}</p>}
+      <div class="barline">
+        <StatusSegments {...{ tokens, counts, onChange }} />
+        <NewRows count={newCount} hasMissing={tasks.list?.hasMissing ?? false} onShow={tasks.showNew} />
+        <span class="grow" />
+        <LiveNote watch={tasks.watch} order="Newest first" />
+      </div>
+      <TaskPanel {...{ tasks, tokens, cursor, selection, onChange }}>
+        {(pinned, missingTags) => (
+          <TaskTable
+            rows={tasks.list?.shown ?? []}
+            {...{ selection, pinned, missingTags }}
+            onToggle={toggle}
+            onTogglePage={() => setSelection(togglePage(selection, shown))}
+          />
+        )}
+      </TaskPanel>
+      {selection.ids.size > 0 && (
+        <SelectedTasks
+          {...{ tokens, selection, counts }}
+          rows={tasks.list?.shown ?? []}
+          onSelection={setSelection}
+          onFinished={(cancelled) => {
+            tasks.noteCancelled(cancelled);
+            void tasks.watch.refresh();
+            void tasks.counts.refresh();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+type RowCommands = {
+  readonly toggle: (id: string, isRange: boolean) => void;
+  readonly tasks: TaskList;
+  readonly selection: RowSelection;
+  readonly setSelection: (selection: RowSelection) => void;
+  readonly shown: readonly string[];
+};
+
+/** The keys of the list: they act on the row that has the focus. */
+function useRowCommands({ toggle, tasks, selection, setSelection, shown }: RowCommands): void {
+  const onFocused = (act: (id: string) => void) => () => {
+    const id = readFocusedId();
+    if (id !== null) act(id);
+  };
+  useCommands({
+    row_select: onFocused((id) => toggle(id, false)),
+    row_select_range: onFocused((id) => toggle(id, true)),
+    select_all: () => shown.length > 0 && setSelection(selectWhole(shown)),
+    copy_id: onFocused((id) => void copyText(id, 'Copied the id.')),
+    show_new: tasks.showNew,
+    submit_again: onFocused((id) => navigate(hrefOf({ page: 'submit' }, writeFormQuery(id)))),
+    // With nothing selected, the row that has the focus is.
+    cancel: onFocused((id) => selection.ids.size === 0 && toggle(id, false)),
+    ...(selection.ids.size > 0 ? { close: () => setSelection(NO_SELECTION) } : {}),
+  });
+}
+
+type FilterProps = Pick<BodyProps, 'tokens' | 'onChange'>;
+
+function TaskFilterBar({ tokens, onChange }: FilterProps): VNode {
+  const { overview } = useConsole();
+  const tags = overview.value.value?.tags.map(({ tag }) => `tag=${tag}`) ?? [];
+  const suggestions = [
+    ...tags,
+    ...['waiting=true', 'waiting=false'],
+    ...STATUSES.map((status) => `status=${status}`),
+    ...OUTCOMES.map((outcome) => `outcome=${outcome}`),
+    ...['15m', '1h', '24h'].map((since) => `since=${since}`),
+    ...TASK_KEYS.all.map((key) => `${key}=`),
+  ];
+  return (
+    <FilterBar {...{ tokens, suggestions, onChange }} keys={TASK_KEYS} placeholder="tag= type= agent= id=">
+      <button
+        class="btn quiet only-wide"
+        type="button"
+        onClick={() => void copyText(location.href, 'Copied the link.')}
+      >
+        <Icon name="link" />
+        Copy link
+      </button>
+    </FilterBar>
+  );
+}
+
+const SEGMENTS = [
+  { value: 'waiting', label: 'Waiting', icon: 'pending', tone: 't-wait' },
+  { value: 'running', label: 'Running', icon: 'running', tone: 't-run' },
+  { value: 'success', label: 'Success', icon: 'success', tone: 't-ok' },
+  { value: 'failed', label: 'Failed', icon: 'failed', tone: 't-bad' },
+  { value: 'cancelled', label: 'Cancelled', icon: 'cancelled', tone: 'muted' },
+] as const satisfies readonly { readonly value: TaskSegment; readonly [key: string]: string }[];
+
+function StatusSegments({
+  tokens,
+  counts,
+  onChange,
+}: FilterProps & { readonly counts: TaskCounts | undefined }): VNode {
+  return (
+    <Segments
+      label="Status"
+      segments={SEGMENTS.map((one) => ({ ...one, count: counts && countSegment(counts, one.value) }))}
+      selected={readSegments(tokens)}
+      onToggle={(value) => onChange(toggleSegment(tokens, value))}
+    />
+  );
+}
+
+type TaskPanelProps = {
+  readonly tasks: TaskList;
+  readonly tokens: readonly Token[];
+  readonly cursor: string | null;
+  readonly onChange: (tokens: readonly Token[]) => void;
+  readonly children: (pinned: ReadonlySet<string>, missingTags: ReadonlySet<string>) => VNode;
+};
+
+/** The rows, or what stands there instead, and the pages. */
+function TaskPanel({ tasks, tokens, cursor, onChange, children }: TaskPanelProps): VNode {
+  const { overview } = useConsole();
+  const { list, watch } = tasks;
+  const pinned = new Set(['type', 'tag', 'agent'].filter((key) => readValue(tokens, key) !== null));
+  const missingTags = new Set(
+    overview.value.value?.tags.filter(({ agents }) => agents === 0).map(({ tag }) => tag) ?? [],
+  );
+  const failure = watch.failure.value;
+  return (
+    <section class="panel">
+      {failure && !list && <PartFailed what="the tasks" failure={failure} />}
+      {list && list.shown.length > 0 && <div class="scroll">{children(pinned, missingTags)}</div>}
+      {list && list.shown.length === 0 && <NoRows {...{ tokens, onChange }} hasMore={tasks.hasOlder} />}
+      {list && (list.shown.length > 0 || cursor !== null || tasks.hasOlder) && (
+        <Pager {...{ tasks, tokens, cursor }} />
+      )}
+    </section>
+  );
+}

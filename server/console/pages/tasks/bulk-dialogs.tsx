@@ -1,0 +1,164 @@
+/** The questions before many tasks are cancelled or submitted again. The harmless button has the focus. */
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { useCommands } from '../../keyboard/commands.ts';
+import { CodedText } from '../../parts/coded-text.tsx';
+import { describeError } from '../../parts/describe-error.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { formatCount, formatNumber } from '../../parts/format.ts';
+import type { Token } from '../../routing/filter.ts';
+import { type ChosenCounts, countOpen, describeCancel, TYPED_FROM } from './bulk.ts';
+import type { BulkTarget } from './bulk-calls.ts';
+import { useDryRun } from './use-dry-run.ts';
+
+export type BulkDialogProps = {
+  readonly counts: ChosenCounts;
+  /** The filter whose tasks are meant; null if they were selected one by one. */
+  readonly filter: readonly Token[] | null;
+  readonly target: BulkTarget;
+  readonly onClose: () => void;
+  /** Called with about how many tasks it is for. */
+  readonly onConfirm: (count: number) => void;
+};
+
+/** The filter as it is written. */
+function FilterBox({ filter }: { readonly filter: readonly Token[] | null }): VNode | null {
+  if (filter === null) return null;
+  const text =
+    filter.length === 0
+      ? 'no filter: all tasks'
+      : filter.map(({ key, value }) => `${key}=${value}`).join(' ');
+  return <div class="box">{text}</div>;
+}
+
+/**
+ * Asks before tasks are cancelled. A dry run counts those of a filter first. From 1,000 tasks on the number
+ * is typed.
+ */
+export function CancelDialog({ counts, filter, target, onClose, onConfirm }: BulkDialogProps): VNode {
+  const dryRun = useDryRun(target);
+  const isCounted = dryRun === null || dryRun.kind === 'counted';
+  const open = isCounted ? (dryRun?.open ?? countOpen(counts)) : Math.max(countOpen(counts), dryRun.open);
+  const least = isCounted || counts.exact ? '' : 'at least ';
+  return (
+    <ConfirmDialog
+      title={`Cancel ${least}${formatCount(open, 'open task')}?`}
+      keep={open === 1 ? 'Keep it' : 'Keep them'}
+      confirm={isCounted ? `Cancel ${formatCount(open, 'task')}` : 'Counting…'}
+      isDanger
+      refusal={isCounted ? (open === 0 ? 'None of them is open any more.' : null) : 'They are counted first.'}
+      typed={open >= TYPED_FROM ? open : null}
+      onConfirm={() => onConfirm(open)}
+      onClose={onClose}
+    >
+      <FilterBox filter={filter} />
+      <p>
+        <CodedText text={describeCancel(counts, filter !== null, open)} />
+      </p>
+      {dryRun?.kind === 'failed' && (
+        <p class="t-bad">Could not count them: {describeError(dryRun.error)}. Close this and try again.</p>
+      )}
+      <p class="muted">
+        Agents learn of it with their next heartbeat and may still be working until then. A cancelled task
+        cannot be resumed, only submitted again.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+/** Asks before tasks are submitted again. */
+export function AgainDialog({ counts, filter, onClose, onConfirm }: BulkDialogProps): VNode {
+  const { ended, exact } = counts;
+  const open = countOpen(counts);
+  const least = exact ? '' : 'at least ';
+  return (
+    <ConfirmDialog
+      title={`Submit ${least}${formatCount(ended, 'task')} again?`}
+      keep="Submit none"
+      confirm={exact ? `Submit ${formatCount(ended, 'task')}` : 'Submit all of them'}
+      typed={ended >= TYPED_FROM ? ended : null}
+      onConfirm={() => onConfirm(ended)}
+      onClose={onClose}
+    >
+      <FilterBox filter={filter} />
+      <p>
+        {`Each of the ${formatCount(ended, 'task')} that ${ended === 1 ? 'has' : 'have'} ended is submitted as it was:`}{' '}
+        the same type, tags, payload, session and times. The new tasks have new ids.
+      </p>
+      {open > 0 && (
+        <p class="muted">
+          {formatNumber(open)} {open === 1 ? 'is' : 'are'} open and {open === 1 ? 'is' : 'are'} left alone.
+        </p>
+      )}
+    </ConfirmDialog>
+  );
+}
+
+type ConfirmDialogProps = {
+  readonly title: string;
+  readonly keep: string;
+  readonly confirm: string;
+  readonly isDanger?: boolean;
+  /** Why it can't be confirmed yet; null if it can. */
+  readonly refusal?: string | null;
+  /** The number to type first; null if none is. */
+  readonly typed: number | null;
+  readonly onClose: () => void;
+  readonly onConfirm: () => void;
+  readonly children: preact.ComponentChildren;
+};
+
+function ConfirmDialog(props: ConfirmDialogProps): VNode {
+  const {
+    title,
+    keep,
+    confirm,
+    isDanger = false,
+    refusal = null,
+    typed,
+    onClose,
+    onConfirm,
+    children,
+  } = props;
+  const [text, setText] = useState('');
+  const isTyped = typed === null || text.replace(/[ ,]/g, '') === String(typed);
+  const isReady = refusal === null && isTyped;
+  useCommands({ close: onClose }, { isModal: true });
+  return (
+    <Dialog
+      title={title}
+      role="alertdialog"
+      onClose={onClose}
+      footer={
+        <>
+          <button class="btn" type="button" data-autofocus onClick={onClose}>
+            {keep}
+          </button>
+          <button
+            class={isDanger ? 'btn danger solid' : 'btn primary'}
+            type="button"
+            aria-disabled={!isReady}
+            title={refusal ?? (isTyped ? '' : 'Type the number first.')}
+            onClick={() => isReady && onConfirm()}
+          >
+            {confirm}
+          </button>
+        </>
+      }
+    >
+      {children}
+      {typed !== null && (
+        <label class="row">
+          <span class="label">Type {formatNumber(typed)} to go on</span>
+          <input
+            type="text"
+            inputmode="numeric"
+            autocomplete="off"
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,184 @@
+/**
+ * Actions on many tasks: what they will do, in words; their calls, one page or one task after another, with
+ * progress and a stop. Pure but for the calls, which are given.
+ */
+import { formatCount, formatNumber } from '../../parts/format.ts';
+import type { TaskFilterQuery } from '../../routing/filter.ts';
+
+/** A task among those that are chosen. */
+export type ChosenTask = {
+  readonly request_id: string;
+  readonly status: string;
+  /** Whether it waits for an agent. */
+  readonly waiting: boolean;
+};
+/** How many are chosen, by what can be done with them. */
+export type ChosenCounts = {
+  readonly total: number;
+  readonly waiting: number;
+  readonly running: number;
+  readonly ended: number;
+  /** Whether all that match were counted; otherwise there are at least so many. */
+  readonly exact: boolean;
+};
+/** From how many tasks on the number is typed before they are cancelled. */
+export const TYPED_FROM = 1_000;
+/** The most ids that one call of `cancelTasks` takes. */
+export const IDS_MAX = 1_000;
+
+/** Counts tasks that were chosen one by one. */
+export function countChosen(tasks: readonly ChosenTask[]): ChosenCounts {
+  const open = tasks.filter(({ status }) => status === 'pending' || status === 'running');
+  const waiting = open.filter((task) => task.waiting).length;
+  const running = open.length - waiting;
+  const total = tasks.length;
+  return { total, waiting, running, ended: total - waiting - running, exact: true };
+}
+
+/** Counts all that match a filter, from what `countTasks` returned for it. */
+export function countMatching(
+  counts: {
+    readonly total: number;
+    readonly exact: boolean;
+    readonly waiting: number;
+    readonly by_status: Readonly<Record<'pending' | 'running' | 'success' | 'failed', number>>;
+  },
+  filter: Pick<TaskFilterQuery, 'status' | 'outcome' | 'waiting'>,
+): ChosenCounts {
+  const { pending, running: assigned } = counts.by_status;
+  // An open task has no outcome.
+  const isIn = (status: string): boolean =>
+    filter.outcome === undefined && (filter.status?.includes(status) ?? true);
+  // Of those with the status running: they were assigned, and wait again.
+  const again = Math.min(Math.max(counts.waiting - pending, 0), assigned);
+  const waiting =
+    filter.waiting === false ? 0 : (isIn('pending') ? pending : 0) + (isIn('running') ? again : 0);
+  const running = filter.waiting !== true && isIn('running') ? assigned - again : 0;
+  const total = Math.max(counts.total, waiting + running);
+  return { total, waiting, running, ended: total - waiting - running, exact: counts.exact };
+}
+
+/** How many of them are open. */
+export function countOpen({ waiting, running }: ChosenCounts): number {
+  return waiting + running;
+}
+
+/**
+ * What a cancellation will do: `60 tasks match. 23 are open: 9 wait and 14 run.` and what comes of both.
+ * `open` is what a dry run has counted, if there was one.
+ */
+export function describeCancel(
+  counts: ChosenCounts,
+  isFilter: boolean,
+  open: number = countOpen(counts),
+): string {
+  const { waiting, running, ended, exact } = counts;
+  const total = Math.max(counts.total, open + ended);
+  const least = exact ? '' : 'At least ';
+  const subject = isFilter
+    ? `${least}${formatCount(total, 'task')} ${total === 1 ? 'matches' : 'match'}.`
+    : `${formatCount(total, 'task')} ${total === 1 ? 'is' : 'are'} selected.`;
+  const parts = [
+    ...(waiting > 0 ? [`${formatNumber(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`] : []),
+    ...(running > 0 ? [`${formatNumber(running)} ${running === 1 ? 'runs' : 'run'}`] : []),
+  ];
+  // The parts of another count are not those of this one.
+  const split = open === waiting + running && open > 0 ? `: ${parts.join(' and ')}` : '';
+  const opens = `${formatNumber(open)} ${open === 1 ? 'is' : 'are'} open${split}.`;
+  const become = `${open === 1 ? 'It ends' : 'They end'} as \`cancelled by user\`, and ${
+    open === 1 ? 'its client receives' : 'their clients receive'
+  } the event.`;
+  const rest =
+    ended === 0
+      ? ''
+      : ` ${formatNumber(ended)} ${ended === 1 ? 'has' : 'have'} ended already and ${
+          ended === 1 ? 'stays as it is' : 'stay as they are'
+        }.`;
+  return `${subject} ${opens}${open > 0 ? ` ${become}` : ''}${rest}`;
+}
+
+/** What `cancelTasks` returned, over the pages so far. */
+export type CancelTotals = {
+  readonly cancelled: number;
+  readonly already_ended: number;
+  readonly not_found: number;
+};
+export type CancelPage = CancelTotals & { readonly next_cursor: string | null };
+
+/** How a bulk action ended. */
+export type BulkEnd<Totals> =
+  | { readonly kind: 'finished' | 'stopped'; readonly totals: Totals }
+  | { readonly kind: 'failed'; readonly totals: Totals; readonly error: unknown };
+
+/**
+ * Cancels page after page until there is no other, the signal fires or a page fails. `onTotals` gets the
+ * totals after each page.
+ */
+export async function cancelPages(
+  readPage: (cursor: string | null) => Promise<CancelPage>,
+  signal: AbortSignal,
+  onTotals: (totals: CancelTotals) => void,
+): Promise<BulkEnd<CancelTotals>> {
+  let totals: CancelTotals = { cancelled: 0, already_ended: 0, not_found: 0 };
+  let cursor: string | null = null;
+  do {
+    if (signal.aborted) return { kind: 'stopped', totals };
+    try {
+      const page = await readPage(cursor);
+      totals = {
+        cancelled: totals.cancelled + page.cancelled,
+        already_ended: totals.already_ended + page.already_ended,
+        not_found: totals.not_found + page.not_found,
+      };
+      cursor = page.next_cursor;
+      onTotals(totals);
+    } catch (error) {
+      if (signal.aborted) return { kind: 'stopped', totals };
+      return { kind: 'failed', totals, error };
+    }
+  } while (cursor !== null);
+  return { kind: 'finished', totals };
+}
+
+/** What became of a cancellation: `19 cancelled, 4 had ended already.` */
+export function describeCancelled({ kind, totals }: BulkEnd<CancelTotals>): string {
+  const { cancelled, already_ended, not_found } = totals;
+  const parts = [
+    `${formatNumber(cancelled)} cancelled`,
+    ...(already_ended > 0 ? [`${formatNumber(already_ended)} had ended already`] : []),
+    ...(not_found > 0 ? [`${formatNumber(not_found)} no longer kept`] : []),
+  ];
+  const sentence = `${parts.join(', ')}.`;
+  if (kind === 'stopped') return `Stopped: ${sentence}`;
+  return kind === 'failed' ? `Not finished: ${sentence}` : sentence;
+}
+
+/** Tasks that were submitted again, so far. */
+export type AgainTotals = { readonly submitted: number; readonly failed: number };
+
+/**
+ * Submits tasks again, one after another, until the signal fires. A task that can't be submitted does not
+ * stop the others; `onTotals` gets the totals after each.
+ */
+export async function submitEach(
+  ids: readonly string[],
+  submitAgain: (request_id: string) => Promise<void>,
+  signal: AbortSignal,
+  onTotals: (totals: AgainTotals) => void,
+): Promise<BulkEnd<AgainTotals>> {
+  let totals: AgainTotals = { submitted: 0, failed: 0 };
+  let failure: unknown;
+  for (const request_id of ids) {
+    if (signal.aborted) return { kind: 'stopped', totals };
+    try {
+      await submitAgain(request_id);
+      totals = { ...totals, submitted: totals.submitted + 1 };
+    } catch (error) {
+      if (signal.aborted) return { kind: 'stopped', totals };
+      failure = error;
+      totals = { ...totals, failed: totals.failed + 1 };
+    }
+    onTotals(totals);
+  }
+  return totals.failed > 0 ? { kind: 'failed', totals, error: failure } : { kind: 'finished', totals };
+}

@@ -1,0 +1,63 @@
+/** What stands in the list where no task matches: which filters to remove. */
+import type { VNode } from 'preact';
+import { useConsole, useWatch } from '../../gateway/console.ts';
+import { removeToken, type Token } from '../../routing/filter.ts';
+import { hrefOf } from '../../routing/routes.ts';
+import { describeTotal } from './total-words.ts';
+
+export type NoRowsProps = {
+  readonly tokens: readonly Token[];
+  readonly onChange: (tokens: readonly Token[]) => void;
+  /** Whether tasks remain that were not looked at. */
+  readonly hasMore: boolean;
+};
+
+/** The sentence, with the ways out of it. */
+export function NoRows({ tokens, onChange, hasMore }: NoRowsProps): VNode {
+  const { client } = useConsole();
+  const kept = useWatch('all tasks', client.readTaskCounts({})).value.value;
+  if (tokens.length === 0) {
+    return (
+      <div class="in">
+        <p class="b">No task is kept.</p>
+        <p class="muted">
+          A task is kept for 24 hours after it ends.{' '}
+          <a class="link" href={hrefOf({ page: 'submit' })}>
+            Submit one
+          </a>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="in">
+      <p class="b">{hasMore ? 'No task matches so far.' : 'No task matches.'}</p>
+      <p class="muted">
+        {hasMore && 'The newest tasks were looked at; press Older for the others. '}
+        The filter{tokens.length > 1 ? 's ' : ' '}
+        {tokens.map(({ key, value }, index) => (
+          <span key={key}>
+            {index > 0 && ' and '}
+            <code>
+              {key}={value}
+            </code>
+          </span>
+        ))}
+        {tokens.length > 1 ? ' together leave none. ' : ' leaves none. '}
+        {tokens.length > 1 &&
+          tokens.map(({ key }, index) => (
+            <span key={key}>
+              <button class="linkbutton" type="button" onClick={() => onChange(removeToken(tokens, key))}>
+                {index === 0 ? 'Remove' : 'remove'} {key}
+              </button>
+              {', '}
+            </span>
+          ))}
+        <button class="linkbutton" type="button" onClick={() => onChange([])}>
+          {tokens.length > 1 ? 'or clear all' : 'Clear the filter'}
+        </button>
+        . {kept && `Without a filter: ${describeTotal(kept, false)}.`}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+/** The pages of the list: where these rows stand, the newer and the older ones. */
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { useConsole } from '../../gateway/console.ts';
+import { describeError } from '../../parts/describe-error.ts';
+import { formatNumber } from '../../parts/format.ts';
+import { showToast } from '../../parts/toast.tsx';
+import { buildTaskQuery, TASK_KEYS, type Token, writeTokens } from '../../routing/filter.ts';
+import { changeSearch } from '../../routing/routes.ts';
+import { PAGE_SIZE, type TaskList } from './task-rows.ts';
+
+export type PagerProps = {
+  readonly tasks: TaskList;
+  readonly tokens: readonly Token[];
+  readonly cursor: string | null;
+};
+
+/** How many rows stand before those of a cursor, for the cursors that this page has made. */
+const before = new Map<string, number>();
+
+/** The range and the buttons. */
+export function Pager({ tasks, tokens, cursor }: PagerProps): VNode {
+  const { client, time } = useConsole();
+  const [isBusy, setBusy] = useState(false);
+  const counts = tasks.counts.value.value;
+  const shown = tasks.list?.shown.length ?? 0;
+  const skipped = cursor === null ? 0 : before.get(cursor);
+  const of = counts
+    ? ` of ${counts.exact ? '' : 'at least '}${formatNumber(Math.max(counts.total, (skipped ?? 0) + shown))}`
+    : '';
+  const range =
+    skipped === undefined || shown === 0
+      ? `${formatNumber(shown)} rows`
+      : `${formatNumber(skipped + 1)} to ${formatNumber(skipped + shown)}`;
+  /** The next page begins behind the rows that are shown, not behind those that were read. */
+  const showOlder = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const query = { ...buildTaskQuery(tokens, time.now.peek()), limit: PAGE_SIZE };
+      const first = tasks.list?.shown[0]?.row.create_time;
+      const from =
+        cursor === null ? (first === undefined ? {} : { created_before: first + 0.001 }) : { cursor };
+      const found = await client.readTaskRows({ ...query, ...from })(null, new AbortController().signal);
+      const next = found === 'unchanged' ? null : found.value.next_cursor;
+      if (next === null) return;
+      before.set(next, (skipped ?? 0) + shown);
+      changeSearch(writeTokens(tokens, TASK_KEYS, next), { push: true });
+      scrollTo(0, 0);
+    } catch (error) {
+      showToast({ tone: 'bad', text: `Could not read the older tasks: ${describeError(error)}.` });
+    } finally {
+      setBusy(false);
+    }
+  };
+  const isFirst = cursor === null;
+  const hasOlder = tasks.hasOlder && !isBusy;
+  return (
+    <div class="pager">
+      <span>
+        {range}
+        {of}
+      </span>
+      <span class="grow" />
+      <button
+        class="btn small"
+        type="button"
+        aria-disabled={isFirst}
+        onClick={() => {
+          if (isFirst) return;
+          if ((skipped ?? 0) > PAGE_SIZE) history.back();
+          else changeSearch(writeTokens(tokens, TASK_KEYS), { push: true });
+        }}
+      >
+        Newer
+      </button>
+      <button
+        class="btn small"
+        type="button"
+        aria-disabled={!hasOlder}
+        onClick={() => hasOlder && void showOlder()}
+      >
+        Older
+      </button>
+    </div>
+  );
+}

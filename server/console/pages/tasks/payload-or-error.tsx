@@ -1,0 +1,38 @@
+/** What is said of a task in one cell: why it failed, or how its payload begins. */
+import type { VNode } from 'preact';
+import type { TaskRow } from '../../gateway/shapes.ts';
+import { formatBytes, formatDuration } from '../../parts/format.ts';
+import { showText } from '../../parts/json-model.ts';
+import { Pairs } from './pairs.tsx';
+
+/** The reason where it says more than the state, else the beginning of the payload as keys and values. */
+export function PayloadOrError({ row }: { readonly row: TaskRow }): VNode {
+  const { payload_preview, payload_bytes } = row;
+  const reason = describeReason(row);
+  if (reason !== null) {
+    return (
+      <span class="cut t-bad" title={reason}>
+        {showText(reason)}
+      </span>
+    );
+  }
+  if (payload_preview === null) {
+    return (
+      <span class="faint">{payload_bytes === null ? 'a large payload' : formatBytes(payload_bytes)}</span>
+    );
+  }
+  return <Pairs text={payload_preview} />;
+}
+
+/**
+ * Why a task failed; null where its state says it already: it succeeded, was cancelled or found no agent.
+ * Pure.
+ */
+export function describeReason(
+  row: Pick<TaskRow, 'outcome' | 'error_info' | 'create_time' | 'deadline_time'>,
+): string | null {
+  const { outcome, error_info, create_time, deadline_time } = row;
+  if (outcome === 'failed' || outcome === 'agent_lost') return error_info;
+  if (outcome !== 'timeout') return null;
+  return `not finished within its timeout of ${formatDuration(deadline_time - create_time)}`;
+}

@@ -1,0 +1,119 @@
+/**
+ * Reads the rows of the list: the pages that were looked at without finding enough are followed, and what is
+ * read is kept in its frozen order.
+ */
+import { useRef, useState } from 'preact/hooks';
+import { useConsole, useWatch } from '../../gateway/console.ts';
+import type { Read, Watch } from '../../gateway/polling.ts';
+import type { TaskCounts, TaskRow, TaskRowPage, TaskRowQuery } from '../../gateway/shapes.ts';
+import { type FrozenList, showRows, updateRows } from '../../parts/frozen-list.ts';
+import { buildTaskQuery, type Token } from '../../routing/filter.ts';
+
+/** Rows of one page. */
+export const PAGE_SIZE = 50;
+/** More are read than are shown, so that rows stay current while new ones come before them. */
+const READ_LIMIT = 100;
+/** So many calls are made for one read where the gateway examines tasks that do not match. */
+const CALLS_MAX = 4;
+
+export type TaskList = {
+  /** Undefined before the first read. */
+  readonly list: FrozenList<TaskRow> | undefined;
+  readonly page: TaskRowPage | undefined;
+  readonly watch: Watch<TaskRowPage>;
+  readonly counts: Watch<TaskCounts>;
+  /** Shows what was read last, in its order. */
+  showNew(): void;
+  /** Shows tasks as cancelled at once, before they are read again. */
+  noteCancelled(ids: readonly string[]): void;
+  /** Whether rows follow behind those shown. */
+  readonly hasOlder: boolean;
+};
+
+const idOf = (row: TaskRow): string => row.request_id;
+
+/** The rows and counts of a filter, from a cursor on, while the page is shown. */
+export function useTaskList(tokens: readonly Token[], cursor: string | null): TaskList {
+  const { client, time } = useConsole();
+  const key = JSON.stringify([tokens, cursor]);
+  const queryNow = (): TaskRowQuery => buildTaskQuery(tokens, time.now.peek());
+  const watch = useWatch(
+    `rows ${key}`,
+    followPages(
+      (next) =>
+        client.readTaskRows({
+          ...{ ...queryNow(), limit: READ_LIMIT },
+          ...(next === null ? {} : { cursor: next }),
+        }),
+      cursor,
+    ),
+  );
+  const counts = useWatch(`counts ${key}`, (etag, signal) => client.readTaskCounts(queryNow())(etag, signal));
+  const page = watch.value.value;
+  const frozen = useRef<Frozen | null>(null);
+  const [, redraw] = useState(0);
+  frozen.current = page === undefined ? null : freeze(frozen.current, key, page);
+  const cancelled = useRef<ReadonlyMap<string, number>>(new Map());
+  const list = frozen.current && patchCancelled(frozen.current.list, cancelled.current);
+  return {
+    ...{ page, watch, counts },
+    list: list ?? undefined,
+    noteCancelled(ids) {
+      if (ids.length === 0) return;
+      const now = time.now.peek();
+      cancelled.current = new Map([...cancelled.current, ...ids.map((id) => [id, now] as const)]);
+      redraw((count) => count + 1);
+    },
+    showNew() {
+      if (page) frozen.current = freeze(null, key, page);
+      redraw((count) => count + 1);
+    },
+    hasOlder:
+      page !== undefined && (page.next_cursor !== null || page.rows.length > (list?.shown.length ?? 0)),
+  };
+}
+
+/** The list with the tasks that were cancelled here, of which no read said so yet. Pure. */
+export function patchCancelled(
+  list: FrozenList<TaskRow>,
+  cancelled: ReadonlyMap<string, number>,
+): FrozenList<TaskRow> {
+  if (cancelled.size === 0) return list;
+  const shown = list.shown.map((one) => {
+    const ended_time = cancelled.get(one.id);
+    if (ended_time === undefined || one.row.outcome !== null) return one;
+    const end = { status: 'failed', outcome: 'cancelled', error_info: 'cancelled by user' } as const;
+    return { ...one, row: { ...one.row, ...end, ended_time, waiting: false, gives_up_time: null } };
+  });
+  return { ...list, shown };
+}
+
+/** The list of a key, as of the page that was read last. */
+type Frozen = { readonly key: string; readonly page: TaskRowPage; readonly list: FrozenList<TaskRow> };
+
+function freeze(before: Frozen | null, key: string, page: TaskRowPage): Frozen {
+  if (before?.key !== key) return { key, page, list: showRows(page.rows, idOf, PAGE_SIZE) };
+  if (before.page === page) return before;
+  const options = { size: PAGE_SIZE, isComplete: page.next_cursor === null };
+  return { key, page, list: updateRows(before.list, page.rows, idOf, options) };
+}
+
+/** A read that goes on with the next cursor until a page is full, or enough calls were made. */
+function followPages(
+  readPage: (cursor: string | null) => Read<TaskRowPage>,
+  first: string | null,
+): Read<TaskRowPage> {
+  return async (etag, signal) => {
+    const found = await readPage(first)(etag, signal);
+    if (found === 'unchanged') return found;
+    let { value } = found;
+    for (let calls = 1; calls < CALLS_MAX && value.next_cursor !== null; calls += 1) {
+      if (value.rows.length >= PAGE_SIZE) break;
+      const more = await readPage(value.next_cursor)(null, signal);
+      if (more === 'unchanged') break;
+      value = { ...more.value, rows: [...value.rows, ...more.value.rows] };
+    }
+    // A change of a later page does not change the ETag of the first.
+    return value === found.value ? found : { value, etag: null };
+  };
+}

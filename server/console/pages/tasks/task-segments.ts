@@ -1,0 +1,102 @@
+/**
+ * The buttons above the list of tasks: which of the five groups a filter shows, the filter that shows some of
+ * them, and how many tasks each has. Pure.
+ *
+ *   waiting     waits for an agent, also after one did not take it     `waiting=true`
+ *   running     is assigned to an agent                                `status=running&waiting=false`
+ *   success     succeeded                                              `status=success`
+ *   failed      failed in any way but by being cancelled               `outcome=failed,timeout,…`
+ *   cancelled   was cancelled                                          `outcome=cancelled`
+ */
+import { addToken, OUTCOMES, readValue, removeToken, type Token } from '../../routing/filter.ts';
+
+export type TaskSegment = 'waiting' | 'running' | 'success' | 'failed' | 'cancelled';
+
+const SEGMENTS: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'cancelled'];
+const FAILURES = OUTCOMES.filter((outcome) => outcome !== 'success' && outcome !== 'cancelled');
+
+/** The counts that the buttons show, as `countTasks` returns them. */
+export type SegmentCounts = {
+  readonly waiting: number;
+  readonly by_status: Readonly<Record<'pending' | 'running' | 'success' | 'failed', number>>;
+  readonly by_outcome: Readonly<Record<'cancelled', number>>;
+};
+
+/** How many tasks a button adds. */
+export function countSegment({ waiting, by_status, by_outcome }: SegmentCounts, name: TaskSegment): number {
+  switch (name) {
+    case 'waiting':
+      return waiting;
+    case 'running':
+      return Math.max(by_status.pending + by_status.running - waiting, 0);
+    case 'success':
+      return by_status.success;
+    case 'failed':
+      return Math.max(by_status.failed - by_outcome.cancelled, 0);
+    case 'cancelled':
+      return by_outcome.cancelled;
+  }
+}
+
+/** The groups of which a filter shows tasks. */
+export function readSegments(tokens: readonly Token[]): readonly TaskSegment[] {
+  const statuses = readValue(tokens, 'status')?.split(',') ?? null;
+  const outcomes = readValue(tokens, 'outcome')?.split(',') ?? null;
+  const waiting = readValue(tokens, 'waiting');
+  const hasStatus = (status: string): boolean => statuses?.includes(status) ?? true;
+  const hasEnded = (status: string, some: readonly string[]): boolean =>
+    waiting !== 'true' && hasStatus(status) && (outcomes?.some((one) => some.includes(one)) ?? true);
+  const isShown: Readonly<Record<TaskSegment, boolean>> = {
+    waiting: outcomes === null && waiting !== 'false' && (waiting === 'true' || hasStatus('pending')),
+    running: outcomes === null && waiting !== 'true' && hasStatus('running'),
+    success: hasEnded('success', ['success']),
+    failed: hasEnded('failed', FAILURES),
+    cancelled: hasEnded('failed', ['cancelled']),
+  };
+  return SEGMENTS.filter((name) => isShown[name]);
+}
+
+/**
+ * The filter behind a press of a button. Without a filter all are shown, so that the first press shows that
+ * group alone; all or none is no filter. Groups that no filter can ask for together (waiting, and failed) are
+ * not combined: the one that was pressed is shown alone.
+ */
+export function toggleSegment(tokens: readonly Token[], name: TaskSegment): readonly Token[] {
+  const shown = readSegments(tokens);
+  if (shown.length === SEGMENTS.length) return writeSegments(tokens, [name]) ?? tokens;
+  const isOff = shown.includes(name);
+  const next = SEGMENTS.filter((one) => (one === name) !== shown.includes(one));
+  const ended = next.filter((one) => one !== 'waiting' && one !== 'running');
+  return writeSegments(tokens, next) ?? writeSegments(tokens, isOff ? ended : [name]) ?? tokens;
+}
+
+/** The tokens with the filter of some groups; null if no filter shows just these. */
+function writeSegments(tokens: readonly Token[], chosen: readonly TaskSegment[]): readonly Token[] | null {
+  const found = writeFilter(chosen);
+  if (found === null) return null;
+  return (['status', 'outcome', 'waiting'] as const).reduce<readonly Token[]>((all, key) => {
+    const value = found[key];
+    return value === undefined ? removeToken(all, key) : addToken(all, { key, value });
+  }, tokens);
+}
+
+type SegmentFilter = { readonly status?: string; readonly outcome?: string; readonly waiting?: string };
+
+function writeFilter(chosen: readonly TaskSegment[]): SegmentFilter | null {
+  const [waits, runs, succeeds, fails, cancels] = SEGMENTS.map((name) => chosen.includes(name));
+  if (chosen.length === 0 || chosen.length === SEGMENTS.length) return {};
+  if (waits && !runs) return chosen.length === 1 ? { waiting: 'true' } : null;
+  if (fails !== cancels) {
+    // Only their outcomes are different, and an open task has none.
+    if (runs) return null;
+    const outcomes = [...(succeeds ? ['success'] : []), ...(fails ? FAILURES : ['cancelled'])];
+    return { outcome: outcomes.join(',') };
+  }
+  const statuses = [
+    ...(waits ? ['pending'] : []),
+    ...(runs ? ['running'] : []),
+    ...(succeeds ? ['success'] : []),
+    ...(fails ? ['failed'] : []),
+  ];
+  return { status: statuses.join(','), ...(runs && !waits && { waiting: 'false' }) };
+}

@@ -1,0 +1,37 @@
+/** Counts what a cancellation would do before it is confirmed: the calls of it, as a dry run. */
+import { useEffect, useState } from 'preact/hooks';
+import { useConsole } from '../../gateway/console.ts';
+import { cancelPages } from './bulk.ts';
+import { type BulkTarget, createCancelPage } from './bulk-calls.ts';
+
+/** `open` are the tasks counted so far; all of them unless it is still counting or has failed. */
+export type DryRun = {
+  readonly kind: 'counting' | 'counted' | 'failed';
+  readonly open: number;
+  readonly error?: unknown;
+};
+
+/** Counts the open tasks of a target once. Tasks chosen by their ids need no count: null. */
+export function useDryRun(target: BulkTarget): DryRun | null {
+  const { client } = useConsole();
+  const [found, setFound] = useState<DryRun>({ kind: 'counting', open: 0 });
+  useEffect(() => {
+    if (target.kind === 'ids') return;
+    const { signal, abort } = createStop();
+    const readPage = createCancelPage(client, target, { signal, dry_run: true });
+    void cancelPages(readPage, signal, ({ cancelled }) =>
+      setFound({ kind: 'counting', open: cancelled }),
+    ).then((end) => {
+      const open = end.totals.cancelled;
+      if (end.kind === 'finished') setFound({ kind: 'counted', open });
+      else if (end.kind === 'failed') setFound({ kind: 'failed', open, error: end.error });
+    });
+    return abort;
+  }, [target, client]);
+  return target.kind === 'ids' ? null : found;
+}
+
+function createStop(): { readonly signal: AbortSignal; readonly abort: () => void } {
+  const stopping = new AbortController();
+  return { signal: stopping.signal, abort: () => stopping.abort() };
+}

@@ -1,0 +1,80 @@
+/**
+ * How long the parts of the demand bars are: one linear scale for all rows, so that they can be compared, and
+ * a row that is far beyond the others is cut. Pure.
+ */
+
+/** What a tag has and needs, as the overview has it. */
+export type Demand = {
+  readonly waiting: number;
+  readonly used: number;
+  readonly free: number;
+  readonly unusable: number;
+};
+
+/** Shares of the width, 0 to 1. */
+export type DemandParts = {
+  readonly used: number;
+  readonly unusable: number;
+  readonly free: number;
+  readonly waiting: number;
+  /** Whether it is longer than it is drawn: it is cut and has its number beside it. */
+  readonly isCut: boolean;
+};
+
+/** A row longer than so many times the median is cut. */
+const CUT_FACTOR = 8;
+
+/** The number of slots that the whole width stands for. */
+export function chooseDemandScale(demands: readonly Demand[]): number {
+  const lengths = demands
+    .map(lengthOf)
+    .filter((length) => length > 0)
+    .sort((a, b) => a - b);
+  const longest = lengths.at(-1) ?? 1;
+  const median = lengths[Math.floor((lengths.length - 1) / 2)] ?? 1;
+  const limit = median * CUT_FACTOR;
+  if (longest <= limit) return longest;
+  // The longest row that is not cut has a little space behind it, where the others have their zigzag.
+  return lengths.findLast((length) => length <= limit) ?? limit;
+}
+
+function lengthOf({ waiting, used, free, unusable }: Demand): number {
+  return waiting + used + free + unusable;
+}
+
+/** The share of the width that a row which is cut has. The rest is for its zigzag and number. */
+const CUT_SHARE = 0.86;
+
+/** The parts of one row's bar, from its left end. */
+export function measureDemand(demand: Demand, scale: number): DemandParts {
+  const { waiting, used, free, unusable } = demand;
+  const length = lengthOf(demand);
+  if (length <= scale) {
+    const share = (count: number): number => count / scale;
+    return {
+      used: share(used),
+      unusable: share(unusable),
+      free: share(free),
+      waiting: share(waiting),
+      isCut: false,
+    };
+  }
+  // What is cut is the end: slots stay comparable, unless they alone are too long.
+  let left = CUT_SHARE;
+  const take = (count: number): number => {
+    const share = Math.min(count / scale, left);
+    left -= share;
+    return share;
+  };
+  const parts = { used: take(used), unusable: take(unusable), free: take(free), waiting: take(waiting) };
+  // What is waiting shows even where the slots alone fill the bar.
+  return { ...parts, isCut: true };
+}
+
+/** What a tag needs: `bad` was asked for and has no eligible agent, `wait` has nothing free for its tasks. */
+export function classifyDemand(
+  tag: Demand & { readonly eligible: number; readonly no_agent: number },
+): 'bad' | 'wait' | 'ok' {
+  if ((tag.waiting > 0 || tag.no_agent > 0) && tag.eligible === 0) return 'bad';
+  return tag.waiting > 0 && tag.free === 0 ? 'wait' : 'ok';
+}

@@ -1,0 +1,55 @@
+/**
+ * A dialog over the page: it holds the focus while it is open, closes with Esc, and gives the focus back to
+ * where it was.
+ */
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+export type DialogProps = {
+  readonly title: string;
+  /** `alertdialog` asks before something that cannot be undone. Default: `dialog`. */
+  readonly role?: 'dialog' | 'alertdialog';
+  /** What it says; one element may have `class="box"` for what is quoted. */
+  readonly children: ComponentChildren;
+  /** The buttons. The one with `data-autofocus` has the focus first: the harmless one. */
+  readonly footer?: ComponentChildren;
+  /** Called for Esc and for a click beside it. */
+  readonly onClose: () => void;
+};
+
+/** A modal dialog. The browser keeps the focus in it and makes the rest of the page inert. */
+export function Dialog({ title, role = 'dialog', children, footer, onClose }: DialogProps): VNode {
+  const element = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    const dialog = element.current;
+    dialog?.showModal();
+    dialog?.querySelector<HTMLElement>('[data-autofocus]')?.focus();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class="dialog"
+      role={role}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === element.current) onClose();
+      }}
+    >
+      <div>
+        <h2 id={titleId}>{title}</h2>
+        {children}
+      </div>
+      {footer !== undefined && <footer>{footer}</footer>}
+    </dialog>
+  );
+}

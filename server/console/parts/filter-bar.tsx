@@ -1,0 +1,106 @@
+/** The field of filters: each is a token, a new one is typed; what is typed wrong is said beside it. */
+import type { ComponentChildren, VNode } from 'preact';
+import { useId, useRef, useState } from 'preact/hooks';
+import { addToken, type FilterKeys, readTyped, removeToken, type Token } from '../routing/filter.ts';
+import { Icon } from './icon.tsx';
+
+export type FilterBarProps = {
+  readonly tokens: readonly Token[];
+  readonly keys: FilterKeys;
+  /** What may be typed, such as `tag=gpu`, for completion. */
+  readonly suggestions: readonly string[];
+  readonly placeholder: string;
+  readonly onChange: (tokens: readonly Token[]) => void;
+  /** What stands at its right. */
+  readonly children?: ComponentChildren;
+};
+
+/** At most so many are offered for one text. */
+const SUGGESTIONS_MAX = 50;
+
+/** The field. It has `data-filter`, so that the key `f` gives it the focus. */
+export function FilterBar(props: FilterBarProps): VNode {
+  const { tokens, keys, suggestions, placeholder, onChange, children } = props;
+  const [text, setText] = useState('');
+  const [fault, setFault] = useState('');
+  const input = useRef<HTMLInputElement>(null);
+  const id = useId();
+  const remove = (key: string): void => {
+    onChange(removeToken(tokens, key));
+    input.current?.focus();
+  };
+  const add = (typed: string): void => {
+    const read = readTyped(typed, keys);
+    setFault(read.kind === 'fault' ? read.text : '');
+    if (read.kind !== 'token') return;
+    setText('');
+    onChange(addToken(tokens, read.token));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      add(text);
+    }
+    const last = tokens.at(-1);
+    if (event.key === 'Backspace' && text === '' && last) onChange(removeToken(tokens, last.key));
+    if (event.key === 'Escape') {
+      setText('');
+      setFault('');
+      input.current?.blur();
+    }
+  };
+  return (
+    <search class="filters">
+      <div class="tokens">
+        <Icon name="filter" />
+        {tokens.map(({ key, value }) => (
+          <FilterToken key={key} name={key} value={value} onRemove={() => remove(key)} />
+        ))}
+        <input
+          ref={input}
+          type="text"
+          data-filter
+          aria-label="Add a filter"
+          aria-invalid={fault !== ''}
+          aria-describedby={`${id}-fault`}
+          list={`${id}-list`}
+          {...{ placeholder, value: text }}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={({ currentTarget }) => {
+            setText(currentTarget.value);
+            setFault('');
+          }}
+          onKeyDown={onKeyDown}
+        />
+        <span class="filter-fault t-bad" id={`${id}-fault`} role="alert">
+          {fault}
+        </span>
+        <datalist id={`${id}-list`}>
+          {suggestions
+            .filter((one) => text !== '' && one.startsWith(text))
+            .slice(0, SUGGESTIONS_MAX)
+            .map((one) => (
+              <option key={one} value={one} />
+            ))}
+        </datalist>
+      </div>
+      {children}
+    </search>
+  );
+}
+
+type FilterTokenProps = { readonly name: string; readonly value: string; readonly onRemove: () => void };
+
+function FilterToken({ name, value, onRemove }: FilterTokenProps): VNode {
+  return (
+    <span class="token" title={`${name}=${value}`}>
+      <b>{name}=</b>
+      <span>{value}</span>
+      <button type="button" aria-label={`Remove the filter ${name}`} onClick={onRemove}>
+        <Icon name="cross" />
+      </button>
+    </span>
+  );
+}

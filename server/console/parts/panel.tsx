@@ -1,0 +1,31 @@
+/** A panel: a heading, what stands beside it, the content and a footer. */
+import type { ComponentChildren, VNode } from 'preact';
+
+export type PanelProps = {
+  readonly title: string;
+  /** Beside the title, small. */
+  readonly note?: ComponentChildren;
+  /** At the right end of the head. */
+  readonly right?: ComponentChildren;
+  readonly footer?: ComponentChildren;
+  readonly id?: string;
+  readonly class?: string;
+  /** What cannot be padded is a table; all else goes into `<div class="in">`. */
+  readonly children: ComponentChildren;
+};
+
+/** A panel. */
+export function Panel({ title, note, right, footer, id, class: more = '', children }: PanelProps): VNode {
+  return (
+    <section class={`panel ${more}`} {...(id !== undefined && { id })}>
+      <header>
+        <h2>{title}</h2>
+        {note !== undefined && <span class="note">{note}</span>}
+        <span class="grow" />
+        {right}
+      </header>
+      {children}
+      {footer !== undefined && <footer>{footer}</footer>}
+    </section>
+  );
+}

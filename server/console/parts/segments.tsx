@@ -1,0 +1,45 @@
+/** Buttons side by side that switch filters on and off, each with the number it would add. */
+import type { VNode } from 'preact';
+import { formatNumber } from './format.ts';
+import { Icon, type IconName } from './icon.tsx';
+
+type Segment<Value extends string> = {
+  readonly value: Value;
+  readonly label: string;
+  readonly icon: IconName;
+  /** A class for the icon while it is on: `t-wait`. */
+  readonly tone: string;
+  /** Undefined while it is not read yet. A text where it is only "over 100,000". */
+  readonly count: number | string | undefined;
+};
+
+export type SegmentsProps<Value extends string> = {
+  readonly label: string;
+  readonly segments: readonly Segment<Value>[];
+  /** The values that are on. */
+  readonly selected: readonly Value[];
+  readonly onToggle: (value: Value) => void;
+};
+
+/** The buttons. */
+export function Segments<Value extends string>({
+  label,
+  segments,
+  selected,
+  onToggle,
+}: SegmentsProps<Value>): VNode {
+  return (
+    <fieldset class="seg" aria-label={label}>
+      {segments.map((one) => {
+        const isOn = selected.includes(one.value);
+        return (
+          <button key={one.value} type="button" aria-pressed={isOn} onClick={() => onToggle(one.value)}>
+            <Icon name={one.icon} class={isOn ? one.tone : ''} />
+            {one.label}{' '}
+            <span class="n">{typeof one.count === 'number' ? formatNumber(one.count) : one.count}</span>
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}

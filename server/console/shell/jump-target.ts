@@ -1,0 +1,74 @@
+/**
+ * Where a text that was typed into the field at the top leads. What names its kind, and a whole id, leads
+ * there at once; anything else is looked for: an agent, a task by the end of its id, a session, a tag.
+ */
+import type { ConsoleClient } from '../gateway/client.ts';
+import type { Read } from '../gateway/polling.ts';
+import { hrefOf } from '../routing/routes.ts';
+
+/** A whole id of a task is a UUID; its end is 8 hexadecimal digits or more. */
+const WHOLE_ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const ID_END = /^[0-9a-f-]{8,}$/i;
+
+/** The address that a text leads to at once; null if it has to be looked for. Pure. */
+export function readTarget(text: string): string | null {
+  const typed = trimTyped(text);
+  const [, key, value = ''] = /^(agent|tag|session|type|id)=(.+)$/s.exec(typed) ?? [];
+  if (key === 'agent') return hrefOf({ page: 'agent', agent_id: value });
+  if (key !== undefined) return hrefTasks(key, value);
+  return WHOLE_ID.test(typed) ? hrefOf({ page: 'task', request_id: typed.toLowerCase() }) : null;
+}
+
+function trimTyped(text: string): string {
+  return text.trim().replace(/^…/, '');
+}
+
+function hrefTasks(key: string, value: string): string {
+  return hrefOf({ page: 'tasks' }, `?${key}=${encodeURIComponent(value)}`);
+}
+
+/** What is asked of the gateway. */
+export type Lookups = Pick<ConsoleClient, 'readAgentRows' | 'readTaskRows'>;
+
+/**
+ * Looks for what a text names: the agent with this id, the tasks whose ids end in it (a single one is opened
+ * itself), a session that has tasks, a tag among `tags`. Resolves with the address, or null if there is
+ * nothing of that name. Rejects as a call does.
+ */
+export async function findTarget(
+  text: string,
+  client: Lookups,
+  tags: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const typed = trimTyped(text);
+  const isIdEnd = ID_END.test(typed);
+  const read = async <Value>(one: Read<Value>): Promise<Value | null> => {
+    const found = await one(null, signal);
+    return found === 'unchanged' ? null : found.value;
+  };
+  const [agents, byId, bySession] = await Promise.all([
+    read(client.readAgentRows({ id: typed, limit: AGENTS_LIMIT })),
+    isIdEnd ? read(client.readTaskRows({ id: typed.toLowerCase(), limit: 2 })) : null,
+    read(client.readTaskRows({ session: typed, limit: 1 })),
+  ]);
+  if (agents?.rows.some(({ agent_id }) => agent_id === typed)) {
+    return hrefOf({ page: 'agent', agent_id: typed });
+  }
+  const [task, ...others] = byId?.rows ?? [];
+  if (task) {
+    const { request_id } = task;
+    return others.length === 0 ? hrefOf({ page: 'task', request_id }) : hrefTasks('id', typed.toLowerCase());
+  }
+  // With a cursor not all tasks were looked at, and the list goes on.
+  if (bySession && (bySession.rows.length > 0 || bySession.next_cursor !== null)) {
+    return hrefTasks('session', typed);
+  }
+  if (tags.has(typed)) return hrefTasks('tag', typed);
+  return agents && agents.rows.length > 0
+    ? hrefOf({ page: 'agents' }, `?id=${encodeURIComponent(typed)}`)
+    : null;
+}
+
+/** Agents that have the text in their id, among which the one is that has it as its id. */
+const AGENTS_LIMIT = 200;

@@ -1,0 +1,230 @@
+/**
+ * A task's time as a drawing: a lane an agent, bars for waiting, not taken and running, marks for what
+ * happened. It is hidden from screen readers: the table below it has the same, exactly. Marks that are too
+ * near to each other are one, a button that lists them.
+ */
+import type { VNode } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { formatDuration } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { CutMiddle } from '../parts/task-id.tsx';
+import { describeEvent } from './event-kinds.ts';
+import { type BarLabel, type MarkLabel, placeBarLabels, placeMarkLabels } from './labels.ts';
+import { type Bar, type Drawing, groupMarks, type Lane, type MarkGroup } from './lanes.ts';
+import { CUT_PX, type Cut, createScale, type Scale } from './scale.ts';
+import { formatOffset, formatTick } from './time-words.ts';
+
+export type TimelineProps = {
+  readonly drawing: Drawing;
+  /** Seconds at the right edge; of an open task beyond now. */
+  readonly end: number;
+  /** Whether the task is open, so that its last bar still grows. */
+  readonly isOpen: boolean;
+};
+
+const WIDTH_BEFORE_MEASURED = 600;
+
+/** The drawing. It is drawn anew when its width changes. */
+export function Timeline({ drawing, end, isOpen }: TimelineProps): VNode {
+  const axis = useRef<HTMLDivElement>(null);
+  const [widthPx, setWidthPx] = useState(WIDTH_BEFORE_MEASURED);
+  useLayoutEffect(() => {
+    const element = axis.current;
+    if (!element) return;
+    const measure = (): void => setWidthPx(Math.max(element.clientWidth, 120));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const scale = createScale(end, [...drawing.moments, drawing.end], widthPx);
+  return (
+    <div class="tl">
+      {drawing.lanes.map((lane) => (
+        <LaneRow key={lane.agent_id ?? ''} lane={lane} scale={scale} openEnd={isOpen ? drawing.end : null} />
+      ))}
+      <div class="axis-name" />
+      <div class="axis" ref={axis}>
+        <svg class="g" aria-hidden="true">
+          {scale.ticks.map((tick, index) => (
+            <text
+              key={tick}
+              class="ax"
+              x={scale.toPx(tick)}
+              y="12"
+              text-anchor={index === 0 ? 'start' : index === scale.ticks.length - 1 ? 'end' : 'middle'}
+            >
+              {formatTick(tick)}
+            </text>
+          ))}
+        </svg>
+      </div>
+    </div>
+  );
+}
+
+type LaneRowProps = { readonly lane: Lane; readonly scale: Scale; readonly openEnd: number | null };
+
+function LaneRow({ lane, scale, openEnd }: LaneRowProps): VNode {
+  const groups = groupMarks(lane.marks, scale.toPx);
+  const labels = placeBarLabels(lane.bars, groups, scale, openEnd);
+  const markLabels = placeMarkLabels(groups, labels, scale);
+  return (
+    <>
+      <div class="lane-name">
+        {lane.agent_id === null ? (
+          <>
+            <Icon name="pending" />
+            No agent yet
+          </>
+        ) : (
+          <span class="mono mid-wrap">
+            <CutMiddle text={lane.agent_id} />
+          </span>
+        )}
+      </div>
+      <div class="lane">
+        <svg class="g" aria-hidden="true">
+          {scale.ticks.map((tick) => (
+            <line key={tick} class="grid" x1={scale.toPx(tick)} x2={scale.toPx(tick)} y1="0" y2="34" />
+          ))}
+          <line class="base" x1="0" x2="100%" y1="17" y2="17" stroke-dasharray="1 4" />
+          {lane.bars.map((bar) => (
+            <BarShape key={bar.from} bar={bar} scale={scale} />
+          ))}
+          {scale.cuts.map((cut) => (
+            <CutShape key={cut.from} cut={cut} bars={lane.bars} scale={scale} />
+          ))}
+          {labels.map(drawBarLabel)}
+          {groups.map((group) => (
+            <GroupShape key={group.px} group={group} label={markLabels.get(group)} />
+          ))}
+        </svg>
+        {groups.map((group) => (
+          <GroupButton key={group.px} group={group} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+const BAR_MIN_PX = 2;
+
+function BarShape({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }): VNode {
+  const x = scale.toPx(bar.from);
+  const width = Math.max(scale.toPx(bar.to) - x, BAR_MIN_PX);
+  const fill = bar.kind === 'run' ? {} : { fill: `url(#h-${bar.kind})` };
+  return <rect class={`bar-${bar.kind}`} {...{ x, width, ...fill }} y="8.5" height="17" rx="3" />;
+}
+
+/** The zigzag edges of a cut, as wide as `CUT_PX` says. */
+const CUT_EDGES = 'M-38-12l-5 4 5 4-5 4 5 4-5 4 5 4M38-12l-5 4 5 4-5 4 5 4-5 4 5 4';
+const CUT_GROUND = 'M-38-12h76l-5 4 5 4-5 4 5 4-5 4 5 4h-76l-5-4 5-4-5-4 5-4-5-4z';
+
+type CutShapeProps = { readonly cut: Cut; readonly bars: readonly Bar[]; readonly scale: Scale };
+
+/** What is cut out of the bars that go through it, with its true length. */
+function CutShape({ cut, bars, scale }: CutShapeProps): VNode | null {
+  if (!bars.some(({ from, to }) => from <= cut.from && to >= cut.to)) return null;
+  return (
+    <g transform={`translate(${scale.toPx(cut.from) + CUT_PX / 2} 17)`}>
+      <path class="brk" d={CUT_GROUND} />
+      <path class="brkl" d={CUT_EDGES} />
+      <text text-anchor="middle" y="4">
+        {formatDuration(cut.to - cut.from)}
+      </text>
+    </g>
+  );
+}
+
+/** What a bar is, in it or behind it. */
+function drawBarLabel({ text, x }: BarLabel): VNode {
+  return (
+    <text key={x} class="halo" x={x} y="21">
+      {text}
+    </text>
+  );
+}
+
+type GroupShapeProps = {
+  readonly group: MarkGroup;
+  readonly label: MarkLabel | undefined;
+};
+
+function GroupShape({ group, label }: GroupShapeProps): VNode {
+  const { px, marks, count, tone } = group;
+  const [mark] = marks;
+  const event = mark?.entry.event ?? '';
+  return (
+    <g transform={`translate(${px} 17)`}>
+      {count > 1 ? (
+        <>
+          <circle class={`m m-${tone}`} r="8" />
+          <text class="ct" text-anchor="middle" y="3.6">
+            {count > 99 ? '99+' : count}
+          </text>
+        </>
+      ) : (
+        <MarkShape event={event} tone={tone} />
+      )}
+      {label && (
+        <text class="halo opt" x={label.anchor === 'start' ? 9 : -9} y="4" text-anchor={label.anchor}>
+          {label.text}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function MarkShape({ event, tone }: { readonly event: string; readonly tone: string }): VNode {
+  if (event === 'push_not_taken') return <path class="x" d="M-4-4 4 4M4-4-4 4" />;
+  if (event === 'progress') return <circle class="m m-run" r="4.5" />;
+  const isBad = ['failed', 'no_agent', 'timeout', 'agent_lost'].includes(event);
+  if (event !== 'success' && event !== 'cancelled' && !isBad) return <circle class={`m m-${tone}`} r="5" />;
+  const sign = isBad
+    ? 'M-2.8-2.8 2.8 2.8M2.8-2.8-2.8 2.8'
+    : event === 'success'
+      ? 'm-3.4.3 2.3 2.3 4.4-4.9'
+      : 'M-3 0h6';
+  return (
+    <>
+      <circle class={`m m-${tone}`} r="8" />
+      <path class="mk" d={sign} />
+    </>
+  );
+}
+
+/** Names the marks of a group when it is pressed. */
+function GroupButton({ group }: { readonly group: MarkGroup }): VNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <span class="marks" style={{ left: `${group.px}px` }} onFocusOut={() => setOpen(false)}>
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        aria-label={group.count === 1 ? '1 event, name it' : `${group.count} events, list them`}
+        title={group.marks
+          .map(({ at, entry }) => `${formatOffset(at)} ${describeEvent(entry.event).title}`)
+          .join('\n')}
+        // The table names a single one; a stop at each would be in the way.
+        tabIndex={group.marks.length > 1 ? 0 : -1}
+        onClick={() => setOpen(!isOpen)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || !isOpen) return;
+          event.preventDefault();
+          setOpen(false);
+        }}
+      />
+      {isOpen && (
+        <ul class="marks-list">
+          {group.marks.map(({ at, entry, count }) => (
+            <li key={`${at}${entry.event}${count}`}>
+              <span class="mono">{formatOffset(at)}</span> {describeEvent(entry.event).title}
+              {count > 1 && ` × ${count}`}
+            </li>
+          ))}
+        </ul>
+      )}
+    </span>
+  );
+}

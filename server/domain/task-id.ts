@@ -1,0 +1,82 @@
+/**
+ * Ids of tasks: UUIDs of version 7, whose last 8 characters say when the task was submitted, to 16 s. So a
+ * task is found by the end of its id, which people copy, without an index: among those of a few short times.
+ *
+ *   bits 1-48           milliseconds since the epoch
+ *   bits 53-64, 67-96   the order of the ids of a millisecond: 42 random bits, one more for each next id
+ *   bits 97-128         the window of time and 16 random bits, scrambled: so that ends differ at a glance
+ *
+ * In all 58 bits are random. The same window comes again after 12.4 days.
+ */
+
+/** Bits that order the ids of a millisecond: a number below this. */
+export const ORDER_END = 2 ** 42;
+/** Random bits at the end of an id: a number below this. */
+export const TAIL_END = 2 ** 16;
+
+const WINDOW_MS = 2 ** 14;
+const WINDOWS = 2 ** 16;
+const LOW_ORDER = 2 ** 30;
+const SUFFIX_DIGITS = 8;
+/** Another replica may have submitted a task at a time that is later than now here. */
+const AHEAD_MS = 2_000;
+
+/** Times from `fromMs` (included) to `toMs` (excluded). */
+export type TimeWindow = { readonly fromMs: number; readonly toMs: number };
+
+/**
+ * Writes the id of a task that is submitted at this time; `order` and `tail` are random, below their ends.
+ */
+export function mintTaskId(ms: number, order: number, tail: number): string {
+  const time = toHex(ms, 12);
+  const low = order % LOW_ORDER;
+  const window = Math.floor(ms / WINDOW_MS) % WINDOWS;
+  const version = `7${toHex(Math.floor(order / LOW_ORDER), 3)}`;
+  const variant = toHex(0x8000 + Math.floor(low / 2 ** 16), 4);
+  const end = `${toHex(low % 2 ** 16, 4)}${toHex(scramble(((window << 16) | tail) >>> 0), SUFFIX_DIGITS)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${end}`;
+}
+
+/**
+ * The windows of time in which a task with an id that ends so was submitted, the latest first, of those that
+ * begin within `keepMs` before now. Empty for a text that ends with no 8 hexadecimal digits.
+ */
+export function windowsOf(suffix: string, nowMs: number, keepMs: number): readonly TimeWindow[] {
+  const end = suffix.slice(-SUFFIX_DIGITS).toLowerCase();
+  if (!/^[0-9a-f]{8}$/.test(end)) return [];
+  const window = unscramble(Number.parseInt(end, 16)) >>> 16;
+  const present = Math.floor((nowMs + AHEAD_MS) / WINDOW_MS);
+  const found: TimeWindow[] = [];
+  for (let number = present - ((present - window) & (WINDOWS - 1)); number >= 0; number -= WINDOWS) {
+    const toMs = (number + 1) * WINDOW_MS;
+    if (toMs <= nowMs - keepMs) break;
+    found.push({ fromMs: number * WINDOW_MS, toMs });
+  }
+  return found;
+}
+
+function toHex(number: number, digits: number): string {
+  return number.toString(16).padStart(digits, '0');
+}
+
+// Each step of it can be undone; the second factor of each pair is the inverse of the first.
+const FACTORS = [
+  [0x7feb352d, 0x1d69e2a5],
+  [0x846ca68b, 0x43021123],
+] as const;
+
+function scramble(bits: number): number {
+  let mixed = bits ^ (bits >>> 16);
+  mixed = Math.imul(mixed, FACTORS[0][0]);
+  mixed ^= mixed >>> 15;
+  mixed = Math.imul(mixed, FACTORS[1][0]);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+function unscramble(mixed: number): number {
+  let bits = mixed ^ (mixed >>> 16);
+  bits = Math.imul(bits, FACTORS[1][1]);
+  bits ^= (bits >>> 15) ^ (bits >>> 30);
+  bits = Math.imul(bits, FACTORS[0][1]);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}

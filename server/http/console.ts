@@ -1,0 +1,122 @@
+/**
+ * The console at `/console`, for those who run the gateway: its page, served at the address of
+ * each of its views, and the files that the page loads. They are generated, and are read with the first
+ * request. None of them holds data or a secret: the page asks for the administrator's secret.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import type { Context, Middleware } from 'koa';
+import { buildPage, type Page, respondWithPage } from './pages.ts';
+import { Problem } from './problems.ts';
+
+const FOLDER = new URL('../../generated/console/', import.meta.url);
+
+/** The types of the files beside the page. */
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** The addresses of the views below `/console/`, as `routing/routes.ts` of the console reads them. */
+const VIEW = /^(|tasks|agents|events|submit|(tasks|agents)\/[^/]+)$/;
+
+/**
+ * Scripts, styles, images and calls of the page's own origin alone; nothing inline, nothing evaluated, no
+ * form is sent, and no other page may frame it.
+ */
+const HEADERS = {
+  'Content-Security-Policy': [
+    ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'"],
+    ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** A copy of the page may be kept, and is used once the gateway says that it is current. */
+const PAGE_HEADERS = { ...HEADERS, 'Cache-Control': 'no-cache' };
+/** A name that changes with what is in the file, so that a copy is always current: `tasks-B5d5csx0.js`. */
+const HASHED = /-[\w-]{8}\.\w+$/;
+const FILE_HEADERS = { ...HEADERS, 'Cache-Control': 'public, max-age=31536000, immutable' };
+
+type ConsoleRoute = { readonly path: string; readonly middleware: Middleware };
+
+/** The routes of the console. */
+export function listConsoleRoutes(): readonly ConsoleRoute[] {
+  const loadFiles = createLoader();
+  const redirect: Middleware = (ctx) => {
+    ctx.status = 308;
+    ctx.set('Location', 'console/');
+    ctx.body = '';
+  };
+  const serve: Middleware = async (ctx) => {
+    const below = ctx.path.slice('/console/'.length);
+    const files = await loadFiles();
+    const file = below === PAGE ? undefined : files.get(below);
+    if (file) {
+      respondWithPage(ctx, file, HASHED.test(below) ? FILE_HEADERS : PAGE_HEADERS);
+      return;
+    }
+    const isView = VIEW.test(below);
+    // A person who mistyped an address gets the page, which says so; a program gets a problem.
+    if (!isView && (/\.\w+$/.test(below) || !wantsHtml(ctx))) {
+      throw new Problem('route_not_found', 'The console has nothing at this path. It begins at /console/.');
+    }
+    respondWithPage(ctx, buildView(files, below.split('/').length - 1), PAGE_HEADERS);
+    if (!isView) ctx.status = 404;
+  };
+  return [
+    { path: '/console', middleware: redirect },
+    { path: '/console/{*below}', middleware: serve },
+  ];
+}
+
+const PAGE = 'index.html';
+
+/** The page loads its files from its own folder, which is so many steps up: it works below any path. */
+function buildView(files: ReadonlyMap<string, Page>, depth: number): Page {
+  const text = files.get(PAGE)?.body.toString() ?? '';
+  const led = text.replaceAll('="./', `="${'../'.repeat(depth) || './'}`);
+  return buildPage('/console/', 'text/html; charset=utf-8', Buffer.from(led));
+}
+
+/** Reads all files with the first request; a failure is tried again with the next one. */
+function createLoader(): () => Promise<ReadonlyMap<string, Page>> {
+  let loading: Promise<ReadonlyMap<string, Page>> | undefined;
+  return () => {
+    loading ??= readFiles().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+async function readFiles(): Promise<ReadonlyMap<string, Page>> {
+  const names = await readdir(FOLDER);
+  const pages = names.map(async (name) => {
+    const contentType = CONTENT_TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html; charset=utf-8';
+    return [name, buildPage(`/console/${name}`, contentType, await readFile(new URL(name, FOLDER)))] as const;
+  });
+  return new Map(await Promise.all(pages));
+}
+
+/** Whether a caller prefers HTML to JSON, as browsers do; one that takes anything does not. */
+function wantsHtml(ctx: Context): boolean {
+  return ctx.accepts('json', 'html') === 'html';
+}
+
+/** Serves the index at `/`, and sends a person's browser to the console. */
+export function createIndexPage(serveIndex: Middleware): Middleware {
+  return async (ctx, next) => {
+    ctx.vary('Accept');
+    if (!wantsHtml(ctx)) {
+      await serveIndex(ctx, next);
+      return;
+    }
+    ctx.status = 302;
+    ctx.set('Location', 'console/');
+    ctx.body = '';
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * What the gateway offers administrators beside the two plain listings: the overview, tasks and agents as
+ * rows, counts, and the cancellation of many tasks. The shapes of what it returns are those of the contract.
+ * Nothing here costs more the more tasks or agents there are: counts are kept as things change, listings come
+ * in pages, and one call looks at no more than 1,000 tasks or agents.
+ */
+import type { components } from '@task-gateway/contract';
+import type { AgentState } from '../domain/agent.ts';
+import type { TaskOutcome } from '../domain/history-record.ts';
+import type { TaskStatus } from '../domain/task.ts';
+import type { Caller } from './caller.ts';
+
+type Schemas = components['schemas'];
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+/** The overview without the version, which only the contract has. */
+export type Overview = Omit<DeepReadonly<Schemas['GatewayOverview']>, 'version'>;
+export type OverviewProblem = DeepReadonly<Schemas['OverviewProblem']>;
+export type TagDemand = DeepReadonly<Schemas['TagDemand']>;
+export type AgentCounts = DeepReadonly<Schemas['AgentCounts']>;
+export type TaskRow = DeepReadonly<Schemas['TaskRow']>;
+export type TaskRowPage = DeepReadonly<Schemas['TaskRowPage']>;
+export type TaskTotals = DeepReadonly<Schemas['TaskCounts']>;
+export type CancellationReceipt = DeepReadonly<Schemas['CancellationReceipt']>;
+export type AgentRow = DeepReadonly<Schemas['AgentRow']>;
+export type AgentRowPage = DeepReadonly<Schemas['AgentRowPage']>;
+export type AgentDetail = DeepReadonly<Schemas['AgentDetail']>;
+export type AgentActivity = DeepReadonly<Schemas['AgentActivity']>;
+export type AgentPush = DeepReadonly<Schemas['AgentPush']>;
+
+/** Whether the console is served, and what it may do. */
+export type ConsoleMode = 'on' | 'read-only' | 'off';
+
+/** What is looked for among tasks: a task matches if it matches all that is given. */
+export type TaskFilter = {
+  /** Any of these. */
+  readonly status?: readonly TaskStatus[];
+  /** Any of these. */
+  readonly outcome?: readonly TaskOutcome[];
+  /** Whether the task waits for an agent (`waiting` of its state). */
+  readonly waiting?: boolean;
+  readonly type?: string;
+  readonly tag?: string;
+  readonly session?: string;
+  readonly agent?: string;
+  /** A whole `request_id` or its end. */
+  readonly id?: string;
+  /** Epoch seconds, inclusive. */
+  readonly created_after?: number;
+  /** Epoch seconds, exclusive. */
+  readonly created_before?: number;
+};
+
+export type TaskRowQuery = TaskFilter & { readonly cursor?: string; readonly limit: number };
+
+/** Which tasks to cancel: those that match, or those that are named. */
+export type TaskSelection =
+  | { readonly filter: TaskFilter; readonly request_ids: null }
+  | { readonly filter: null; readonly request_ids: readonly string[] };
+
+export type TaskCancellation = TaskSelection & {
+  /** Epoch seconds: tasks that were submitted then or later are left alone. */
+  readonly created_before: number;
+  /** Counts and changes nothing. */
+  readonly dry_run: boolean;
+  readonly cursor: string | null;
+};
+
+export type AgentRowQuery = {
+  readonly state?: AgentState;
+  readonly tag?: string;
+  readonly full?: boolean;
+  readonly failing?: boolean;
+  /** A part of the `agent_id`, in upper or lower case. */
+  readonly id?: string;
+  readonly sort: 'trouble' | 'id';
+  readonly activity: boolean;
+  readonly cursor?: string;
+  readonly limit: number;
+};
+
+export type AdminCalls = {
+  /** With at most so many tags. Resolves also while the store is out, with what was last read of it. */
+  getOverview(tagsMax: number): Promise<Overview>;
+  listTaskRows(query: TaskRowQuery, caller?: Caller): Promise<TaskRowPage>;
+  countTasks(filter: TaskFilter, caller?: Caller): Promise<TaskTotals>;
+  /** Throws `read_only` while the console may change nothing. */
+  cancelTasks(cancellation: TaskCancellation, caller?: Caller): Promise<CancellationReceipt>;
+  listAgentRows(query: AgentRowQuery): Promise<AgentRowPage>;
+  getAgent(agent_id: string): Promise<AgentDetail>;
+};

@@ -1,0 +1,54 @@
+/**
+ * How the console is built: a script that all pages share, one more for each page, and one style sheet.
+ * Their names change with what is in them, so that an open page never loads a part of another version, and a
+ * browser may keep them for good. The same sources give the same bytes.
+ */
+import { defaultClientConditions, defineConfig, type Plugin } from 'vite';
+
+/** What is not needed: the code that loads what a script needs, and the SDK's part that runs tasks. */
+const UNUSED: readonly { readonly id: RegExp; readonly code: string }[] = [
+  // The style sheet is loaded with the page, so a script has nothing to load before it.
+  { id: /^\0vite\/preload-helper\.js$/, code: 'export const __vitePreload = (load) => load();' },
+  // A person at a console submits tasks and looks at them; none waits here for a result.
+  { id: /\/sdk\/run\.ts$/, code: 'export const createRunTask = undefined;' },
+];
+
+const JSX_IMPORT = "import { h, Fragment } from 'preact'";
+
+/** What most pages have in common is in one script. */
+const SHARED =
+  /\/node_modules\/|\/sdk\/|\/console\/(app|gateway|keyboard|main|parts|routing|shell|theme)|preload-helper|\/pages\/(sign-in|no-page)/;
+
+const leaveOut: Plugin = {
+  name: 'leave-out',
+  enforce: 'pre',
+  load: (id) => UNUSED.find((one) => one.id.test(id))?.code,
+};
+
+export default defineConfig({
+  root: `${import.meta.dirname}/../server/console`,
+  base: './',
+  publicDir: false,
+  plugins: [leaveOut],
+  // The SDK's sources, which are always there.
+  resolve: { conditions: ['task-gateway-source', ...defaultClientConditions] },
+  // The calls of the classic form are the shorter ones.
+  oxc: { jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' }, jsxInject: JSX_IMPORT },
+  build: {
+    // Browsers that have light-dark() have all of it.
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    modulePreload: false,
+    assetsInlineLimit: 0,
+    cssCodeSplit: false,
+    reportCompressedSize: false,
+    license: { fileName: 'LICENSES.md' },
+    rolldownOptions: {
+      output: {
+        entryFileNames: 'console-[hash].js',
+        codeSplitting: { groups: [{ name: 'parts', test: SHARED }] },
+        chunkFileNames: '[name]-[hash].js',
+        assetFileNames: '[name]-[hash][extname]',
+      },
+    },
+  },
+});

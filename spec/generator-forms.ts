@@ -1,0 +1,60 @@
+/**
+ * Writes a gateway's document in forms that generators of clients read rightly, and that say the same. The
+ * published types are generated before: what a program uses of them stays.
+ */
+import { isJson, type Json, listOperations, requireObject } from './document.ts';
+
+/** The header that one query parameter stands for too. */
+const HEADER = 'Last-Event-ID';
+const SAME_IN_QUERY = 'last_event_id';
+
+/** Returns the document in these forms. Throws if one of them is no longer needed. */
+export function writeForGenerators(document: Json): Json {
+  const written = structuredClone(document);
+  describeHeaderInQuery(written);
+  dropRepeatedFields(requireObject(written, 'components', 'schemas'));
+  return written;
+}
+
+/**
+ * Leaves out the parameter for a header that a query parameter stands for too: generators that drop the
+ * punctuation of names would give both one name. The description of the query parameter describes the header.
+ */
+function describeHeaderInQuery(document: Json): void {
+  let count = 0;
+  for (const { operation } of listOperations(document)) {
+    const parameters = Array.isArray(operation.parameters) ? operation.parameters.filter(isJson) : [];
+    const same = parameters.find(({ name }) => name === SAME_IN_QUERY);
+    if (!same) continue;
+    if (!String(same.description).includes(`the header \`${HEADER}\``))
+      throw new Error(`${SAME_IN_QUERY} does not describe the header ${HEADER}.`);
+    operation.parameters = parameters.filter(({ name }) => name !== HEADER);
+    count += parameters.length - parameters.filter(({ name }) => name !== HEADER).length;
+  }
+  if (count !== 1)
+    throw new Error(`${count} operations have the header ${HEADER} beside the query, not one.`);
+}
+
+/**
+ * Leaves out the fields that a schema requires and describes as the schema does that it extends: generators
+ * that merge the two would have them twice. `required` still has them.
+ */
+function dropRepeatedFields(schemas: Json): void {
+  let count = 0;
+  for (const schema of Object.values(schemas).filter(isJson)) {
+    const [base] = Array.isArray(schema.allOf) ? schema.allOf : [];
+    if (!isJson(base) || !isJson(schema.properties)) continue;
+    const name = String(base.$ref).replace('#/components/schemas/', '');
+    const inherited = requireObject(schemas, name, 'properties');
+    for (const [field, own] of Object.entries(schema.properties)) {
+      if (writeWithoutText(own) !== writeWithoutText(inherited[field])) continue;
+      delete schema.properties[field];
+      count += 1;
+    }
+  }
+  if (count === 0) throw new Error('No schema repeats a field of the schema that it extends.');
+}
+
+function writeWithoutText(schema: unknown): string {
+  return JSON.stringify(isJson(schema) ? { ...schema, description: undefined } : schema);
+}

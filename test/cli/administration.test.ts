@@ -1,0 +1,118 @@
+/** The commands of administrators against a real gateway, each as a process. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { type CommandExit, envFor, runCommand } from './cli-process.ts';
+
+let gateway: GatewayProcess;
+let client: TaskGatewayClient;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  await client.registerAgent({ agent_id: 'zh/1', endpoint: 'pull', agent_tags: ['zh'] });
+  for (const n of [1, 2, 3]) {
+    await client.submitTask({
+      ...{ task_type: 'render', task_tags: ['gpu'], queue_timeout: 600 },
+      payload: { n, text: '\u001b[31m' },
+    });
+  }
+  await client.submitTask({ task_type: 'other', task_tags: ['none'], payload: {} });
+});
+
+afterAll(() => gateway?.stop());
+
+function run(...words: readonly string[]): Promise<CommandExit> {
+  return runCommand(words, { env: envFor(gateway) });
+}
+
+test('overview names what waits, and what is wrong with what to do', async () => {
+  const { code, stdout } = await run('overview');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Tasks +3 waiting, 0 running$/m);
+  expect(stdout).toMatch(/^✗ No agent has the tag `gpu`\. 3 tasks wait/m);
+  expect(stdout).toMatch(/^gpu +3 +\S+ s ago +0 +0\/0 +0\/0$/m);
+  const { stdout: json } = await run('overview', '-o', 'json', '--tags', '1');
+  expect(JSON.parse(json)).toMatchObject({ tags: [{ tag: 'gpu' }], tags_total: 3 });
+});
+
+test('agent show has the agent, and says that there is none', async () => {
+  const { code, stdout } = await run('agent', 'show', 'zh/1');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^agent_id +zh\/1$/m);
+  expect(stdout).toMatch(/^state +ready$/m);
+  expect((await run('agent', 'list', '--tag', 'zh', '--id', 'ZH')).stdout).toMatch(
+    /^zh\/1 +ready +0\/1 +zh /m,
+  );
+  for (const filter of [['--failing'], ['--full'], ['--state', 'offline'], ['--tag', 'gpu']]) {
+    const none = await run('agent', 'list', ...filter);
+    expect([none.code, none.stdout, none.stderr], filter.join(' ')).toEqual([0, '', 'No agent matches.\n']);
+  }
+  const rows = (await run('agent', 'list', '-n', '1', '-o', 'json')).stdout;
+  expect(JSON.parse(rows)).toMatchObject([{ agent_id: 'zh/1', failing: false, push: { failures: 0 } }]);
+  const missing = await run('agent', 'show', 'nobody');
+  expect([missing.code, missing.stdout]).not.toEqual([0, '']);
+  expect(missing.stderr).toContain('No agent is registered under this agent_id.');
+});
+
+test('task list filters and counts; tasks in JSON are whole, whatever the filters', async () => {
+  const { stdout } = await run('task', 'list', '--status', 'pending,running', '--after', '1h', '-o', 'jsonl');
+  const tasks = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(tasks.map(({ payload }) => payload.n)).toEqual([3, 2, 1]);
+  expect(Object.keys(tasks[0])).toHaveLength(12);
+  const id = String(tasks[0].request_id);
+  expect((await run('task', 'list', '--id', id.slice(-8))).stdout).toContain(id);
+  const { stdout: shown } = await run('task', 'get', id.slice(-8), '-o', 'json');
+  expect(JSON.parse(shown).request_id).toBe(id);
+  const counts = await run('task', 'list', '--count', '--tag', 'gpu');
+  expect(counts.stdout).toMatch(/^Tasks +3$/m);
+  expect(counts.stdout).toMatch(/^By status +pending 3, running 0, success 0, failed 0$/m);
+  expect(counts.stdout).toMatch(/^Waiting +3$/m);
+  expect((await run('task', 'list', '--waiting', '-o', 'jsonl')).stdout.trim().split('\n')).toHaveLength(3);
+  expect((await run('task', 'list', '--outcome', 'lost')).stderr).toContain('Allowed choices are success');
+  expect((await run('task', 'list', '--after', 'then')).code).toBe(2);
+});
+
+test('task cancel takes an id or filters, and a dry run cancels nothing', async () => {
+  const filters = ['--filter', 'status=pending', '--filter', 'type=render'];
+  expect((await run('task', 'cancel', ...filters, '--dry-run')).stdout).toBe('Would cancel 3 tasks.\n');
+  const others = ['--filter', 'waiting=false', '--dry-run'];
+  expect((await run('task', 'cancel', ...others)).stdout).toBe('Would cancel 0 tasks.\n');
+  expect((await client.countTasks({ status: ['pending'] })).total).toBe(3);
+  for (const words of [
+    [],
+    ['x', ...filters],
+    ['x', '--dry-run'],
+    ['--filter', 'tags=gpu'],
+    ['--filter', 'waiting=yes'],
+    ['--filter', 'tag'],
+  ]) {
+    expect((await run('task', 'cancel', ...words)).code, words.join(' ')).toBe(2);
+  }
+  expect((await run('task', 'cancel', ...filters)).stdout).toBe('Cancelled 3 tasks.\n');
+  expect((await client.countTasks({ outcome: ['cancelled'] })).total).toBe(3);
+});
+
+test('task list says which running tasks wait for an agent', async () => {
+  const busy = createServer((_request, response) => void response.writeHead(503).end());
+  await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = busy.address() as AddressInfo;
+    const endpoint = `http://127.0.0.1:${port}/tasks`;
+    await client.registerAgent({ agent_id: 'busy', endpoint, agent_tags: ['busy'] });
+    await client.submitTask({ task_type: 'offered', task_tags: ['busy'], payload: {} });
+    await expect
+      .poll(async () => (await client.countTasks({ waiting: true, tag: 'busy' })).total, { timeout: 10_000 })
+      .toBe(1);
+    const { stdout } = await run('task', 'list', '--waiting', '--tag', 'busy');
+    expect(stdout).toMatch(/ running, waits +0 +offered +busy +busy /);
+  } finally {
+    busy.closeAllConnections();
+    busy.close();
+  }
+});

@@ -1,0 +1,118 @@
+/**
+ * What the second gateway takes from the published document as it is: its operations, their parameters,
+ * where their secrets stand, and the schemas of their bodies.
+ */
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: { readonly type?: string };
+};
+
+export type Operation = {
+  readonly operationId: string;
+  readonly method: string;
+  readonly pattern: RegExp;
+  readonly parameters: readonly Parameter[];
+  readonly hasBody: boolean;
+  /** The names of the secrets that are alternatives. */
+  readonly secrets: readonly string[];
+  readonly isSecretOptional: boolean;
+  /** Where values are wrong, as JSON Pointers. */
+  findWrong(body: unknown, query: URLSearchParams, header: (name: string) => string | undefined): string[];
+};
+
+type Declared = {
+  readonly operationId: string;
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+  readonly requestBody?: unknown;
+  readonly security: readonly Readonly<Record<string, unknown>>[];
+};
+type Document = {
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Declared>>>>;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+};
+
+/** Reads the document that a gateway publishes as `/openapi.json`. */
+export function readContract(): { readonly version: string; readonly operations: readonly Operation[] } {
+  const document: Document = JSON.parse(
+    readFileSync(new URL(import.meta.resolve('@task-gateway/contract/openapi.json')), 'utf8'),
+  );
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addFormat('int64', { type: 'number', validate: (value) => Math.abs(value) < 2 ** 63 });
+  ajv.addSchema({ $id: 'document', ...document });
+  const compile = (...path: string[]) =>
+    ajv.compile({
+      $ref: `document#/${path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
+    });
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, declared]): Operation => {
+      const parameters = (declared.parameters ?? []).map((one) =>
+        '$ref' in one ? (document.components.parameters[one.$ref.split('/').at(-1) ?? ''] as Parameter) : one,
+      );
+      const isBodyRight = declared.requestBody
+        ? compile('paths', path, method, 'requestBody', 'content', 'application/json', 'schema')
+        : null;
+      const checks = parameters.map((one) => ({
+        ...one,
+        isRight: ajv.compile(JSON.parse(JSON.stringify(one.schema).replaceAll('"#/', '"document#/'))),
+      }));
+      return {
+        operationId: declared.operationId,
+        method: method.toUpperCase(),
+        pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
+        parameters,
+        hasBody: isBodyRight !== null,
+        secrets: declared.security.flatMap((one) => Object.keys(one)),
+        isSecretOptional: declared.security.some((one) => Object.keys(one).length === 0),
+        findWrong(body, query, header) {
+          const found = checks.flatMap(({ name, in: where, required, schema, isRight }) => {
+            if (where === 'path') return [];
+            const sent =
+              where === 'query' ? query.getAll(name) : [header(name)].filter((one) => one !== undefined);
+            if (sent.length === 0) return required ? [`/${name}`] : [];
+            return sent.length === 1 && isRight(readText(sent[0] ?? '', schema.type)) ? [] : [`/${name}`];
+          });
+          if (isBodyRight === null) return found;
+          const wrong = isBodyRight(body) ? [] : (isBodyRight.errors ?? []).map(toPointer);
+          const broken = [...wrong, ...findBrokenTexts(body)];
+          return [
+            ...new Set([
+              ...found,
+              ...broken.filter((one) => !broken.some((other) => other.startsWith(`${one}/`))),
+            ]),
+          ];
+        },
+      };
+    }),
+  );
+  return { version: document.info.version, operations };
+}
+
+/** A parameter as the schema wants it; numbers are written as in JSON. */
+function readText(text: string, type: string | undefined): unknown {
+  const isNumber =
+    (type === 'number' || type === 'integer') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
+  return isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+function toPointer({ instancePath, keyword, params }: ErrorObject): string {
+  return keyword === 'required' ? `${instancePath}/${String(params.missingProperty)}` : instancePath;
+}
+
+/** Texts that are not well-formed Unicode, except in what passes through; and numbers out of range. */
+function findBrokenTexts(value: unknown, pointer = ''): string[] {
+  if (typeof value === 'string')
+    return value.isWellFormed() || /^\/(payload|result)\//.test(pointer) ? [] : [pointer];
+  if (typeof value === 'number') return Number.isFinite(value) ? [] : [pointer];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    findBrokenTexts(inner, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+  );
+}

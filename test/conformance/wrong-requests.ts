@@ -1,0 +1,161 @@
+/** Requests that are refused, from the published schemas and from the guide's tables. */
+import { OPERATIONS as ALL, buildCall, type Call, type OperationId } from '../contract/usual-calls.ts';
+import { bodies as allBodies, operations as allOperations, breakSchema } from '../http/wrong-values.ts';
+import { type Peer, SECRETS } from './peer.ts';
+import { SERVED } from './second-gateway/serve.ts';
+
+/** The second gateway has no explanations, and of the administrator's calls the two listings alone. */
+const isServed = (operationId: OperationId): boolean => Object.hasOwn(SERVED, operationId);
+const OPERATIONS = ALL.filter(isServed);
+const bodies = allBodies.filter((one) => isServed(one.operationId));
+const operations = allOperations.filter((one) => isServed(one.operationId));
+
+/** Sends each of them, one after the other. */
+export async function sendWrongRequests(peer: Peer): Promise<void> {
+  for (const { operationId, schema } of bodies) {
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      const wrongs = breakSchema(property, `/${field}`).map(({ what, json }) => [what, json] as const);
+      for (const [what, json] of [...wrongs, [`/${field} missing`, undefined] as const]) {
+        const usual = JSON.parse(String(buildCall(operationId, SECRETS).body));
+        delete usual[field];
+        const rest = JSON.stringify(usual).slice(1, -1);
+        const text = `{${[rest, ...(json === undefined ? [] : [`"${field}":${json}`])].filter(Boolean).join()}}`;
+        await sendText(peer, operationId, `${operationId} with ${what}`, text);
+      }
+    }
+  }
+  await sendWrongBodies(peer);
+  await sendWrongParameters(peer);
+  await sendWrongSecrets(peer);
+  await sendWrongPaths(peer);
+}
+
+async function sendText(
+  peer: Peer,
+  operationId: OperationId,
+  label: string,
+  text: string | Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  const { method, path } = buildCall(operationId, SECRETS);
+  await peer.send(label, method, path, { text, headers: { 'content-type': 'application/json' } });
+}
+
+async function sendWrongBodies(peer: Peer): Promise<void> {
+  const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+  for (const { operationId } of bodies) {
+    const usual = String(buildCall(operationId, SECRETS).body);
+    await sendText(peer, operationId, `${operationId} cut`, usual.slice(0, -1));
+    await sendText(peer, operationId, `${operationId} without body`, '');
+    for (const body of ['[]', 'null', '"text"', '{}', '1'])
+      await sendText(peer, operationId, `${operationId} of ${body}`, body);
+    await sendText(peer, operationId, `${operationId} with a byte-order mark`, encode(`\ufeff${usual}`));
+    await sendText(
+      peer,
+      operationId,
+      `${operationId} in Latin-1`,
+      new Uint8Array([...encode('{"a":"'), 0xe9, ...encode('"}')]),
+    );
+    const deep = usual.replace(/^\{/, `{"x":${'['.repeat(100)}${']'.repeat(100)},`);
+    await sendText(peer, operationId, `${operationId} 101 levels deep`, deep);
+    const { method, path } = buildCall(operationId, SECRETS);
+    const types = {
+      none: {},
+      form: { 'content-type': 'application/x-www-form-urlencoded' },
+      page: { origin: 'http://localhost:1' },
+      coded: { 'content-encoding': 'gzip' },
+      identity: { 'content-encoding': 'identity' },
+    };
+    for (const [name, headers] of Object.entries(types)) {
+      await peer.send(`${operationId} of type ${name}`, method, path, {
+        text: '{',
+        headers: { 'content-type': 'text/plain', ...headers },
+      });
+    }
+  }
+}
+
+async function sendWrongParameters(peer: Peer): Promise<void> {
+  for (const { operationId, parameters } of operations) {
+    for (const { name, in: where, schema } of parameters) {
+      if (where !== 'query') continue;
+      const usual = buildCall(operationId, SECRETS);
+      for (const { what, json } of [
+        ...breakSchema(schema, `/${name}`),
+        { what: 'empty', json: '""' },
+        { what: 'with blanks', json: '" 1"' },
+      ]) {
+        const value: unknown = JSON.parse(json);
+        const url = new URL(usual.path, 'http://a');
+        url.searchParams.set(name, typeof value === 'string' && value.isWellFormed() ? value : json);
+        await peer.send(`${operationId} with ?${name} ${what}`, usual.method, url.pathname + url.search, {
+          ...usual,
+        });
+      }
+      const twice = `${usual.path}${usual.path.includes('?') ? '&' : '?'}${name}=1&${name}=1`;
+      await peer.send(`${operationId} with ?${name} twice`, usual.method, twice, { ...usual });
+    }
+  }
+}
+
+async function sendWrongSecrets(peer: Peer): Promise<void> {
+  for (const operationId of OPERATIONS) {
+    const usual = buildCall(operationId, SECRETS);
+    const url = new URL(usual.path, 'http://a');
+    url.searchParams.delete('auth');
+    const body = typeof usual.body === 'string' ? JSON.parse(usual.body) : undefined;
+    delete body?.auth;
+    // What each of them says of two secrets: sent twice, and a wrong one beside a right one.
+    const right = `${url.pathname}?${url.search.slice(1)}&auth=${SECRETS.gateway}`;
+    const also = body && { json: { ...body, auth: SECRETS.gateway, agent_id: undefined } };
+    if (operationId !== 'subscribeEvents') {
+      const headers = { 'x-admin-auth': 'wrong' };
+      await peer.send(`${operationId} with a wrong second secret`, usual.method, right, { headers, ...also });
+    }
+    const twice = `${right}&auth=${SECRETS.gateway}`;
+    await peer.send(`${operationId} with the secret twice`, usual.method, twice, { ...also });
+    for (const place of ['nowhere', 'query', 'Bearer', 'body', 'X-Admin-Auth', 'both']) {
+      for (const [kind, secret] of [
+        ['wrong', 'wrong'],
+        ['administrator', SECRETS.admin],
+        ['gateway', SECRETS.gateway],
+      ] as const) {
+        if (operationId === 'subscribeEvents' && secret === SECRETS.gateway) continue;
+        const path = `${url.pathname}?${place === 'query' || place === 'both' ? `${url.search.slice(1)}&auth=${secret}` : url.search.slice(1)}`;
+        const headers = {
+          ...(place === 'Bearer' && { authorization: `Bearer ${secret}` }),
+          ...(place === 'X-Admin-Auth' && { 'x-admin-auth': secret }),
+        };
+        const json = body && {
+          ...body,
+          ...(place === 'body' && { auth: secret }),
+          ...(place === 'both' && { auth: SECRETS.gateway }),
+          agent_id: undefined,
+        };
+        await peer.send(`${operationId} with the ${kind} secret in ${place}`, usual.method, path, {
+          headers,
+          ...(json && { json }),
+        });
+      }
+    }
+  }
+}
+
+async function sendWrongPaths(peer: Peer): Promise<void> {
+  const { method, path }: Call = buildCall('getTask', SECRETS);
+  for (const other of [
+    '/api',
+    '/api/cli/tasks/',
+    '/api/cli/tasks/x/y',
+    '/api/agent',
+    '/api/admin',
+    '/API/cli/tasks',
+  ]) {
+    await peer.send(`GET ${other}`, method, other);
+  }
+  for (const operationId of OPERATIONS) {
+    const { path: at } = buildCall(operationId, SECRETS);
+    for (const wrong of ['DELETE', 'PUT', 'OPTIONS'])
+      await peer.send(`${wrong} ${operationId}`, wrong, at.split('?')[0] ?? '');
+  }
+  await peer.send('HEAD getTask', 'HEAD', path);
+}

@@ -1,0 +1,156 @@
+/**
+ * The console as its gateway comes and goes, in a real browser over the real gateway: signing in, what is
+ * refused, an empty gateway, a gateway that is killed and started again, a store that is, a part that cannot
+ * be read, and a console that only reads.
+ */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { useFolder } from '../harness/folder.ts';
+import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { demandRedis, findFreePort, REDIS_COMMANDS, startRedis } from '../harness/redis-process.ts';
+import { launchBrowser, type OpenOptions, openConsole, requireBrowser } from './console-page.ts';
+
+const executable = requireBrowser('the states of the console');
+demandRedis('the console while the store is down');
+
+describe.skipIf(executable === undefined)('the console', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser(executable ?? '');
+  }, 30_000);
+  afterAll(() => browser?.close());
+
+  async function open(baseUrl: string, options?: OpenOptions) {
+    const opened = await openConsole(browser, baseUrl, options);
+    onTestFinished(() => opened.context.close());
+    return opened;
+  }
+
+  async function start(env: Readonly<Record<string, string>> = {}) {
+    const gateway = await startGateway(env);
+    onTestFinished(async () => {
+      await gateway.stop();
+    });
+    return gateway;
+  }
+
+  const signIn = async (page: Page, admin: string, gateway = ''): Promise<void> => {
+    await page.getByLabel('Admin secret').fill(admin);
+    await page.getByLabel(/Gateway secret/).fill(gateway);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+
+  test('reads nothing before a secret is accepted, says which is refused, and keeps them in the tab alone', async () => {
+    const { baseUrl } = await start();
+    const { page, seen } = await open(baseUrl, { secrets: null, path: 'tasks?tag=gpu' });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(seen.requests.filter((url) => url.includes('/api/'))).toEqual([]);
+
+    await signIn(page, 'not the secret');
+    await page.getByText('The gateway refused this secret.').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('secret-admin');
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+
+    await signIn(page, ADMIN_SECRET, 'not this one');
+    await page.getByText('The gateway refused this secret.').waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('secret-gateway');
+
+    await signIn(page, ADMIN_SECRET, SECRET);
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    const kept = await page.evaluate(() => [
+      ...[localStorage.length, document.cookie, location.search],
+      Object.values(sessionStorage),
+    ]);
+    expect(kept).toEqual([0, '', '?tag=gpu', expect.arrayContaining([ADMIN_SECRET, SECRET])]);
+    expect(seen.requests.filter((url) => url.includes(SECRET) || url.includes(ADMIN_SECRET))).toEqual([]);
+
+    await page.getByRole('button', { name: 'Forget the secret and sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.evaluate(() => Object.values(sessionStorage))).toEqual([]);
+  });
+
+  test('shows an empty gateway how to begin, and what happens as soon as it does', async () => {
+    const { baseUrl } = await start();
+    const { page } = await open(baseUrl);
+    await page.getByRole('heading', { name: 'Nothing has happened here yet' }).waitFor();
+    const submitted = await fetch(`${baseUrl}/api/cli/tasks`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ auth: SECRET, task_type: 't', task_tags: ['gpu2'], payload: {} }),
+    });
+    expect(submitted.status).toBe(200);
+    await page.getByText(/No agent has the tag/).waitFor();
+    await page.getByRole('link', { name: '1 problem now' }).waitFor();
+  });
+
+  test('says so when the gateway is gone, keeps what was read in grey, and is live again by itself', async () => {
+    const env = { PORT: String(await findFreePort()), STORE: `sqlite:${useFolder()}/tasks.db` };
+    const first = await startGateway(env);
+    const { page } = await open(first.baseUrl, { path: 'submit' });
+    await page.getByText('Live', { exact: true }).waitFor();
+    await first.kill();
+    const banner = page.getByRole('alert').filter({ hasText: 'The gateway has not answered' });
+    await banner.waitFor({ timeout: 30_000 });
+    await page.getByText('Not live', { exact: true }).waitFor();
+    expect(await page.locator('main').evaluate((main) => getComputedStyle(main).filter)).toBe('grayscale(1)');
+    await page.getByText('Actions are off until the gateway answers.').first().waitFor();
+
+    await start(env);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expect.poll(() => banner.count()).toBe(0);
+    expect(await page.locator('main').evaluate((main) => getComputedStyle(main).filter)).toBe('none');
+  }, 60_000);
+
+  test.skipIf(REDIS_COMMANDS.length === 0)(
+    'says so when the store is gone, and is live again when it is back',
+    async () => {
+      const redis = await startRedis();
+      onTestFinished(() => redis.dispose());
+      const { baseUrl } = await start({ STORE: redis.url });
+      const { page } = await open(baseUrl);
+      await page.getByText('Live', { exact: true }).waitFor();
+      await redis.kill();
+      const banner = page.getByRole('alert').filter({ hasText: 'The store has not answered' });
+      await banner.waitFor({ timeout: 30_000 });
+      expect(await banner.innerText()).not.toContain(SECRET);
+      await page.getByText('Not live', { exact: true }).waitFor();
+      await redis.restart();
+      await page.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 });
+      await expect.poll(() => banner.count()).toBe(0);
+    },
+    90_000,
+  );
+
+  test('says which part could not be read, and keeps the others current', async () => {
+    const { baseUrl } = await start();
+    const { page } = await open(baseUrl, { path: 'agents' });
+    await page.getByText('No agent is registered').waitFor();
+    const busy = {
+      type: 'about:blank',
+      title: 'Busy',
+      status: 503,
+      code: 'busy',
+      detail: 'The gateway is busy.',
+    };
+    await page.route('**/api/admin/agent-rows**', (route) =>
+      route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(busy) }),
+    );
+    // What was read is kept; where nothing was, the panel says so.
+    const note = page.getByText('Not read: HTTP 503, busy.');
+    await note.waitFor();
+    await page.getByText('No agent is registered').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText('Could not read the agents.').waitFor();
+    await page.unroute('**/api/admin/agent-rows**');
+    await page.getByText('No agent is registered').waitFor({ timeout: 20_000 });
+    expect(await note.count()).toBe(0);
+  }, 30_000);
+
+  test('offers nothing that changes anything where it only reads', async () => {
+    const { baseUrl } = await start({ CONSOLE: 'read-only' });
+    const { page } = await open(baseUrl, { path: 'submit' });
+    await page.getByText('This console only reads: it was started with CONSOLE=read-only.').first().waitFor();
+  });
+});

@@ -1,0 +1,75 @@
+/** The buttons above the list of tasks: what a filter shows, what a press makes of it, and the counts. */
+import { describe, expect, test } from 'vitest';
+import {
+  countSegment,
+  readSegments,
+  type TaskSegment,
+  toggleSegment,
+} from '../../server/console/pages/tasks/task-segments.ts';
+import { describeTotal } from '../../server/console/pages/tasks/total-words.ts';
+import { readTokens, TASK_KEYS, writeTokens } from '../../server/console/routing/filter.ts';
+
+const ALL: readonly TaskSegment[] = ['waiting', 'running', 'success', 'failed', 'cancelled'];
+const FAILED = 'outcome=failed,timeout,no_agent,agent_lost';
+const tokensOf = (search: string) => readTokens(search, TASK_KEYS);
+
+test.each<[string, readonly TaskSegment[]]>([
+  ['', ALL],
+  ['?waiting=true', ['waiting']],
+  ['?waiting=false', ['running', 'success', 'failed', 'cancelled']],
+  ['?status=pending', ['waiting']],
+  ['?status=running&waiting=false', ['running']],
+  ['?status=pending,running', ['waiting', 'running']],
+  ['?status=failed', ['failed', 'cancelled']],
+  ['?outcome=cancelled', ['cancelled']],
+  ['?outcome=no_agent', ['failed']],
+  ['?outcome=success&waiting=true', []],
+])('The filter %j shows %j.', (search, shown) => {
+  expect(readSegments(tokensOf(search))).toEqual(shown);
+});
+
+test.each<[string, TaskSegment, string]>([
+  ['', 'waiting', '?waiting=true'],
+  ['', 'running', '?status=running&waiting=false'],
+  ['', 'success', '?status=success'],
+  ['', 'failed', `?${FAILED}`],
+  ['?tag=gpu', 'cancelled', '?tag=gpu&outcome=cancelled'],
+  ['?waiting=true', 'waiting', ''],
+  ['?waiting=true', 'running', '?status=pending,running'],
+  ['?status=running&waiting=false', 'waiting', '?status=pending,running'],
+  ['?outcome=cancelled', 'failed', '?status=failed'],
+  ['?status=success,failed', 'cancelled', '?outcome=success,failed,timeout,no_agent,agent_lost'],
+  // No filter shows these two together.
+  ['?waiting=true', 'failed', `?${FAILED}`],
+  [`?${FAILED}`, 'waiting', '?waiting=true'],
+  ['?status=pending,running,failed', 'running', '?status=failed'],
+])('From %j a press on %s leads to %j.', (search, pressed, expected) => {
+  expect(writeTokens(toggleSegment(tokensOf(search), pressed), TASK_KEYS)).toBe(expected);
+});
+
+test('What a press shows is what its button then says.', () => {
+  for (const name of ALL) expect(readSegments(toggleSegment([], name))).toEqual([name]);
+});
+
+describe('counts', () => {
+  const counts = {
+    waiting: 11,
+    by_status: { pending: 9, running: 14, success: 5, failed: 7 },
+    by_outcome: { cancelled: 3 },
+  };
+
+  test('each task is counted once', () => {
+    expect(ALL.map((name) => countSegment(counts, name))).toEqual([11, 12, 5, 4, 3]);
+  });
+
+  test.each([
+    [{ total: 60, exact: true }, true, '60 tasks match'],
+    [{ total: 1, exact: true }, true, '1 task matches'],
+    [{ total: 0, exact: true }, true, 'No task matches'],
+    [{ total: 1_000, exact: false }, true, 'at least 1,000 tasks match'],
+    [{ total: 1_204, exact: true }, false, '1,204 tasks are kept'],
+    [{ total: 0, exact: true }, false, 'No task is kept'],
+  ])('%j (filter: %s): %s', (total, hasFilter, words) => {
+    expect(describeTotal(total, hasFilter)).toBe(words);
+  });
+});

@@ -1,0 +1,125 @@
+/** The rows of the contract suite that the administrator's operations have for themselves. */
+import { code, type Prepare, type Row, registerAgent, row, submitWaiting, usual } from './row.ts';
+import type { OperationId } from './usual-calls.ts';
+
+/** The usual request with a query. */
+const ask =
+  (operationId: OperationId, query: string): Prepare =>
+  (server) => {
+    const call = server.build(operationId);
+    return { ...call, path: `${call.path}?${query}` };
+  };
+
+/** The usual request with the `ETag` of the response before. */
+const askAgain =
+  (operationId: OperationId, findId: Prepare | null = null): Prepare =>
+  async (server) => {
+    const call = findId ? await findId(server) : server.build(operationId);
+    const response = await fetch(server.url + call.path, { headers: call.headers ?? {} });
+    await response.body?.cancel();
+    const tag = response.headers.get('etag') ?? '';
+    return { ...call, headers: { ...call.headers, 'if-none-match': tag } };
+  };
+
+const getAgent: Prepare = async (server) => server.build('getAgent', {}, await registerAgent(server));
+
+export const adminRows: readonly Row[] = [
+  row('getOverview', 200, 'the store responds', usual('getOverview'), { expect: { store: { ok: true } } }),
+  row('getOverview', 200, 'the store does not respond', usual('getOverview'), {
+    ...{ server: 'outOfOrder', serverOnly: 'needs state' },
+    expect: { store: { ok: false }, problems: [{ code: 'store_down' }] },
+  }),
+  row('getOverview', 304, 'nothing has changed', askAgain('getOverview')),
+  row(
+    'getOverview',
+    422,
+    'the number of tags is out of its range',
+    ask('getOverview', 'tags=0'),
+    code('validation_failed'),
+  ),
+  row('listTaskRows', 200, 'tasks wait', async (server) => {
+    await submitWaiting(server);
+    return await ask('listTaskRows', 'status=pending,running&waiting=true&limit=1')(server);
+  }),
+  row('listTaskRows', 304, 'nothing has changed', askAgain('listTaskRows')),
+  row('listTaskRows', 422, 'an outcome is unknown', ask('listTaskRows', 'outcome=lost'), {
+    ...code('validation_failed'),
+  }),
+  row('countTasks', 200, 'tasks wait', async (server) => {
+    await submitWaiting(server);
+    return await ask('countTasks', 'type=t')(server);
+  }),
+  row(
+    'countTasks',
+    422,
+    'a value is not true or false',
+    ask('countTasks', 'waiting=1'),
+    code('validation_failed'),
+  ),
+  row('countTasks', 304, 'nothing has changed', askAgain('countTasks')),
+  row(
+    'countTasks',
+    422,
+    'the end of an id is too short',
+    ask('countTasks', 'id=1234567'),
+    code('validation_failed'),
+  ),
+  row(
+    'cancelTasks',
+    200,
+    'the task is open',
+    async (server) => server.build('cancelTasks', {}, await submitWaiting(server)),
+    { expect: { matched: 1, cancelled: 1, next_cursor: null } },
+  ),
+  row(
+    'cancelTasks',
+    200,
+    'a filter matches',
+    async (server) => {
+      const task_type = server.fresh('type');
+      await server.arrange('submitTask', { task_type, queue_timeout: 60 });
+      const filter = { status: ['pending'], waiting: true, type: task_type };
+      return server.build('cancelTasks', { request_ids: null, filter, dry_run: true });
+    },
+    { serverOnly: 'needs to tell bodies apart', expect: { matched: 1, cancelled: 1 } },
+  ),
+  row('cancelTasks', 403, 'the console is read-only', usual('cancelTasks'), {
+    ...{ server: 'readOnly', serverOnly: 'needs state' },
+    ...code('read_only'),
+  }),
+  row(
+    'cancelTasks',
+    422,
+    'a filter and ids are sent',
+    (server) => server.build('cancelTasks', { filter: {} }),
+    { serverOnly: 'needs to tell bodies apart', ...code('validation_failed') },
+  ),
+  row(
+    'cancelTasks',
+    422,
+    'a filter is misspelt',
+    (server) => server.build('cancelTasks', { request_ids: null, filter: { task_type: 't' } }),
+    { serverOnly: 'needs to tell bodies apart', ...code('validation_failed') },
+  ),
+  ...(['listTaskRows', 'countTasks'] as const).map((one) =>
+    row(one, 503, 'there is too much to do', ask(one, 'type=t'), {
+      ...{ server: 'busy', serverOnly: 'needs state' },
+      ...code('busy'),
+    }),
+  ),
+  row('listAgentRows', 200, 'agents are registered', async (server) => {
+    await registerAgent(server);
+    return await ask('listAgentRows', 'full=false&activity=true')(server);
+  }),
+  row('listAgentRows', 304, 'nothing has changed', askAgain('listAgentRows')),
+  row(
+    'listAgentRows',
+    422,
+    'a value is not true or false',
+    ask('listAgentRows', 'full=yes'),
+    code('validation_failed'),
+  ),
+  row('getAgent', 200, 'the agent is registered', getAgent),
+  row('getAgent', 304, 'nothing has changed', askAgain('getAgent', getAgent)),
+  row('getAgent', 404, 'the agent is not registered', usual('getAgent'), code('agent_not_found')),
+];

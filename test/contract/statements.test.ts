@@ -1,0 +1,75 @@
+/** What the document states is held by tests, and is said once. */
+import { describe, expect, test } from 'vitest';
+import {
+  findTestedInGuide,
+  findTestedInOperations,
+  readPublished,
+  renderFigures,
+} from './document-figures.ts';
+import { listGuideStatements, listOperationStatements, measureDocument } from './statements.ts';
+
+const document = readPublished();
+const guide = findTestedInGuide(document);
+const operations = findTestedInOperations(document);
+
+describe('of what the document states', () => {
+  test('each entry of the list begins one statement, and names a test that is there', () => {
+    expect([...guide.mistakes, ...operations.mistakes]).toEqual([]);
+  });
+
+  test('every row of every table is held by a test', () => {
+    expect(guide.rows.length).toBeGreaterThan(60);
+    expect(guide.untested.filter(({ isRow }) => isRow)).toEqual([]);
+  });
+
+  test('no more than a few sentences are held by none', () => {
+    console.log(renderFigures(document).replaceAll(/^/gm, 'figure: document '));
+    expect(guide.untested).toEqual([]);
+    expect(operations.untested).toEqual([]);
+  });
+});
+
+describe('the size', () => {
+  test('of what is said more than once stays small, beside the guide and in all', () => {
+    const { besideGuide, repeatedShare } = measureDocument(document);
+    // Half of it was repeated when each operation described each error anew.
+    expect(repeatedShare).toBeLessThan(0.15);
+    expect(besideGuide).toBeLessThan(60_000);
+  });
+});
+
+describe('the statements', () => {
+  const read = (description: string) =>
+    listGuideStatements({ info: { description } }).map(({ where, text, isRow }) => [where, text, isRow]);
+
+  test('are the sentences of paragraphs and lists, and the rows of tables', () => {
+    const text =
+      'One. Two `a. B`\nends.\n\n# Table\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\n- Three\n  (more). Four.\n- Five';
+    expect(read(text)).toEqual([
+      ['Introduction', 'One.', false],
+      ['Introduction', 'Two `a. B` ends.', false],
+      ['Table', '1 | 2', true],
+      ['Table', 'Three (more).', false],
+      ['Table', 'Four.', false],
+      ['Table', 'Five', false],
+    ]);
+  });
+
+  test('of an operation are those of its description', () => {
+    const paths = { '/a': { get: { operationId: 'getA', description: 'One. Two.' } } };
+    expect(listOperationStatements({ paths }).map(({ where, text }) => `${where}: ${text}`)).toEqual([
+      'getA: One.',
+      'getA: Two.',
+    ]);
+  });
+
+  test('that are repeated are counted by their characters, in all descriptions but the first', () => {
+    const paths = { '/a': { get: { description: 'Same. Other.', summary: 'Same.' } } };
+    const {
+      guide: size,
+      besideGuide,
+      repeatedShare,
+    } = measureDocument({ info: { description: 'Same.' }, paths });
+    expect([size, besideGuide, repeatedShare]).toEqual([5, 17, 5 / 16]);
+  });
+});

@@ -1,0 +1,105 @@
+/**
+ * What a document states in words: its sentences and the rows of its tables, each with where it stands. Of
+ * these its size is measured, and how much of them is said twice.
+ */
+import { isJson, type Json, listOperations } from '../../spec/document.ts';
+
+/** One sentence, or one row of a table with its titles left out. */
+export type Statement = {
+  /** A section of the guide, or a path of keys in the document. */
+  readonly where: string;
+  readonly text: string;
+  readonly isRow: boolean;
+};
+
+/**
+ * The statements of the description that opens the document; those before the first heading are of
+ * `Introduction`.
+ */
+export function listGuideStatements(document: Json): readonly Statement[] {
+  return guideOf(document)
+    .split(/^# /m)
+    .flatMap((section, index) => {
+      const [title = '', text = ''] = index === 0 ? ['Introduction', section] : section.split(/\n(.*)/s);
+      return [...listRows(text), ...listSentences(text)].map((statement) => ({ where: title, ...statement }));
+    });
+}
+
+/** The statements about the operations themselves: not those about their parameters, bodies and responses. */
+export function listOperationStatements(document: Json): readonly Statement[] {
+  return [...listOperations(document)].flatMap(({ operation }) =>
+    listSentences(String(operation.description ?? '')).map((statement) => ({
+      where: String(operation.operationId),
+      ...statement,
+    })),
+  );
+}
+
+/** How large a document is, in characters, and how much of its text is said more than once. */
+export type DocumentFigures = {
+  /** All of it, written as it is published. */
+  readonly characters: number;
+  /** The description that opens it. */
+  readonly guide: number;
+  /** All its other descriptions and summaries. */
+  readonly besideGuide: number;
+  /** Of the sentences of those, the part that repeats an earlier sentence: 0 to 1. */
+  readonly repeatedShare: number;
+};
+
+/** Measures a document. */
+export function measureDocument(document: Json): DocumentFigures {
+  const texts = [...listTexts({ ...document, info: {} })];
+  const sentences = texts.flatMap((text) => listSentences(text).map((one) => one.text));
+  const seen = new Set<string>();
+  const repeated = sentences.filter((sentence) => seen.has(sentence) || !seen.add(sentence));
+  return {
+    characters: JSON.stringify(document, null, 2).length + 1,
+    guide: guideOf(document).length,
+    besideGuide: countCharacters(texts),
+    repeatedShare: countCharacters(repeated) / Math.max(1, countCharacters(sentences)),
+  };
+}
+
+function guideOf(document: Json): string {
+  return isJson(document.info) ? String(document.info.description ?? '') : '';
+}
+
+/** Descriptions and summaries; what is called so in an example does not count. */
+function* listTexts(value: unknown): Generator<string> {
+  if (Array.isArray(value)) for (const item of value) yield* listTexts(item);
+  if (!isJson(value)) return;
+  for (const [key, item] of Object.entries(value)) {
+    if (key === 'example' || key === 'value' || key === 'x-codeSamples') continue;
+    if ((key === 'description' || key === 'summary') && typeof item === 'string') yield item;
+    else yield* listTexts(item);
+  }
+}
+
+function countCharacters(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}
+
+function listRows(text: string): readonly Omit<Statement, 'where'>[] {
+  const rows = text.split('\n').filter((line) => line.startsWith('|'));
+  return rows.slice(2).map((row) => ({ text: row.slice(2, -2), isRow: true }));
+}
+
+/** Of paragraphs and lists. A full stop within code, and one before a small letter, ends no sentence. */
+function listSentences(text: string): readonly Omit<Statement, 'where'>[] {
+  const prose = text.split('\n').filter((line) => !line.startsWith('|'));
+  const blocks = prose.join('\n').split(/\n\s*\n|\n(?=- |\d+\. )/);
+  return blocks.flatMap((block) => {
+    const codes: string[] = [];
+    const line = block
+      .trim()
+      .replace(/^(- |\d+\. )/, '')
+      .replace(/\s+/g, ' ')
+      .replace(/`[^`]*`/g, (code) => `¤${codes.push(code) - 1}¤`);
+    const sentences = line.split(/(?<=[.!?])\s+(?=[A-Z¤*("])/).filter((sentence) => sentence !== '');
+    return sentences.map((sentence) => ({
+      text: sentence.replace(/¤(\d+)¤/g, (_, index) => codes[Number(index)] ?? ''),
+      isRow: false,
+    }));
+  });
+}

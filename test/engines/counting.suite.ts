@@ -1,0 +1,264 @@
+/**
+ * What is counted of the tasks, by class and outcome, and the listings of the open ones and of those that
+ * ended without success.
+ */
+import { describe, expect, test } from 'vitest';
+import { OUTCOMES, type TaskOutcome } from '../../server/domain/history-record.ts';
+import type { TaskState } from '../../server/domain/task.ts';
+import { classifyTask, fillOutcomes, isOutcome, type TaskCounts } from '../../server/domain/task-counts.ts';
+import type { Batch, Store, TasksAsk } from '../../server/ports/store.ts';
+import {
+  assign,
+  createRandom,
+  drawSeed,
+  endingOf,
+  must,
+  readState,
+  register,
+  submit,
+  taskRef,
+  writeTask,
+} from './store-under-test.ts';
+import type { SuiteContext } from './suite-context.ts';
+
+const FAILURES = OUTCOMES.filter((outcome) => outcome !== 'success');
+type Failure = (typeof FAILURES)[number];
+const RETENTION = { keepTasksMs: 10_000, sessionEventsMax: 1_000 };
+
+/** Settles a stored task in this way. */
+export async function endAs(store: Store, id: string, outcome: TaskOutcome): Promise<void> {
+  const ending = await endingOf(store, id);
+  const { value, revision } = await readState(store, id);
+  const isSuccess = outcome === 'success';
+  const settled: TaskState = {
+    ...value,
+    ...(isSuccess ? { status: 'success', result: {} } : { status: 'failed', error_info: outcome }),
+    ...{ delivery: null, waiting: false, settledMs: store.nowMs() },
+    history: [[outcome, store.nowMs()]],
+  };
+  must(await store.commit({ ...ending, ...writeTask(id, revision, settled) }));
+}
+
+/** Counts every stored task by reading it. */
+async function recount(store: Store): Promise<TaskCounts> {
+  const counts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes(), exact: true };
+  const { items, next } = await store.list('tasks', {}, { limit: 1_000 });
+  expect(next).toBeNull();
+  for (const { request_id } of items) {
+    const { value } = await readState(store, request_id);
+    const taskClass = classifyTask(value);
+    if (value.waiting) counts.waiting += 1;
+    if (isOutcome(taskClass)) counts.ended[taskClass] += 1;
+    else counts[taskClass] += 1;
+  }
+  return counts;
+}
+
+export function describeCounting({ store, reopen, underTest }: SuiteContext): void {
+  const NOTHING: TaskCounts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes(), exact: true };
+  const ids = async (ask: TasksAsk, limit = 100): Promise<readonly string[]> => {
+    const found: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await store().list('tasks', ask, { limit, ...(after !== undefined && { after }) });
+      expect(page.items.length).toBeLessThanOrEqual(limit);
+      found.push(...page.items.map(({ request_id }) => request_id));
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    return found;
+  };
+  async function trimAll(): Promise<void> {
+    while ((await store().trim(RETENTION, 500)) > 0);
+  }
+
+  describe('the counts of tasks', () => {
+    test('follow a task from its submission to its removal', async () => {
+      await register(store(), 'A');
+      expect(await store().readTaskCounts()).toEqual(NOTHING);
+      await submit(store(), 't1');
+      expect(await store().readTaskCounts()).toEqual({ ...NOTHING, pending: 1 });
+      must(await assign(store(), 't1', 'A'));
+      expect(await store().readTaskCounts()).toEqual({ ...NOTHING, running: 1 });
+      const { value, revision } = await readState(store(), 't1');
+      must(await store().commit(writeTask('t1', revision, { ...value, progress: 50 })));
+      expect(await store().readTaskCounts()).toEqual({ ...NOTHING, running: 1 });
+      await endAs(store(), 't1', 'success');
+      expect(await store().readTaskCounts()).toEqual({ ...NOTHING, ended: fillOutcomes({ success: 1 }) });
+      await underTest().advance(10_000);
+      await trimAll();
+      expect(await store().readTaskCounts()).toEqual(NOTHING);
+    });
+
+    test('have each outcome, also after a restart, and lose what retention removes', async () => {
+      const ended: Partial<Record<TaskOutcome, number>> = {};
+      for (const [index, outcome] of OUTCOMES.entries()) {
+        for (let n = 0; n <= index; n += 1) {
+          await submit(store(), `${outcome}-${n}`);
+          await endAs(store(), `${outcome}-${n}`, outcome);
+        }
+        ended[outcome] = index + 1;
+      }
+      await underTest().advance(5_000);
+      await submit(store(), 'later');
+      await endAs(store(), 'later', 'timeout');
+      await submit(store(), 'open');
+      const all = fillOutcomes({ ...ended, timeout: (ended.timeout ?? 0) + 1 });
+      expect(await store().readTaskCounts()).toEqual({ ...NOTHING, pending: 1, ended: all });
+      await reopen();
+      expect(await store().readTaskCounts()).toEqual({ ...NOTHING, pending: 1, ended: all });
+      await underTest().advance(5_000);
+      await trimAll();
+      const kept = { ...NOTHING, pending: 1, ended: fillOutcomes({ timeout: 1 }) };
+      expect(await store().readTaskCounts()).toEqual(kept);
+      await reopen();
+      expect(await store().readTaskCounts()).toEqual(kept);
+    });
+
+    test('lose a task once that was removed, submitted again under its id and removed again', async () => {
+      for (const isRemoved of [true, false]) {
+        await submit(store(), 't1');
+        await endAs(store(), 't1', 'no_agent');
+        await underTest().advance(10_000);
+        if (isRemoved) must(await store().commit(removalOf('t1')));
+      }
+      await reopen();
+      await trimAll();
+      expect(await store().readTaskCounts()).toEqual(NOTHING);
+    });
+
+    test('are those of all stored tasks after random changes, restarts and trims', async () => {
+      const random = createRandom(drawSeed());
+      for (let step = 0; step < 120; step += 1) {
+        const id = `t${random.next(25)}`;
+        const stored = await store().get('task', id);
+        const draw = random.next(12);
+        if (draw === 0) await reopen();
+        else if (draw === 1) await underTest().advance(random.next(9_000));
+        else if (draw === 2) await trimAll();
+        else if (!stored) await submit(store(), id, { createdMs: store().nowMs() - random.next(3) });
+        else if (draw === 3) must(await store().commit(removalOf(id)));
+        else if (stored.value.settledMs === null) {
+          if (random.next(3) === 0) await changeWaiting(id, stored.value);
+          else await advanceTask(id, stored.value, random.next(8));
+        }
+        if (step % 6 === 0)
+          expect(await store().readTaskCounts(), `seed ${random.seed}, step ${step}`).toEqual(
+            await recount(store()),
+          );
+      }
+      const counts = await recount(store());
+      expect(await store().readTaskCounts()).toEqual(counts);
+      expect(await ids({ open: true }, 3)).toHaveLength(counts.pending + counts.running);
+      expect(await ids({ open: 'running' }, 3)).toHaveLength(counts.running);
+      expect(await ids({ open: 'waiting' }, 3)).toHaveLength(counts.waiting);
+      const { openTasks, waitingTasks } = await store().readDemand(1);
+      expect([openTasks, waitingTasks]).toEqual([counts.pending + counts.running, counts.waiting]);
+      for (const outcome of FAILURES)
+        expect(await ids({ outcome }, 3), outcome).toHaveLength(counts.ended[outcome]);
+    });
+
+    const removalOf = (id: string): Batch => ({
+      writes: (['task', 'input'] as const).map((kind) => ({ kind, id, expect: 'any', value: null })),
+      due: [{ ref: taskRef(id), atMs: null }],
+    });
+
+    /** Lets an open task wait for an agent, or wait no longer. */
+    async function changeWaiting(id: string, state: TaskState): Promise<void> {
+      const wait = waitChangeOf(id, state);
+      must(await store().commit(writeTask(id, 'any', { ...state, waiting: wait.op === 'join' }, { wait })));
+    }
+
+    /** Moves an open task on: it runs, is settled, or counts as submitted earlier. */
+    async function advanceTask(id: string, state: TaskState, draw: number): Promise<void> {
+      if (draw < OUTCOMES.length) return await endAs(store(), id, OUTCOMES[draw] ?? 'failed');
+      const isRunning = draw === 6;
+      const running = { status: 'running', agent_id: 'A', assignees: ['A'] } as const;
+      const value = { ...state, createdMs: state.createdMs - 1, waiting: false, ...(isRunning && running) };
+      const leave = { ...waitChangeOf(id, state), op: 'leave' } as const;
+      must(await store().commit(writeTask(id, 'any', value, { ...(state.waiting && { wait: leave }) })));
+    }
+  });
+
+  const waitChangeOf = (request_id: string, { waiting, task_tags, createdMs }: TaskState) =>
+    ({ op: waiting ? 'leave' : 'join', request_id, tags: task_tags, sinceMs: createdMs }) as const;
+
+  describe('the listing of tasks', () => {
+    test('has the open ones alone, or the pending or the running ones, newest first and page by page', async () => {
+      await register(store(), 'A', { max_concurrent: 9 });
+      for (let n = 0; n < 7; n += 1) {
+        await underTest().advance(1);
+        await submit(store(), `t${n}`);
+        if (n % 3 === 0) must(await assign(store(), `t${n}`, 'A'));
+      }
+      await endAs(store(), 't4', 'cancelled');
+      for (const isReopened of [false, true]) {
+        if (isReopened) await reopen();
+        for (const limit of [2, 100]) {
+          expect(await ids({ open: true }, limit)).toEqual(['t6', 't5', 't3', 't2', 't1', 't0']);
+          expect(await ids({ open: 'pending' }, limit)).toEqual(['t5', 't2', 't1']);
+          expect(await ids({ open: 'running' }, limit)).toEqual(['t6', 't3', 't0']);
+        }
+      }
+    });
+
+    test('has the waiting ones alone, pending and running, newest first and page by page', async () => {
+      await register(store(), 'A', { max_concurrent: 9 });
+      for (let n = 0; n < 8; n += 1) {
+        await submit(store(), `t${n}`, { createdMs: 10 + n, task_tags: n === 3 ? [] : ['x', `y${n}`] });
+        if (n % 3 === 0) must(await assign(store(), `t${n}`, 'A'));
+        if (n === 1 || n === 7) continue;
+        const { value, revision } = await readState(store(), `t${n}`);
+        const wait = waitChangeOf(`t${n}`, value);
+        must(await store().commit(writeTask(`t${n}`, revision, { ...value, waiting: true }, { wait })));
+      }
+      await endAs(store(), 't4', 'cancelled');
+      for (const isReopened of [false, true]) {
+        if (isReopened) await reopen();
+        for (const limit of [1, 2, 100])
+          expect(await ids({ open: 'waiting' }, limit)).toEqual(['t6', 't5', 't3', 't2', 't0']);
+        expect(await ids({ open: 'waiting', fromMs: 12, toMs: 16 }, 1)).toEqual(['t5', 't3', 't2']);
+        expect(await store().readTaskCounts()).toMatchObject({ pending: 4, running: 3, waiting: 5 });
+      }
+    });
+
+    test('has those of an outcome alone, until retention removes them', async () => {
+      for (const [n, outcome] of OUTCOMES.entries()) {
+        await submit(store(), `old-${outcome}`, { createdMs: 1_000 + n });
+        await endAs(store(), `old-${outcome}`, outcome);
+      }
+      await underTest().advance(5_000);
+      for (const outcome of FAILURES) {
+        await submit(store(), `new-${outcome}`);
+        await endAs(store(), `new-${outcome}`, outcome);
+      }
+      const listed = async (outcome: Failure): Promise<readonly string[]> => await ids({ outcome }, 1);
+      for (const outcome of FAILURES)
+        expect(await listed(outcome)).toEqual([`new-${outcome}`, `old-${outcome}`]);
+      await reopen();
+      await underTest().advance(5_000);
+      await trimAll();
+      for (const outcome of FAILURES) expect(await listed(outcome)).toEqual([`new-${outcome}`]);
+      must(await store().commit(writeTask('new-failed', 'any', null)));
+      expect(await listed('failed')).toEqual([]);
+    });
+
+    test('is bounded by the time of creation: from the first, before the second', async () => {
+      await register(store(), 'A');
+      for (let ms = 10; ms < 16; ms += 1) await submit(store(), `t${ms}`, { createdMs: ms });
+      must(await assign(store(), 't13', 'A'));
+      for (const id of ['t11', 't12', 't14']) await endAs(store(), id, 'failed');
+      expect(await ids({ fromMs: 11, toMs: 14 }, 1)).toEqual(['t13', 't12', 't11']);
+      expect(await ids({ fromMs: 14 })).toEqual(['t15', 't14']);
+      expect(await ids({ toMs: 11 })).toEqual(['t10']);
+      expect(await ids({ fromMs: 16 })).toEqual([]);
+      expect(await ids({ fromMs: 13, toMs: 13 })).toEqual([]);
+      expect(await ids({ open: true, fromMs: 11, toMs: 15 }, 1)).toEqual(['t13']);
+      expect(await ids({ open: true, toMs: 13 }, 1)).toEqual(['t10']);
+      expect(await ids({ outcome: 'failed', fromMs: 12 }, 1)).toEqual(['t14', 't12']);
+      expect(await ids({ outcome: 'failed', toMs: 14 }, 1)).toEqual(['t12', 't11']);
+      expect(await ids({ session: 's', fromMs: 14, toMs: 15 })).toEqual(['t14']);
+      expect(await ids({ agent_id: 'A', toMs: 14 })).toEqual(['t13']);
+      expect(await ids({ agent_id: 'A', toMs: 13 })).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,78 @@
+/**
+ * A search of tasks takes turns of the large work, as a page of whole tasks does: some small tasks in each,
+ * or one that is known to be large. Callers take these turns in rotation.
+ */
+import { expect, test } from 'vitest';
+import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
+import { createLargeTasks } from '../../server/gateway/large-tasks.ts';
+import { LOOKED_AT_MAX, searchTasks } from '../../server/gateway/task-search.ts';
+import type { Caller } from '../../server/ports/caller.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { openFreshStore } from '../harness/stores.ts';
+import { createWorld } from '../harness/world.ts';
+import { submit } from '../harness/world-calls.ts';
+
+const KEEP_TASKS_MS = 86_400_000;
+const caller = (key: string): Caller => ({ key, isGone: () => false });
+
+/** A store with so many tasks, and what a search of it needs. */
+async function arrange(smallTasks: number) {
+  const clock = createFakeClock();
+  const store = await openFreshStore(clock);
+  const world = createWorld(store, { clock, openTasksMax: 2_000 });
+  const ids: string[] = [];
+  for (let n = 0; n < smallTasks; n += 1)
+    ids.push(await submit(world, { queue_timeout: 600, task_tags: ['x'] }));
+  return { clock, store, world, ids };
+}
+
+test('some small tasks share a turn, and one that is known to be large has its own', async () => {
+  const { clock, store, ids } = await arrange(60);
+  const turns: string[] = [];
+  const largeWork: LargeWork = {
+    async run({ order }, work) {
+      turns.push(order);
+      return await work();
+    },
+  };
+  const largeTasks = createLargeTasks(largeWork);
+  const search = async () => {
+    turns.length = 0;
+    const found: string[] = [];
+    await searchTasks(
+      { store, clock, largeWork, largeTasks, keepTasksMs: KEEP_TASKS_MS },
+      {
+        ...{ filter: { waiting: true }, after: null, lookedAtMax: LOOKED_AT_MAX, caller: caller('a') },
+        visit(some) {
+          found.push(...some.map(({ request_id }) => request_id));
+          return true;
+        },
+      },
+    );
+    expect(found.toSorted()).toEqual(ids.toSorted());
+    return [...turns];
+  };
+  expect(await search()).toEqual(['small', 'small', 'small']);
+  largeTasks.note(ids[50] ?? '');
+  expect(await search()).toEqual(['small', 'large', 'small', 'small']);
+  await store.close();
+});
+
+test('many searches of one caller hold up that of another by about two turns, not by theirs', async () => {
+  const { clock, store } = await arrange(300);
+  const largeWork = createLargeWork(clock);
+  const deps = {
+    ...{ store, clock, largeWork, largeTasks: createLargeTasks(largeWork), keepTasksMs: KEEP_TASKS_MS },
+  };
+  const order: string[] = [];
+  const search = async (key: string, name: string): Promise<void> => {
+    const asked = { filter: {}, after: null, lookedAtMax: LOOKED_AT_MAX, caller: caller(key) };
+    await searchTasks(deps, { ...asked, visit: () => true });
+    order.push(name);
+  };
+  const many = Array.from({ length: 20 }, (_, n) => search('greedy', `greedy ${n}`));
+  const other = search('other', 'other');
+  await Promise.all([...many, other]);
+  expect(order[0]).toBe('other');
+  await store.close();
+});
