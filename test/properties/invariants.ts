@@ -142,10 +142,9 @@ function requireShape(info: TaskInfo): void {
 
 /**
  * Requires invariant 4 at the port: after a grant the agent holds no more slots than the highest limit it
- * ever had.
+ * ever had: in the whole run, also before a crash.
  */
-export function watchGrants(store: Store): Store {
-  const limits = new Map<string, number>();
+export function watchGrants(store: Store, limits: Map<string, number>): Store {
   return {
     ...store,
     async commit(batch: Batch) {

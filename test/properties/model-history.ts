@@ -12,6 +12,8 @@ export type ModelHistory = {
   readonly submitted: Set<string>;
   /** The tokens that each agent's registrations were given, in order. */
   readonly registrations: Map<string, string[]>;
+  /** The highest limit that each agent's state was ever written with, by its id. */
+  readonly limits: Map<string, number>;
   /** Settled tasks, as `getTask` returned them when they were first seen to be settled. */
   readonly settled: Map<string, TaskInfo>;
   /** The events that the run's subscriber of each session has received, in order. */

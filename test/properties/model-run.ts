@@ -62,7 +62,8 @@ async function startRun(stores: ModelStores): Promise<ModelRun> {
   const subscribers = createSubscribers(SESSIONS);
   const { received } = subscribers;
   const history: ModelHistory = {
-    ...{ tasks: [], submitted: new Set(), registrations: new Map(), settled: new Map(), received },
+    ...{ tasks: [], submitted: new Set(), registrations: new Map(), limits: new Map() },
+    ...{ settled: new Map(), received },
   };
   const lasting = { stores, clock, pusher: createFakePusher(), ids: countIds(), subscribers, history };
   return { ...lasting, ...startGateway(lasting, await stores.open(clock)) };
@@ -70,10 +71,10 @@ async function startRun(stores: ModelStores): Promise<ModelRun> {
 
 /** Puts a gateway on the store and connects the subscribers to it. */
 function startGateway(
-  { stores, clock, pusher, ids, subscribers }: Omit<ModelRun, 'world' | 'faulty'>,
+  { stores, clock, pusher, ids, subscribers, history }: Omit<ModelRun, 'world' | 'faulty'>,
   store: Store,
 ): Pick<ModelRun, 'world' | 'faulty'> {
-  const faulty = createFaultyStore(watchGrants(store));
+  const faulty = createFaultyStore(watchGrants(store, history.limits));
   const world = createWorld(stores.mutate?.(faulty) ?? faulty, { clock, pusher, ids });
   subscribers.connect(world);
   return { world, faulty };
