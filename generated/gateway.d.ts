@@ -440,9 +440,9 @@ export interface components {
             step: components["schemas"]["Count"];
             /** @description The end of the last step, which is not over. */
             to: components["schemas"]["EpochSeconds"];
-            /** @description Steps in which the agent called or took a push. */
+            /** @description Steps in which the agent called, took a push or was too busy for one. */
             contact: components["schemas"]["ActivitySteps"];
-            /** @description Steps in which the agent did not take a push. */
+            /** @description Steps in which a push to the agent failed. To be too busy is no failure. */
             push_failed: components["schemas"]["ActivitySteps"];
         };
         /** @description How many agents are registered, and in which condition. */
@@ -459,7 +459,10 @@ export interface components {
             offline: components["schemas"]["Count"];
             /** @description Agents at full load that are neither draining nor offline. */
             full: components["schemas"]["Count"];
-            /** @description Agents that do not take their pushes: they failed since the last one that was taken. */
+            /**
+             * @description Agents that do not take their pushes: they failed since the last one that the agent took or was too busy
+             *     for.
+             */
             failing: components["schemas"]["Count"];
         };
         /** @description A request to unregister an agent. */
@@ -520,7 +523,7 @@ export interface components {
             unacknowledged: number;
             /** @description When the agent last registered. */
             registered_time: components["schemas"]["EpochSeconds"];
-            /** @description When the agent last called or acknowledged a push. */
+            /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
             /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
             offline_time: components["schemas"]["EpochSeconds"] | null;
@@ -641,11 +644,14 @@ export interface components {
             last_error: string | null;
             /** @description Milliseconds that the last push of this gateway took; null before the first. */
             last_ms: number | null;
-            /** @description Pushes that failed since the last one that was taken. A busy response is no failure. */
+            /** @description Pushes that failed since the last one that it took or was too busy for. */
             failures: components["schemas"]["Count"];
             /** @description Since when they fail; null while they do not. */
             failing_since: components["schemas"]["EpochSeconds"] | null;
-            /** @description When the next task is pushed again that the agent did not take; null if none is due. */
+            /**
+             * @description When the next task is pushed to it again that it did not take, or was too busy for; null if none is, and
+             *     while that push is under way. Of a task that moves before, nothing comes of it.
+             */
             next_attempt_time: components["schemas"]["EpochSeconds"] | null;
         };
         /** @description An agent's registration. */
@@ -687,8 +693,9 @@ export interface components {
              * Format: double
              * @description Seconds without contact after which the agent's running tasks fail, within 2 seconds, with
              *     `agent lost: no contact for N s` (N: the whole seconds of silence), and the agent is `offline` if it was
-             *     not before; a task that was assigned later has as long from its assignment. Without it they keep running
-             *     until they are reported or time out.
+             *     not before; a task that was assigned later has as long from its assignment. Tasks that it certainly has
+             *     not taken are offered to other agents first. Without it they keep running until they are reported or
+             *     time out.
              */
             lost_after?: number;
         };
@@ -733,7 +740,7 @@ export interface components {
             unacknowledged: number;
             /** @description When the agent last registered. */
             registered_time: components["schemas"]["EpochSeconds"];
-            /** @description When the agent last called or acknowledged a push. */
+            /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
             /** @description When the agent is offline if it stays silent; null if it never will be, or is already. */
             offline_time: components["schemas"]["EpochSeconds"] | null;
@@ -885,7 +892,10 @@ export interface components {
         };
         /** @description Whether tasks run, and what is wrong. */
         GatewayOverview: {
-            /** @description When this was so. While the store does not respond it stays at the last reading that succeeded. */
+            /**
+             * @description When this was so: up to a second ago, since one reading serves all who ask within a second. While the
+             *     store does not respond it stays at the last reading that succeeded.
+             */
             time: components["schemas"]["EpochSeconds"];
             /** @description The version of the gateway. */
             version: string;
@@ -950,7 +960,7 @@ export interface components {
             time: components["schemas"]["EpochSeconds"];
             /** @description What happened. */
             event: components["schemas"]["HistoryEvent"];
-            /** @description The agent it is about; null if it is about no agent. */
+            /** @description The agent it is about; of a running task's `waiting`, the one that has it. Null if about no agent. */
             agent_id: components["schemas"]["Name"] | null;
             /**
              * @description More about it in a few words for people, or null; its wording may change. Of a push: the status if it was
@@ -1025,7 +1035,7 @@ export interface components {
             reason: components["schemas"]["MatchReason"];
             /**
              * @description Whether it does not take its pushes: they failed since the last one that it took or was too busy for.
-             *     Then it ranks behind all others.
+             *     Then it ranks behind all others, as an agent does that was too busy for its last push.
              */
             push_failing: boolean;
             /**
@@ -1038,7 +1048,7 @@ export interface components {
              * @description The tasks of the gateway plus the external load.
              */
             current_load: number;
-            /** @description When the agent last called or acknowledged a push. */
+            /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
         };
         /** @description How many agents share at least one of the tags, by what keeps them from the task. */
@@ -1150,21 +1160,23 @@ export interface components {
             /** @description The agent it is about, or null. */
             agent_id: components["schemas"]["Name"] | null;
             /**
-             * @description How many: of the tasks that wait or ended, of the failed pushes, of what is limited. Null if of
-             *     nothing.
+             * @description How many. Of a tag: the tasks that wait, or, if none waits, those that ended without an agent. Of an
+             *     agent: its failed pushes, or the tasks that it has. Of a limit: what there is of what it limits. Null
+             *     if of nothing.
              */
             count: components["schemas"]["Count"] | null;
         };
         /**
-         * @description What is wrong: `store_down` (the store does not respond), `tag_without_agent` (tasks ask for a tag that no
-         *     eligible agent has; as a warning: none asks for it now, and the agents that have it are all draining or
-         *     offline), `tag_full` (tasks wait for a tag, and all its agents are full), `push_failing` (an
-         *     agent does not take its pushes), `agent_silent` (an agent that has tasks is offline), `default_secret` (the
-         *     gateway uses its public secret), `metrics_public` (`/metrics` needs no secret) or `near_limit` (a limit is
-         *     nearly reached). Later versions may add others.
+         * @description What is wrong. As a `problem`: `store_down` (the store does not respond), `tag_without_agent` (tasks ask
+         *     for a tag that no eligible agent has), `push_failing` (an agent that is not offline does not take its
+         *     pushes), `agent_silent` (an agent that has tasks is offline) or `near_limit` (a limit is reached). As a
+         *     `warning`: `tag_full` (tasks wait for a tag, and no agent with it that takes its pushes has a free slot),
+         *     `tag_without_agent` (no task asks for the tag now, and the agents that have it are all draining or
+         *     offline), `near_limit` (a limit is nearly reached), `default_secret` (the gateway uses its public secret)
+         *     or `metrics_public` (`/metrics` needs no secret). Later versions may add others.
          */
         OverviewProblemCode: string | ("store_down" | "tag_without_agent" | "tag_full" | "push_failing" | "agent_silent" | "default_secret" | "metrics_public" | "near_limit");
-        /** @description The last 15 minutes in equal steps, oldest first. The last step is not over. */
+        /** @description The last 15 minutes in 30 equal steps, oldest first. The last step is not over. */
         OverviewSeries: {
             /** @description Seconds of one step. */
             step: components["schemas"]["Count"];
@@ -1473,7 +1485,10 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             /** @description The task's status. */
             status: components["schemas"]["TaskStatus"];
-            /** @description Whether it waits for an agent: `pending`, or `running` and not taken by its agent. */
+            /**
+             * @description Whether it waits for an agent: it is `pending`; or it is `running`, may move, and no other agent is
+             *     eligible.
+             */
             waiting: boolean;
             /** @description Of a running task: whether its agent has certainly taken it. Otherwise false. */
             acknowledged: boolean;
@@ -1640,8 +1655,8 @@ export interface components {
             /** @description The task's status. */
             status: components["schemas"]["TaskStatus"];
             /**
-             * @description Whether it waits for an agent, and is offered to the next one that gets a free slot. A `pending` task
-             *     with a `queue_timeout` does, and so does a `running` one that its agent has not taken and no other can.
+             * @description Whether it waits for an agent, and is offered to the next one that gets a free slot: a `pending` task
+             *     with a `queue_timeout` does, and a `running` one that may move while no other agent is eligible.
              */
             waiting: boolean;
             /** @description How the task ended; null while it is pending or running. */

@@ -25,7 +25,7 @@ export const LOOKED_AT_MAX = 1_000;
 const SLICE = 100;
 /** States that are read side by side in one turn. */
 const READ_AT_ONCE = 25;
-/** A search that other work has held up so long ends with what it has, within the time of a call. */
+/** The searches of a call end after so long with what they have, within the time of the call. */
 const SEARCH_WITHIN_MS = 2_000;
 
 export type SearchDeps = {
@@ -46,6 +46,8 @@ export type Search = {
   /** The position behind which the search begins; null: with the newest. */
   readonly after: string | null;
   readonly lookedAtMax: number;
+  /** When the search ends with what it has, by the monotonic clock; by default as `endOfSearches` says. */
+  readonly endMs?: number;
   readonly caller: Caller;
   /** Gets matches, newest first; resolves with false to end the search before the next ones. */
   visit(found: readonly FoundTask[]): boolean | Promise<boolean>;
@@ -54,10 +56,14 @@ export type Search = {
 /** How far a search came: `next` is where it goes on, null when it has looked at all. */
 export type SearchEnd = { readonly next: string | null; readonly lookedAt: number };
 
+/** When the searches of a call that begins now end, by the monotonic clock: all of them share this time. */
+export function endOfSearches(clock: Pick<Clock, 'monotonicMs'>): number {
+  return clock.monotonicMs() + SEARCH_WITHIN_MS;
+}
+
 /** Runs a search. Rejects with what the store throws, and as a read of a large task does. */
 export async function searchTasks(deps: SearchDeps, search: Search): Promise<SearchEnd> {
-  const { filter, caller } = search;
-  const endMs = deps.clock.monotonicMs() + SEARCH_WITHIN_MS;
+  const { filter, caller, endMs = endOfSearches(deps.clock) } = search;
   const readSlice = await createReader(deps, search);
   let after = search.after;
   let lookedAt = 0;

@@ -10,7 +10,7 @@ import { isSettled, type TaskStatus } from '../domain/task.ts';
 import { fillOutcomes } from '../domain/task-counts.ts';
 import type { AdminCalls, TaskFilter, TaskTotals } from '../ports/admin.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
-import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
+import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
 
 /** Creates the operation. */
 export function createTaskTotals(deps: SearchDeps): Pick<AdminCalls, 'countTasks'> {
@@ -61,15 +61,18 @@ async function countMatches(deps: SearchDeps, filter: TaskFilter, caller: Caller
   const { status: _status, outcome: _outcome, waiting: _waiting, ...others } = filter;
   const counts = { pending: 0, running: 0, waiting: 0, openTotal: 0, ended: fillOutcomes() };
   const complete = { waiting: false, open: false, unsuccessful: false, success: false };
+  const endMs = endOfSearches(deps.clock);
   let left = LOOKED_AT_MAX;
 
   async function look(parts: readonly Part[], part: Pick<TaskFilter, 'status' | 'waiting'>): Promise<void> {
-    if (left <= 0) return;
+    const isLate = left < LOOKED_AT_MAX && deps.clock.monotonicMs() > endMs;
+    if (left <= 0 || isLate) return;
     const { next, lookedAt } = await searchTasks(deps, {
       filter: { ...others, ...part },
       caller,
       after: null,
       lookedAtMax: left,
+      endMs,
       visit(found) {
         for (const one of found) count(counts, filter, one);
         return true;

@@ -4,7 +4,6 @@
  * the agent, and what the agent does not have any more is dropped. Bounded: beyond so many the oldest are
  * forgotten.
  */
-import type { TaskState } from '../domain/task.ts';
 import type { TaskStep } from '../ports/observer.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -28,7 +27,12 @@ export type UntakenTasks = {
   read(agent_id: string): Promise<{ readonly count: number; readonly nextMs: number | null }>;
 };
 
-type Entry = { readonly agent_id: string; readonly nextMs: number | null };
+type Entry = {
+  readonly agent_id: string;
+  /** Pushes begun: `nextMs` holds until the next one begins. */
+  readonly attempts: number;
+  readonly nextMs: number | null;
+};
 
 /** Creates it with nothing seen. */
 export function createUntakenTasks(store: Pick<Store, 'findSlots'>): UntakenTasks {
@@ -44,18 +48,24 @@ export function createUntakenTasks(store: Pick<Store, 'findSlots'>): UntakenTask
     if (ids?.size === 0) byAgent.delete(entry.agent_id);
   }
 
-  function add(request_id: string, agent_id: string): void {
+  function add(request_id: string, entry: Entry): void {
+    const { agent_id } = entry;
     const [oldest] = tasks.keys();
     if (tasks.size >= TASKS_MAX && oldest !== undefined) remove(oldest);
-    tasks.set(request_id, { agent_id, nextMs: null });
+    tasks.set(request_id, entry);
     byAgent.set(agent_id, (byAgent.get(agent_id) ?? new Set()).add(request_id));
   }
 
   return {
     noteTaken: remove,
-    noteStep({ request_id, after }) {
+    noteStep({ request_id, after: { agent_id, delivery } }) {
+      const before = tasks.get(request_id);
       remove(request_id);
-      if (isUntaken(after) && after.agent_id !== null) add(request_id, after.agent_id);
+      if (!delivery || delivery.acknowledged || agent_id === null) return;
+      const { attempts } = delivery;
+      // The task is looked at for another agent while it pauses: the pause goes on if there is none.
+      const isSame = before?.agent_id === agent_id && before.attempts === attempts;
+      add(request_id, { agent_id, attempts, nextMs: isSame ? before.nextMs : null });
     },
     noteRetry(request_id, atMs) {
       const entry = tasks.get(request_id);
@@ -72,8 +82,4 @@ export function createUntakenTasks(store: Pick<Store, 'findSlots'>): UntakenTask
       return { count, nextMs: times.length === 0 ? null : Math.min(...times) };
     },
   };
-}
-
-function isUntaken({ delivery }: TaskState): boolean {
-  return delivery !== null && !delivery.acknowledged;
 }

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
 import { createLargeTasks } from '../../server/gateway/large-tasks.ts';
 import { LOOKED_AT_MAX, searchTasks } from '../../server/gateway/task-search.ts';
+import { createTaskTotals } from '../../server/gateway/task-totals.ts';
 import type { Caller } from '../../server/ports/caller.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';
@@ -74,5 +75,25 @@ test('many searches of one caller hold up that of another by about two turns, no
   const other = search('other', 'other');
   await Promise.all([...many, other]);
   expect(order[0]).toBe('other');
+  await store.close();
+});
+
+test('a count whose turns come late ends within the time of a call, with what it has', async () => {
+  const { clock, store } = await arrange(300);
+  const largeWork: LargeWork = {
+    async run(_turn, work) {
+      await clock.sleep(900);
+      return await work();
+    },
+  };
+  const largeTasks = createLargeTasks(largeWork);
+  const { countTasks } = createTaskTotals({
+    ...{ store, clock, largeWork, largeTasks, keepTasksMs: KEEP_TASKS_MS },
+  });
+  const beganMs = clock.monotonicMs();
+  const counts = await clock.drive(countTasks({ tag: 'x' }, caller('a')));
+  expect(clock.monotonicMs() - beganMs).toBeLessThan(3_000);
+  expect(counts).toMatchObject({ exact: false });
+  expect(counts.total).toBeGreaterThan(0);
   await store.close();
 });
