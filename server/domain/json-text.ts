@@ -26,9 +26,13 @@ export class JsonText {
   }
 }
 
-/** As `JSON.stringify`, but a field that is a `JsonText` is copied. */
-export function writeJson(value: object): string {
-  return hasTextField(value) ? writeParts(value).join('') : JSON.stringify(value);
+/**
+ * As `JSON.stringify`, but a field that is a `JsonText` is copied: once, together with the texts that stand
+ * before and after the value.
+ */
+export function writeJson(value: object, before = '', after = ''): string {
+  if (!hasTextField(value)) return `${before}${JSON.stringify(value)}${after}`;
+  return [before, ...writeParts(value), after].join('');
 }
 
 /** The same in UTF-8. No large text is joined with another, and its bytes are written once. */
@@ -41,7 +45,8 @@ export function renderJson(value: object): Buffer {
   return bytes;
 }
 
-function hasTextField(value: object): boolean {
+/** Whether one of the value's own fields is a `JsonText`. */
+export function hasTextField(value: object): boolean {
   return Object.values(value).some((field) => field instanceof JsonText);
 }
 

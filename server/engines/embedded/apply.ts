@@ -4,6 +4,7 @@
  * before the group is durable.
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
+import { hasTextField } from '../../domain/json-text.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import { isLargeText } from '../../domain/value-size.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
@@ -129,8 +130,9 @@ function putValue(
   const text = writeEnvelope({ r: revision, ...expiry, v: value });
   putRow(group, key, text);
   if (kind !== 'key' && key > generation.newestTaskKey) generation.newestTaskKey = key;
-  // Of a large value only the text is kept.
-  const envelope: Envelope = isLargeText(text) ? readEnvelope(text) : { r: revision, ...expiry, v: value };
+  // Of a large value only the text is kept: its own, if it has one, or else the row's.
+  const isKept = !isLargeText(text) || hasTextField(value);
+  const envelope: Envelope = isKept ? { r: revision, ...expiry, v: value } : readEnvelope(text);
   generation.recentRows.note(key, envelope, seq, text.length);
   if (expiresMs !== null) putRow(group, expiryKey(expiresMs, key), '');
 }

@@ -184,7 +184,7 @@ export function readEnvelope(text: string): Envelope {
 
 /** Writes an envelope; the value comes last. */
 export function writeEnvelope({ v, ...rest }: Envelope & { readonly v: object }): string {
-  return `${JSON.stringify(rest).slice(0, -1)},"v":${writeJson(v)}}`;
+  return writeJson(v, `${JSON.stringify(rest).slice(0, -1)},"v":`, '}');
 }
 
 /** The high-water mark of a storage that has none yet begins at zero. */
