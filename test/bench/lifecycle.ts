@@ -25,7 +25,7 @@ export type Measured = {
   readonly rounds: ReadonlyMap<string, Round[]>;
 };
 
-/** Where V8 has compiled what runs again and again; before, a task costs a fifth more. */
+/** Of each process: then V8 has compiled what runs again and again; before, a task costs a fifth more. */
 const WARM_UP_TASKS = 20_000;
 const WARM_UP_IN_FLIGHT = 64;
 
@@ -47,7 +47,8 @@ export async function measureServers(
   );
   const tasks = Math.ceil(WARM_UP_TASKS * warmUpShare);
   const warmUp: Load = { name: 'warm-up', tasks, pace: { inFlight: WARM_UP_IN_FLIGHT } };
-  for (const server of servers) await runRound(server, 'warm-up', warmUp);
+  for (const server of servers)
+    await runRound(server, 'warm-up', { ...warmUp, tasks: tasks * server.urls.length });
   for (let n = 0; n < rounds; n += 1) {
     for (const load of loads) {
       const order = n % 2 === 0 ? [...servers.entries()] : [...servers.entries()].reverse();
