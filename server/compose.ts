@@ -22,6 +22,7 @@ import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
 import { countDescriptors, readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
+import { releaseStartMemory } from './system/start-memory.ts';
 import { loadTracing } from './system/tracing.ts';
 
 export type RunningGateway = {
@@ -123,7 +124,7 @@ async function startOnStore(
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
   // A process that is killed leaves what it compiled to the next one too.
-  void prepareLater(clock, [pusher.prepare, ...http.preparations, flushCompileCache]);
+  void prepareLater(clock, [pusher.prepare, ...http.preparations, flushCompileCache, releaseStartMemory]);
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;

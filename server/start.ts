@@ -11,10 +11,7 @@ import { settingNames } from './config/settings.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { buildStartupMessage } from './startup-message.ts';
 import { createLog, type RunningLog } from './system/log.ts';
-import { releaseStartMemory } from './system/start-memory.ts';
 
-/** By then what the start left behind is garbage. */
-const STARTED_MS = 1_000;
 /** Time for the last lines of the log to be written in the background, or to fail. */
 const LAST_LINES_MS = 50;
 
@@ -82,7 +79,6 @@ async function startGateway(config: Config, log: RunningLog, secretFile: string 
     await setTimeout(LAST_LINES_MS);
     log.flush();
   });
-  void setTimeout(STARTED_MS, undefined, { ref: false }).then(releaseStartMemory);
   const message = buildStartupMessage(config, running.address, new Date(), secretFile);
   if (process.stdout.isTTY) log.writeText(message.terminalText);
   else {

@@ -18,6 +18,7 @@ import { type Measured, measureServers } from './lifecycle.ts';
 import { type Matching, measureMatching } from './matching.ts';
 import { measurePageReads, type PageReads, type Stored } from './page-reads.ts';
 import { profileStages } from './profile.ts';
+import { fillRedis, REDIS_ALONE } from './redis-alone.ts';
 import {
   describeMachine,
   drawBars,
@@ -27,6 +28,7 @@ import {
   tabulateLoad,
   tabulateMatching,
   tabulatePages,
+  tabulateRedisAlone,
   tabulateStreams,
 } from './report.ts';
 import { checkOut } from './revision.ts';
@@ -34,7 +36,7 @@ import { type Server, startBare, startGateway, startPeer, startRedis, startRepli
 import { measureStreams, type Streaming } from './streams.ts';
 import type { Load } from './workload.ts';
 
-const PARTS = ['lifecycle', 'profile', 'growth', 'matching', 'agents', 'pages', 'streams'];
+const PARTS = ['lifecycle', 'profile', 'redis', 'growth', 'matching', 'agents', 'pages', 'streams'];
 const values = readScriptOptions('npm run bench', {
   rounds: { type: 'string', value: 'NUMBER' },
   tasks: { type: 'string', value: 'NUMBER' },
@@ -79,6 +81,7 @@ function print(text: string): void {
 async function measureAll(): Promise<void> {
   if (values.only.includes('lifecycle')) await compareLifecycles();
   if (values.only.includes('profile')) await printProfile();
+  if (values.only.includes('redis')) await printRedisAlone();
   if (values.only.includes('growth')) await compareGrowth();
   if (values.only.includes('matching')) await compareMatching();
   if (values.only.includes('agents')) await compareAgents();
@@ -163,6 +166,11 @@ async function printProfile(): Promise<void> {
     '## Where the CPU goes\n\nThe gateway on sqlite, 64 in flight, by samples of all its threads. The profiler itself ' +
       `adds to each figure: read the shares.\n\n${table}`,
   );
+}
+
+async function printRedisAlone(): Promise<void> {
+  const rows = await fillRedis(smoke ? tasks : 5 * tasks, smoke);
+  if (rows.length > 0) print(`## What one Redis can do\n\n${REDIS_ALONE}\n\n${tabulateRedisAlone(rows)}`);
 }
 
 async function startServers(): Promise<readonly Server[]> {

@@ -4,6 +4,7 @@ import type { AgentGrowth, Growth } from './growth.ts';
 import type { Measured, Round } from './lifecycle.ts';
 import type { Matching } from './matching.ts';
 import type { PageReads, Stored } from './page-reads.ts';
+import type { RedisAlone } from './redis-alone.ts';
 import type { Streaming } from './streams.ts';
 
 /** The machine, in one line. */
@@ -101,6 +102,23 @@ export function tabulateGrowth(rows: readonly Growth[]): string {
 }
 
 /** What grows with the agents. */
+export function tabulateRedisAlone(rows: readonly RedisAlone[]): string {
+  return tabulate(
+    [
+      ...['processes', 'in flight in each', 'tasks/s', 'CPU of Redis a task, ms'],
+      ...['CPU of the processes a task, ms', 'of one core, Redis had'],
+    ],
+    rows.map(({ processes, inFlight, tasksPerSecond, redisCpuMs, driverCpuMs, redisShare }) => [
+      String(processes),
+      String(inFlight),
+      tasksPerSecond.toFixed(0),
+      redisCpuMs.toFixed(3),
+      driverCpuMs.toFixed(3),
+      `${(redisShare * 100).toFixed(0)} %`,
+    ]),
+  );
+}
+
 export function tabulateAgents(rows: readonly AgentGrowth[]): string {
   return tabulate(
     ['store', 'agents', 'start, ms', 'submit and assign, ms CPU', 'heartbeat, ms CPU'],

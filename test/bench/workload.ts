@@ -41,7 +41,7 @@ export async function runLoad(
     await receive(child);
     onStart();
     child.send('start');
-    const message = await receive(child);
+    const message = await receive<LoadMessage>(child);
     onEnd();
     if (!('result' in message)) throw new Error('The process of the load sent its messages out of order.');
     return message.result;
@@ -50,13 +50,14 @@ export async function runLoad(
   }
 }
 
-async function receive(child: ChildProcess): Promise<LoadMessage> {
+/** Resolves with the next message of the process; rejects when it ends before. */
+export async function receive<T>(child: ChildProcess): Promise<T> {
   const ended = new AbortController();
   const exit = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
-    throw new Error(`The process of the load ended with ${code}.`);
+    throw new Error(`A process that loads the servers ended with ${code}.`);
   });
   try {
-    const message = once(child, 'message', { signal: ended.signal }).then(([first]) => first as LoadMessage);
+    const message = once(child, 'message', { signal: ended.signal }).then(([first]) => first as T);
     return await Promise.race([message, exit]);
   } finally {
     ended.abort();
