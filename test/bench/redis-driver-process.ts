@@ -1,10 +1,11 @@
 /**
- * A process that gives Redis the work of a gateway with nothing around it: no HTTP, and an agent that takes and
- * ends each task at once. It gets one `DriverOrder`, says when it is warm, waits for a word, and runs its
+ * A process that gives Redis the work of a gateway with nothing around it: no HTTP, and an agent that takes
+ * and ends each task at once. It gets one `DriverOrder`, says when it is warm, waits for a word, and runs its
  * tasks.
  */
 import { once } from 'node:events';
 import { createLargeWork } from '../../server/async/large-work.ts';
+import { startDuties } from '../../server/duties.ts';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import { createGateway } from '../../server/gateway/gateway.ts';
@@ -20,6 +21,9 @@ const WARM_UP_TASKS = 20_000;
 const AGENT = 'bench';
 const DAY_MS = 86_400_000;
 
+/** Tasks that ended before their submission returned, and what waits for the end of others. */
+const ended = new Set<string>();
+const waiting = new Map<string, () => void>();
 const [order] = (await once(process, 'message')) as [DriverOrder];
 const gateway = await openGateway();
 await runTasks(WARM_UP_TASKS);
@@ -34,11 +38,17 @@ async function openGateway(): Promise<Gateway> {
   if ('mistake' in address) throw new Error(address.mistake);
   const store = await openRedisStore({
     ...{ address, durability: 'disk', clock, log: SILENT },
-    // Each process has a store of its own: what several gateways of one store tell each other is not measured here.
+    // Each process has a store of its own: what gateways of one store tell each other is not measured here.
     prefix: `{driver-${process.pid}}:`,
   });
   const ids = createIds();
-  const pusher: Pusher = { push: async () => ({ kind: 'acknowledged', status: 202 }), close: async () => {} };
+  const pusher: Pusher = {
+    async push({ task: { request_id } }) {
+      setImmediate(() => void endTask(request_id));
+      return { kind: 'acknowledged', status: 202 };
+    },
+    close: async () => {},
+  };
   const created = createGateway({
     ...{ store, clock, ids, random, pusher, log: SILENT, observer: UNOBSERVED },
     limits: {
@@ -48,11 +58,23 @@ async function openGateway(): Promise<Gateway> {
     retention: { keepTasksMs: DAY_MS, sessionEventsMax: 100_000 },
     largeWork: createLargeWork(clock),
   });
+  startDuties({ duties: created.duties, store, clock, log: SILENT });
   await created.gateway.registerAgent({
     ...{ agent_id: AGENT, endpoint: 'http://agent.test/tasks', agent_tags: ['bench'] },
     ...{ max_concurrent: 100_000, current_load: 0 },
   });
   return created.gateway;
+}
+
+async function endTask(request_id: string): Promise<void> {
+  await gateway.reportResult({
+    ...{ request_id, agent_id: AGENT, status: 'success', progress: 100, error_info: null },
+    result: { reply: '收到', output: 'Translate this sentence.' },
+  });
+  const resolve = waiting.get(request_id);
+  waiting.delete(request_id);
+  if (resolve) resolve();
+  else ended.add(request_id);
 }
 
 async function runTasks(count: number): Promise<void> {
@@ -64,10 +86,7 @@ async function runTasks(count: number): Promise<void> {
         ...{ task_type: 'translate', task_tags: ['bench'], payload: PAYLOAD },
         ...{ cli_session_id: 'bench', timeout: 600 },
       });
-      await gateway.reportResult({
-        ...{ request_id, agent_id: AGENT, status: 'success', progress: 100, error_info: null },
-        result: { reply: '收到', output: 'Translate this sentence.' },
-      });
+      if (!ended.delete(request_id)) await new Promise<void>((resolve) => waiting.set(request_id, resolve));
     }
   };
   await Promise.all(Array.from({ length: order.inFlight }, runLane));

@@ -19,6 +19,7 @@ const config: KnipConfig = {
         'test/**/*.test-d.ts',
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
+        'test/bench/redis-driver-process.ts',
         'test/bench/workload-process.ts',
         'test/cli/many-commands.ts',
         'test/harness/fast-clock.ts',
