@@ -4,7 +4,10 @@ import { openDatabase } from '../../server/engines/embedded/sqlite/database.ts';
 import { createSqliteAdapter, writeHere } from '../../server/engines/embedded/sqlite/keyv-adapter.ts';
 import { openKeyv } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
 
-/** Creates it. Each `everyNth` write is delayed until the next one. */
+/**
+ * Creates it. Each `everyNth` write is delayed until the next one. What was opened before a crash writes
+ * nothing after it: that process is gone.
+ */
 export function createLyingStorage(everyNth: number): {
   open(): Promise<Keyv<string>>;
   crash(): void;
@@ -14,12 +17,15 @@ export function createLyingStorage(everyNth: number): {
   const lasting = { ...database, close: () => undefined };
   let delayed: (() => void) | null = null;
   let writes = 0;
+  let crashes = 0;
   return {
     async open() {
+      const openedAfter = crashes;
       const writing = writeHere(lasting);
       const lying: typeof writing = {
         ...writing,
         async apply(sets, deletes) {
+          if (crashes !== openedAfter) return await new Promise<void>(() => {});
           delayed?.();
           delayed = null;
           writes += 1;
@@ -32,6 +38,7 @@ export function createLyingStorage(everyNth: number): {
       return openKeyv(createSqliteAdapter(lasting, lying));
     },
     crash() {
+      crashes += 1;
       delayed = null;
     },
     close: () => database.close(),

@@ -84,6 +84,7 @@ describe('a wrong design is found', { timeout: 300_000 }, () => {
   });
 
   test('while the model finds no fault on the same disk when it delays no write', async () => {
-    expect(await isFound(describeLies(Number.POSITIVE_INFINITY), 'a truthful disk', 500)).toBe(false);
+    // A fault would be the gateway's or the model's: it is printed with its seed.
+    await fc.assert(describeLies(Number.POSITIVE_INFINITY), { numRuns: 500 });
   });
 });
