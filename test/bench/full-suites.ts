@@ -5,6 +5,8 @@ export type Suite = {
   readonly files: readonly string[];
   /** How much is tried: what the suites read from their environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** Its files run one after the other: they measure what one caller waits beside another. */
+  readonly isInTurn?: boolean;
 };
 
 const inResilience = (...names: readonly string[]): readonly string[] =>
@@ -50,8 +52,8 @@ export const SUITES: readonly Suite[] = [
     files: ['jumps', 'large', 'stopped'].map((name) => `test/properties/${name}.test.ts`),
     env: {},
   },
-  { name: 'overload', files: OVERLOAD, env: { OVERLOAD_SCALE: '1' } },
-  { name: 'bounds', files: BOUNDS, env: { BOUNDS_SCALE: '4' } },
+  { name: 'overload', files: OVERLOAD, env: { OVERLOAD_SCALE: '1' }, isInTurn: true },
+  { name: 'bounds', files: BOUNDS, env: { BOUNDS_SCALE: '4' }, isInTurn: true },
   {
     name: 'fuzz',
     files: [

@@ -41,8 +41,9 @@ for (let round = 0; round < SUITES.length || performance.now() < endMs; round +=
 printTables();
 
 /** Runs one suite; its output is shown only when it fails. */
-function runSuite({ files, env }: Suite): Promise<{ passed: boolean; printed: string }> {
+function runSuite({ files, env, isInTurn }: Suite): Promise<{ passed: boolean; printed: string }> {
   const config = ['run', '--config', 'test/vitest.config.ts', '--disableConsoleIntercept=true'];
+  if (isInTurn) config.push('--maxWorkers=1');
   const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...config, ...files], {
     env: { ...process.env, TEST_FULL: 'true', ...env },
   });

@@ -54,7 +54,7 @@ describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway whose tasks are as large
     expect(gateway.output()).not.toMatch(/to Redis was lost/);
   });
 
-  test('serves the calls of another party meanwhile', { timeout: 60_000 }, async () => {
+  test('serves the calls of another party meanwhile', { timeout: 300_000 }, async () => {
     const small = await submit(gateway.baseUrl);
     const failed: number[] = [];
     const measured = await measureBeside({
