@@ -18,8 +18,14 @@ export class JsonText {
   /** Its keys are in the text alone. */
   readonly [key: string]: unknown;
   readonly text: string;
+  #byteLength = -1;
   constructor(text: string) {
     this.text = text;
+  }
+  /** Its bytes in UTF-8; a long text is looked through once. */
+  get byteLength(): number {
+    if (this.#byteLength < 0) this.#byteLength = Buffer.byteLength(this.text);
+    return this.#byteLength;
   }
   toJSON(): unknown {
     return JSON.parse(this.text);
@@ -32,16 +38,16 @@ export class JsonText {
  */
 export function writeJson(value: object, before = '', after = ''): string {
   if (!hasTextField(value)) return `${before}${JSON.stringify(value)}${after}`;
-  return [before, ...writeParts(value), after].join('');
+  return [before, ...writeParts(value).map(textOf), after].join('');
 }
 
 /** The same in UTF-8. No large text is joined with another, and its bytes are written once. */
 export function renderJson(value: object): Buffer {
   if (!hasTextField(value)) return Buffer.from(JSON.stringify(value));
   const parts = writeParts(value);
-  const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0));
+  const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + countBytes(part), 0));
   let at = 0;
-  for (const part of parts) at += bytes.write(part, at);
+  for (const part of parts) at += bytes.write(textOf(part), at);
   return bytes;
 }
 
@@ -50,9 +56,19 @@ export function hasTextField(value: object): boolean {
   return Object.values(value).some((field) => field instanceof JsonText);
 }
 
+type Part = string | JsonText;
+
+function textOf(part: Part): string {
+  return typeof part === 'string' ? part : part.text;
+}
+
+function countBytes(part: Part): number {
+  return typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength;
+}
+
 /** The texts that make up the JSON of a value with a field that is a `JsonText`. */
-function writeParts(value: object): readonly string[] {
-  const parts: string[] = [];
+function writeParts(value: object): readonly Part[] {
+  const parts: Part[] = [];
   let between: [string, unknown][] = [];
   const writeBetween = (): void => {
     const fields = JSON.stringify(Object.fromEntries(between)).slice(1, -1);
@@ -65,7 +81,7 @@ function writeParts(value: object): readonly string[] {
       continue;
     }
     writeBetween();
-    parts.push(`${parts.length > 0 ? ',' : '{'}${JSON.stringify(key)}:`, field.text);
+    parts.push(`${parts.length > 0 ? ',' : '{'}${JSON.stringify(key)}:`, field);
   }
   writeBetween();
   return [...parts, '}'];

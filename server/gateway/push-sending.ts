@@ -1,7 +1,7 @@
 /**
- * One push from its start to its outcome: it waits for a turn to send, reads the task only then, and gives
- * the turn back as soon as the request is written. While the agent works on its response nothing is held but
- * the connection.
+ * One push from its start to its outcome: it waits for a turn to send, reads the task only then (one that
+ * was submitted just now and need not wait has it), and gives the turn back as soon as the request is
+ * written. While the agent works on its response nothing is held but the connection.
  *
  *   started ─▶ waits for its turn ─▶ reads, encodes and writes the task ─▶ waits for the response ─▶ outcome
  *                    ╰── longer than 30 s: not taken

@@ -184,11 +184,7 @@ function assignAccepted(
       deps.observer.noteStep(decided.transition);
       if (!to.attempted) return;
       const written = { value: after, revision };
-      const isSmall = !isLargeInput(input);
-      deps.pushes.start(
-        { request_id, lease, agent_id: to.agent_id, endpoint, written },
-        isSmall ? input : undefined,
-      );
+      deps.pushes.start({ request_id, lease, agent_id: to.agent_id, endpoint, written }, input);
     },
   };
 }
@@ -223,7 +219,8 @@ function acceptTask(deps: Deps, submission: Submission, { trace }: Origin): Acce
       : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
   const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs });
   const preview = isKeptAsText(text) ? { payloadPreview: copyBeginning(text) } : {};
-  return { input, state: { ...state, payloadBytes: Buffer.byteLength(text), ...preview } };
+  const payloadBytes = payload instanceof JsonText ? payload.byteLength : Buffer.byteLength(text);
+  return { input, state: { ...state, payloadBytes, ...preview } };
 }
 
 /** The submitted fields with their id and time, in the wire's order of fields. */

@@ -126,7 +126,7 @@ describe('opening', () => {
   test('refuses an unknown format version, naming both versions', async () => {
     await (await open()).close();
     runSql(testFolder.path, 'PRAGMA user_version = 7');
-    await expect(open()).rejects.toThrow(/format version 7, this gateway reads version 1/);
+    await expect(open()).rejects.toThrow(/format version 7, this gateway reads version 1 and 2/);
   });
 
   test('refuses a storage without apply and scan', async () => {

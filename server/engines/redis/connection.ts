@@ -36,6 +36,8 @@ export type Connection = {
   call(script: Script, args: readonly string[]): Promise<Reply>;
   /** Runs an idempotent script; it is sent again when its reply is lost. */
   callRepeatable(script: Script, args: readonly string[]): Promise<Reply>;
+  /** Sends a command that only reads. It is not checked that the store is still the same. */
+  read(command: readonly string[]): Promise<Reply>;
   /** Looks at the server itself, not at the store. Where it rejects or is late, the connection goes down. */
   inspect(look: (opened: Opened) => Promise<void>): Promise<void>;
   /** The connection in use; throws `StoreUnavailable` while there is none. */
@@ -106,7 +108,7 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
   };
 }
 
-type Calls = Pick<Connection, 'call' | 'inspect'> & {
+type Calls = Pick<Connection, 'call' | 'read' | 'inspect'> & {
   /** Why the last write on this connection failed; null when it did not. */
   writeFailure(): string | null;
 };
@@ -143,6 +145,10 @@ function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: Dea
       } finally {
         release();
       }
+    },
+    async read(command) {
+      const { client, barrier } = state.requireUp();
+      return await receive(client.send(command), barrier);
     },
     async inspect(look) {
       const opened = state.requireUp();

@@ -106,7 +106,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     await connection.close();
     throw error;
   }
-  const values = createValues({ calls: connection, bulk, clock });
+  const values = createValues({ calls: connection, bulk, clock, prefix });
   const onApplied = createApplyHandler(parts);
   const groups = createCommitGroups(
     { clock, processName, channel, ownChannel, onApplied },

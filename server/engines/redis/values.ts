@@ -47,8 +47,13 @@ export type Values = {
 
 /** A larger value is read and written on the bulk connection. */
 export const SMALL_BYTES_MAX = 64 * 2 ** 10;
-/** No value is larger. */
-const LARGEST = Number.MAX_SAFE_INTEGER;
+/** As in `scripts/reads.lua`: what the key of a value begins with, and the fields of it and its revision. */
+const PLACES = {
+  task: ['task:', 's', 'r'],
+  input: ['task:', 'i', 'ir'],
+  agent: ['agent:', 'v', 'r'],
+  key: ['key:', 'v', 'r'],
+} as const satisfies Readonly<Record<keyof Kinds, readonly string[]>>;
 /** A large read may wait this long for its turn: many callers may want large values at once. */
 const READ_TURN_WITHIN_MS = 30_000;
 /** Two of the largest values at a time. */
@@ -61,8 +66,10 @@ export function createValues(deps: {
   readonly calls: Connection;
   readonly bulk: Connection;
   readonly clock: Clock;
+  /** What the names of all keys begin with. */
+  readonly prefix: string;
 }): Values {
-  const { calls, bulk, clock } = deps;
+  const { calls, bulk, clock, prefix } = deps;
   const budget = createByteBudget(BULK_BYTES_MAX);
   const onLate = (reject: (error: Error) => void): void =>
     reject(new StoreUnavailable('Too many large values are on their way.'));
@@ -85,10 +92,7 @@ export function createValues(deps: {
   /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
   async function readInTurn(bytes: number, kind: keyof Kinds, id: string, caller: Caller): Promise<Found> {
     const name = `${kind} ${id}`;
-    const read = async (): Promise<Found> => {
-      const [found] = await readAll(bulk, LARGEST, [kind, id]);
-      return found as Found;
-    };
+    const read = (): Promise<Found> => readLarge(bulk, prefix, kind, id);
     const shared = waitingReads.get(name) ?? createSharedRead(name, read);
     shared.callers += 1;
     try {
@@ -132,6 +136,18 @@ export function createValues(deps: {
       }
     },
   };
+}
+
+/**
+ * Reads a value that was found to be large. Without a script, which would look at every byte while Redis
+ * serves no other call; but where nothing is found, a script must say whether the store is still the same.
+ */
+async function readLarge(bulk: Connection, prefix: string, kind: keyof Kinds, id: string): Promise<Found> {
+  const [key, ...fields] = PLACES[kind];
+  const [value, revision] = (await bulk.read(['HMGET', `${prefix}${key}${id}`, ...fields])) as Found;
+  if (typeof value === 'string' && typeof revision === 'string') return [value, revision];
+  const [found] = await readAll(bulk, SMALL_BYTES_MAX, [kind, id]);
+  return typeof found === 'number' ? await readLarge(bulk, prefix, kind, id) : (found as Found);
 }
 
 async function readAll(

@@ -3,27 +3,28 @@
  *
  * Promises
  * - The file names the program it belongs to and its format version; any other file is refused with an error
- *   that says what to do.
+ *   that says what to do. `file-format.ts` has the tables.
  * - Each value has a CRC-32 over key and value. A damaged value is an error that names the key, never a wrong
  *   value.
  * - `apply` is one transaction, and it is on disk (WAL, synchronous FULL) when `apply` returns.
  */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../../../async/error-message.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
+import {
+  allowLargeValues,
+  belongsToGateway,
+  describeRows,
+  isApart,
+  prepareFormat,
+  UnusableFile,
+} from './file-format.ts';
 import { requireOneName } from './lock.ts';
 import type { Row } from './ordered-storage.ts';
 import { repairLog } from './write-ahead-log.ts';
 
-/** Marks a SQLite file as one of the gateway: "TGW1" in ASCII. */
-const APPLICATION_ID = 0x54475731;
-/** Where the header of a SQLite file holds the application id, in bytes. */
-const APPLICATION_ID_OFFSET = 68;
-/** Rises when an older gateway can no longer read what this one writes. */
-const FORMAT_VERSION = 1;
 /** How long a read waits for the writer's rare exclusive locks (recovery of the log, the last checkpoint). */
 const BUSY_WAIT_MS = 250;
 /** Large enough for the inner pages of a large file, so that an uncached read costs about one page. */
@@ -36,7 +37,7 @@ const CHECKPOINT_PAGES = 8_000;
 /** How many rows one statement writes. */
 const ROWS_PER_STATEMENT = 16;
 
-export type Database = {
+export type Reader = {
   get(key: string): string | undefined;
   /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
   scan(from: string, to: string, limit: number, reverse: boolean): readonly Row[];
@@ -45,12 +46,15 @@ export type Database = {
    * damaged key that compares as larger than the bound.
    */
   scanToEnd(from: string, limit: number): readonly Row[];
+  /** Idempotent. */
+  close(): void;
+};
+
+export type Database = Reader & {
   /** Writes and removes in one transaction. */
   apply(sets: Iterable<Row>, deletes: Iterable<string>): void;
   /** Moves the log into the database now. A failure changes nothing: the log keeps what it has. */
   checkpoint(): void;
-  /** Idempotent. */
-  close(): void;
 };
 
 /**
@@ -65,7 +69,7 @@ export function openDatabase(path: string): Database {
       prepareFormat(sqlite, path);
       // After the check of the format: this changes the file, and a file of another program must not change.
       sqlite.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      return readWrite(sqlite, path);
+      return { ...createReader(sqlite, path), ...createWrites(sqlite, path) };
     } catch (error) {
       sqlite.close();
       throw error;
@@ -87,15 +91,15 @@ export async function claimDatabase(path: string, deps: { clock: Clock; log: Log
  * Opens a read-only connection; the file must have been opened for writing before. `cacheKib` of its pages
  * are kept in memory.
  */
-export function openReader(path: string, cacheKib = READER_CACHE_KIB): Database {
+export function openReader(path: string, cacheKib = READER_CACHE_KIB): Reader {
   return openChecked(path, () => {
     const sqlite = new DatabaseSync(path, { readOnly: true, timeout: BUSY_WAIT_MS });
     sqlite.exec(`PRAGMA cache_size = -${cacheKib}`);
-    return readWrite(sqlite, path);
+    return createReader(sqlite, path);
   });
 }
 
-function openChecked(path: string, open: () => Database): Database {
+function openChecked<T>(path: string, open: () => T): T {
   try {
     return open();
   } catch (error) {
@@ -108,59 +112,12 @@ function openChecked(path: string, open: () => Database): Database {
   }
 }
 
-/** Read without SQLite, which would already change the files of another program. */
-function belongsToGateway(path: string): boolean {
-  if (path === ':memory:' || !existsSync(path)) return false;
-  const head = Buffer.alloc(APPLICATION_ID_OFFSET + 4);
-  const descriptor = openSync(path, 'r');
-  try {
-    const length = readSync(descriptor, head, 0, head.length, 0);
-    return length === head.length && head.readUInt32BE(APPLICATION_ID_OFFSET) === APPLICATION_ID;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** An intact file that this gateway must not use. */
-class UnusableFile extends Error {}
-
-function prepareFormat(sqlite: DatabaseSync, path: string): void {
-  const owner = readPragma(sqlite, 'application_id');
-  const version = readPragma(sqlite, 'user_version');
-  const tables = sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n;
-  if (owner === 0 && version === 0 && tables === 0) {
-    sqlite.exec(
-      'BEGIN IMMEDIATE; CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) ' +
-        `WITHOUT ROWID; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}; COMMIT`,
-    );
-    return;
-  }
-  if (owner !== APPLICATION_ID) {
-    throw new UnusableFile(
-      `The database ${path} belongs to another program. Name a file that no other program uses.`,
-    );
-  }
-  if (version !== FORMAT_VERSION) {
-    throw new UnusableFile(
-      `The database ${path} has format version ${version}, this gateway reads version ${FORMAT_VERSION}. ` +
-        'Start the gateway that wrote it, or name another file.',
-    );
-  }
-}
-
-function readPragma(sqlite: DatabaseSync, name: string): number {
-  return Number(Object.values(sqlite.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
-}
-
-function readWrite(sqlite: DatabaseSync, path: string): Database {
-  const selectOne = sqlite.prepare('SELECT value, crc FROM kv WHERE key = ?');
-  const selectRising = sqlite.prepare(
-    'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
-  );
-  const selectFalling = sqlite.prepare(
-    'SELECT key, value, crc FROM kv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?',
-  );
-  const selectToEnd = sqlite.prepare('SELECT key, value, crc FROM kv WHERE key >= ? ORDER BY key LIMIT ?');
+function createReader(sqlite: DatabaseSync, path: string): Reader {
+  const rows = describeRows(sqlite);
+  const selectOne = sqlite.prepare(`${rows} WHERE key = ?`);
+  const selectRising = sqlite.prepare(`${rows} WHERE key >= ? AND key < ? ORDER BY key LIMIT ?`);
+  const selectFalling = sqlite.prepare(`${rows} WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?`);
+  const selectToEnd = sqlite.prepare(`${rows} WHERE key >= ? ORDER BY key LIMIT ?`);
 
   function requireIntact(key: string, row: Record<string, unknown>): string {
     const value = row.value;
@@ -203,7 +160,6 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
       return rows;
     },
     scanToEnd: (from, limit) => read(from, () => selectToEnd.all(from, limit)).map(readRow),
-    ...createWrites(sqlite, path),
     close() {
       if (sqlite.isOpen) sqlite.close();
     },
@@ -213,15 +169,24 @@ function readWrite(sqlite: DatabaseSync, path: string): Database {
 function createWrites(sqlite: DatabaseSync, path: string): Pick<Database, 'apply' | 'checkpoint'> {
   const upsertOne = sqlite.prepare(writeUpsert(1));
   const upsertMany = sqlite.prepare(writeUpsert(ROWS_PER_STATEMENT));
+  const insertLarge = sqlite.prepare('INSERT INTO large (value) VALUES (?)');
   const remove = sqlite.prepare('DELETE FROM kv WHERE key = ?');
+
+  /** The parameters of a row; a value that stands apart is written now. */
+  function storeValue([key, value]: Row): RowParameters {
+    const crc = checksum(key, value);
+    if (!isApart(key, value)) return [key, value, crc, null];
+    allowLargeValues(sqlite);
+    return [key, '', crc, insertLarge.run(value).lastInsertRowid];
+  }
 
   /** Rows in the order of their keys, many at once, take a seventh less than one by one. */
   function upsert(rows: readonly Row[]): void {
     let from = 0;
     for (; from + ROWS_PER_STATEMENT <= rows.length; from += ROWS_PER_STATEMENT) {
-      upsertMany.run(...rows.slice(from, from + ROWS_PER_STATEMENT).flatMap(parametersOf));
+      upsertMany.run(...rows.slice(from, from + ROWS_PER_STATEMENT).flatMap(storeValue));
     }
-    for (const row of rows.slice(from)) upsertOne.run(...parametersOf(row));
+    for (const row of rows.slice(from)) upsertOne.run(...storeValue(row));
   }
 
   return {
@@ -248,16 +213,14 @@ function createWrites(sqlite: DatabaseSync, path: string): Pick<Database, 'apply
 
 /** The statement that writes so many rows. */
 function writeUpsert(rows: number): string {
-  const values = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  const values = Array.from({ length: rows }, () => '(?, ?, ?, ?)').join(', ');
   return (
-    `INSERT INTO kv (key, value, crc) VALUES ${values} ` +
-    'ON CONFLICT (key) DO UPDATE SET value = excluded.value, crc = excluded.crc'
+    `INSERT INTO kv (key, value, crc, large_id) VALUES ${values} ON CONFLICT (key) ` +
+    'DO UPDATE SET value = excluded.value, crc = excluded.crc, large_id = excluded.large_id'
   );
 }
 
-function parametersOf([key, value]: Row): [key: string, value: string, crc: number] {
-  return [key, value, checksum(key, value)];
-}
+type RowParameters = [key: string, value: string, crc: number, large_id: number | bigint | null];
 
 function compareKeys([a]: Row, [b]: Row): number {
   return a < b ? -1 : 1;

@@ -4,7 +4,7 @@
  * keeps its own.
  */
 import { keyvStorageCapability } from 'keyv';
-import type { Database } from './database.ts';
+import type { Database, Reader } from './database.ts';
 import type { StorageAdapter } from './ordered-storage.ts';
 
 export type Writer = {
@@ -19,7 +19,7 @@ const NO_KEYS: ReadonlySet<string> = new Set();
  * log into the database. After a failed write this must not be the writer's: what the log seems to hold may
  * not be on disk. The reader's connection is read-only and leaves the log as it is.
  */
-export function createSqliteAdapter(reader: Database, writer: Writer): StorageAdapter {
+export function createSqliteAdapter(reader: Reader, writer: Writer): StorageAdapter {
   let hasFailed = false;
   const apply: Writer['apply'] = async (sets, deletes) => {
     try {

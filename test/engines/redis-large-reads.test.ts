@@ -1,0 +1,69 @@
+/** Reads of values that are too large for the connection of the calls: what is sent, and what is missing. */
+import { describe, expect, test } from 'vitest';
+import type { Reply } from '../../server/engines/redis/client.ts';
+import type { Connection } from '../../server/engines/redis/connection.ts';
+import { createValues } from '../../server/engines/redis/values.ts';
+import { StoreUnavailable } from '../../server/ports/store.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+
+type Bulk = { readonly read: readonly Reply[]; readonly call: readonly (Reply | Error)[] };
+
+/** Values over connections that reply with these, one after the other; the size of a value comes first. */
+function createReads(bulk: Bulk) {
+  const sent: string[] = [];
+  const reads = [...bulk.read];
+  const replies = [...bulk.call];
+  const calls = { requireUp: () => undefined, call: async () => [100_000] };
+  const bulkCalls = {
+    async read(command: readonly string[]) {
+      sent.push(command.join(' '));
+      return reads.shift() ?? null;
+    },
+    async call(_script: unknown, args: readonly string[]) {
+      sent.push(`script ${args.slice(1).join(' ')}`);
+      const reply = replies.shift() ?? null;
+      if (reply instanceof Error) throw reply;
+      return [reply];
+    },
+  };
+  const values = createValues({
+    calls: calls as unknown as Connection,
+    bulk: bulkCalls as unknown as Connection,
+    clock: createFakeClock(),
+    prefix: '{p}:',
+  });
+  return { values, sent };
+}
+
+describe('a large value', () => {
+  test('is read by one command, without a script', async () => {
+    const { values, sent } = createReads({ read: [['text', 'r1']], call: [] });
+    expect(await values.read('input', 'T')).toEqual(['text', 'r1']);
+    expect(sent).toEqual(['HMGET {p}:task:T i ir']);
+  });
+
+  test('that is not there any more was removed, as a script says that knows the store', async () => {
+    const { values, sent } = createReads({ read: [[null, null]], call: [[]] });
+    expect(await values.read('task', 'T')).toEqual([]);
+    expect(sent).toEqual(['HMGET {p}:task:T s r', 'script task T']);
+  });
+
+  test('of a store that was emptied is an error, not a value that is absent', async () => {
+    const emptied = new StoreUnavailable('emptied');
+    const { values } = createReads({ read: [[null, null]], call: [emptied] });
+    await expect(values.read('agent', 'A')).rejects.toBe(emptied);
+  });
+
+  test('that came back small, or again large, is read as it is now', async () => {
+    const small = createReads({ read: [[null, null]], call: [['small', 'r2']] });
+    expect(await small.values.read('input', 'T')).toEqual(['small', 'r2']);
+    const large = createReads({
+      read: [
+        [null, null],
+        ['large', 'r3'],
+      ],
+      call: [100_000],
+    });
+    expect(await large.values.read('input', 'T')).toEqual(['large', 'r3']);
+  });
+});
