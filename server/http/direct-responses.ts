@@ -1,10 +1,11 @@
 /**
- * Short successes are sent without Koa: most requests are calls of an operation that end in one. So an
- * operation is called first, and its reply sent with one `writeHead` when it is ready. Everything else goes
- * Koa's whole way, where the operation continues with what it has done:
+ * Short successes and streams are sent without Koa: most requests are calls of an operation that end in the
+ * one, and of the other nothing is kept that Koa has made for it. So an operation is called first, and its
+ * reply sent with one `writeHead` when it is ready. Everything else goes Koa's whole way, where the operation
+ * continues with what it has done:
  *
- *   request ──► an operation? ──► called ──► a short success ─────────────► sent
- *                 ╰── no ──╮        ╰── thrown, large, a stream ──╮
+ *   request ──► an operation? ──► called ──► a short success, a stream ───► sent
+ *                 ╰── no ──╮        ╰── thrown, large ──╮
  *                          ╰──► Koa: boundary ──► router ──► operation ──► sent
  *
  * Koa's way go also requests with an `Origin`, HEAD, OPTIONS, and all while the server drains. A caller
@@ -16,7 +17,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { describeHeaders, isBodyBounded } from './boundary.ts';
 import type { RequireHost } from './host-rule.ts';
-import type { SendShort, ServedOperation } from './serve-operation.ts';
+import type { DirectSends, ServedOperation } from './serve-operation.ts';
+import { STREAM_HEADERS, type Streams } from './stream/sse.ts';
 
 type Deps = {
   readonly app: Koa;
@@ -24,6 +26,7 @@ type Deps = {
   readonly version: string;
   readonly limits: { readonly bodyBytesMax: number };
   readonly requireHost: RequireHost;
+  readonly streams: Pick<Streams, 'serve'>;
   readonly clock: Clock;
   readonly observer: Pick<Observer, 'noteRequest'>;
   /** The address of a request's caller, for the log. */
@@ -43,22 +46,34 @@ type Match = {
 
 /** Creates the listener of all requests. */
 export function createListener(deps: Deps): RequestListener {
-  const { app, draining, clock, observer, peerOf, limits } = deps;
+  const { app, draining, clock, observer, peerOf, limits, streams } = deps;
   const serveByKoa = app.callback();
   const findOperation = createFinder(deps);
   const headers = Object.entries(describeHeaders(deps.version)).flat();
   const jsonHeaders = [...headers, 'Content-Type', 'application/json', 'Content-Length'];
+  const streamHeaders = Object.entries({ ...describeHeaders(deps.version), ...STREAM_HEADERS }).flat();
 
-  /** Sends a reply and returns true, unless something has come up that Koa's way responds to otherwise. */
-  function send(req: IncomingMessage, res: ServerResponse, ...[text, own]: Parameters<SendShort>): boolean {
-    if (draining.aborted || res.destroyed || !isBodyBounded(req, limits.bodyBytesMax)) return false;
-    if (text === undefined) res.writeHead(204, headers).end();
-    else {
-      const all = [...jsonHeaders, String(Buffer.byteLength(text))];
-      if (own) all.push(...Object.entries(own).flat());
-      res.writeHead(200, all).end(text);
-    }
-    return true;
+  /** Sends a reply, unless something has come up that Koa's way responds to otherwise. */
+  function createSends(req: IncomingMessage, res: ServerResponse): DirectSends {
+    const isPossible = (): boolean =>
+      !draining.aborted && !res.destroyed && isBodyBounded(req, limits.bodyBytesMax);
+    return {
+      short(text, own) {
+        if (!isPossible()) return false;
+        if (text === undefined) res.writeHead(204, headers).end();
+        else {
+          const all = [...jsonHeaders, String(Buffer.byteLength(text))];
+          if (own) all.push(...Object.entries(own).flat());
+          res.writeHead(200, all).end(text);
+        }
+        return true;
+      },
+      async stream(events) {
+        if (!isPossible()) return false;
+        await streams.serve(events, res, streamHeaders);
+        return true;
+      },
+    };
   }
 
   async function serveDirectly(
@@ -67,7 +82,7 @@ export function createListener(deps: Deps): RequestListener {
     res: ServerResponse,
   ): Promise<void> {
     const startedMs = clock.monotonicMs();
-    if (await operation.callFirst({ req, res, params, querystring }, (...sent) => send(req, res, ...sent))) {
+    if (await operation.callFirst({ req, res, params, querystring }, createSends(req, res))) {
       const ms = clock.monotonicMs() - startedMs;
       const { name, method, path } = operation;
       const status = res.statusCode;

@@ -185,7 +185,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   router.on('not-found', createFallback());
   app.use(router.routes());
   const server = createServer(
-    createListener({ ...shared, app, operations }),
+    createListener({ ...shared, app, operations, streams }),
     {
       ...deps.limits,
       longestRequestMs: longestRequestMs(deps.limits.requestMs, deps.limits.bodyBytesMax),

@@ -86,7 +86,13 @@ type Call = Parameters<AnyHandler>[0];
 /** A request that was handled. `release` returns the memory of its body. */
 type Handled = { readonly reply: AnyReply; readonly caller: Caller; readonly release: () => void };
 
-export type SendShort = (text: string | undefined, headers: Headers | undefined) => boolean;
+/** Sends a success before Koa's middleware; each returns whether it did. */
+export type DirectSends = {
+  /** A response with this JSON, undefined for one without a body, and these headers of its own. */
+  short(text: string | undefined, headers: Headers | undefined): boolean;
+  /** Begins a stream; rejects as `Streams.serve` does. */
+  stream(events: EventSource): Promise<boolean>;
+};
 
 export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
   readonly name: OperationId;
@@ -96,11 +102,10 @@ export type ServedOperation = Pick<Operation, 'method' | 'path'> & {
    */
   readonly middleware: Middleware;
   /**
-   * Calls the operation before Koa's middleware, and has a short success sent: `send` gets its JSON,
-   * undefined for a response without a body, and its own headers, and returns whether it was sent. Resolves
-   * with false when the middleware is to continue. Never rejects.
+   * Calls the operation before Koa's middleware, and has a short success or a stream sent. Resolves with
+   * false when the middleware is to continue. Never rejects.
    */
-  callFirst(request: RequestContext, send: SendShort): Promise<boolean>;
+  callFirst(request: RequestContext, send: DirectSends): Promise<boolean>;
 };
 
 /** The part of Koa's context that an operation needs until its reply is sent. */
@@ -144,18 +149,23 @@ export function serveOperation(
       let handling = handle(ctx);
       try {
         const handled = await handling;
-        const body = renderFirst(handled.reply);
-        if (typeof body !== 'object' && send(body, headersOf(handled.reply))) {
+        const { reply } = handled;
+        const headers = headersOf(reply);
+        const body = renderFirst(reply);
+        const isSent =
+          'events' in reply
+            ? await send.stream(reply.events)
+            : typeof body !== 'object' && send.short(body, headers);
+        if (isSent) {
           handled.release();
           return true;
         }
         if (Buffer.isBuffer(body)) {
-          const headers = headersOf(handled.reply);
-          const reply = { status: 200, rendered: body, ...(headers && { headers }) } as const;
-          handling = Promise.resolve({ ...handled, reply });
+          const rendered = { status: 200, rendered: body, ...(headers && { headers }) } as const;
+          handling = Promise.resolve({ ...handled, reply: rendered });
         }
       } catch {
-        // The middleware throws it again.
+        // The middleware throws it again, or has the stream begin again.
       }
       calledFirst.set(ctx.req, handling);
       return false;
@@ -290,7 +300,7 @@ async function respondWithStream(streams: Streams, ctx: Context, events: EventSo
   }
   ctx.respond = false;
   try {
-    await streams.serve(events, ctx.res);
+    await streams.serve(events, ctx.res, STREAM_HEADERS);
   } catch (error) {
     ctx.respond = true;
     throw error;

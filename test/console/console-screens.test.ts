@@ -48,9 +48,9 @@ const SCREENS: readonly Screen[] = [
   { name: 'a task that runs', path: ({ tasks }) => `tasks/${tasks.running}`, shows: 'Timeline' },
   { name: 'agents', path: () => 'agents', shows: 'connection refused' },
   { name: 'an agent', path: (scene) => `agents/${scene.failingAgent}`, shows: 'Contact and pushes' },
-  { name: 'events', path: () => `events?session=${encodeURIComponent(SCENE_SESSION)}`, shows: 'Events' },
+  { name: 'events', path: () => `events?session=${encodeURIComponent(SCENE_SESSION)}`, shows: 'translate' },
   { name: 'submit', path: () => 'submit', shows: 'The same as' },
-  { name: 'no page', path: () => 'nowhere', shows: 'Overview' },
+  { name: 'no page', path: () => 'nowhere', shows: 'There is no page at this address' },
 ];
 
 describe.skipIf(executable === undefined)('each screen of the console', () => {

@@ -129,7 +129,7 @@ describe('many readers', () => {
       session: 's',
       open: (signal) => subscribeEvents('s', null, renderItem, signal),
     };
-    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(source, buildResponse(written))));
+    await Promise.all(Array.from({ length: 1_200 }, () => streams.serve(source, buildResponse(written), {})));
     written.length = 0;
     const perTurn: number[] = [];
     const passed = clock.advance(5_000);

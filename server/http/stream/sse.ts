@@ -23,12 +23,16 @@ export type EventSource = {
   open(signal: AbortSignal): AsyncIterable<Buffer>;
 };
 
+/** By name, or each name followed by its value. */
+export type StreamHeaders = Readonly<Record<string, string>> | string[];
+
 export type Streams = {
   /**
-   * Responds with the stream and resolves when it has begun. Rejects, with nothing written, with a `Problem`
-   * (429) when there are too many streams, or with what the feed throws at once.
+   * Responds with the stream, with these headers beside those that are set, and resolves when it has begun.
+   * Rejects, with nothing written, with a `Problem` (429) when there are too many streams, or with what the
+   * feed throws at once.
    */
-  serve(source: EventSource, response: ServerResponse): Promise<void>;
+  serve(source: EventSource, response: ServerResponse, headers: StreamHeaders): Promise<void>;
   /** Ends every stream; each reader learns when to reconnect, at a random time within a few seconds. */
   end(): void;
   /** How many are open. */
@@ -71,7 +75,7 @@ export function createStreams(deps: Deps): Streams {
   }
 
   return {
-    async serve({ session, open }, response) {
+    async serve({ session, open }, response, headers) {
       const writer = createResponseWriter(response, writers);
       const stream: OpenStream = { session, address: addressOf(response.req), response, writer };
       admission.admit(stream);
@@ -86,7 +90,7 @@ export function createStreams(deps: Deps): Streams {
         release(stream);
         throw error;
       }
-      response.writeHead(200, STREAM_HEADERS);
+      response.writeHead(200, headers);
       response.write(OPENING);
       void follow(stream, frames, first, log);
     },
