@@ -99,6 +99,9 @@ describe('many readers', () => {
       writableEnded: false,
       writeHead: () => Object.assign(response, { headersSent: true }),
       write: (text: string) => written.push(text) > 0,
+      cork: () => undefined,
+      uncork: () => undefined,
+      flushHeaders: () => undefined,
       end: () => response.emit('close'),
     });
     return response as unknown as ServerResponse;

@@ -91,7 +91,7 @@ export function createResponseWriter(
     stopWaiting?.();
   }
 
-  response.once('close', stop);
+  response.on('close', stop);
   return {
     signal: stopped.signal,
     async write(bytes) {

@@ -80,7 +80,7 @@ export function createStreams(deps: Deps): Streams {
       const stream: OpenStream = { session, address: addressOf(response.req), response, writer };
       admission.admit(stream);
       pings.start();
-      response.once('close', () => release(stream));
+      response.on('close', () => release(stream));
       const frames = open(writer.signal)[Symbol.asyncIterator]();
       const first = frames.next();
       try {
@@ -90,8 +90,11 @@ export function createStreams(deps: Deps): Streams {
         release(stream);
         throw error;
       }
-      response.writeHead(200, headers);
+      // By themselves, but in one piece with what follows: joined with it Node would keep their 36 parts.
+      response.cork();
+      response.writeHead(200, headers).flushHeaders();
       response.write(OPENING);
+      response.uncork();
       void follow(stream, frames, first, log);
     },
 
