@@ -24,7 +24,7 @@ export type EventSource = {
 };
 
 /** By name, or each name followed by its value. */
-export type StreamHeaders = Readonly<Record<string, string>> | string[];
+type StreamHeaders = Readonly<Record<string, string>> | string[];
 
 export type Streams = {
   /**
