@@ -2070,7 +2070,7 @@ export interface components {
     headers: {
         /**
          * @description The version of the contract the gateway implements. Within a major version the contract only grows.
-         * @example 1.1.0
+         * @example 2.0.0-dev
          */
         "Task-Gateway-Version": string;
         /**

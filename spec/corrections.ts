@@ -134,7 +134,7 @@ function declareVersionHeader(document: Json): void {
         isJson(headers[versionHeader]),
         `${operation.operationId} ${status} lacks ${versionHeader}`,
       );
-      definition ??= { ...requireObject(headers, versionHeader), required: true, example: '1.1.0' };
+      definition ??= { ...requireObject(headers, versionHeader), required: true, example: '2.0.0-dev' };
       headers[versionHeader] = header;
     }
   }

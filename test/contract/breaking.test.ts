@@ -1,14 +1,15 @@
 /**
- * Whether a change breaks users of the published contract: the document is compared with the one last
- * published, and the comparison itself is tried on prepared changes.
+ * Whether a change breaks users of the contract without telling them: the document is compared with the one
+ * of the previews, the changelog must name a break, and the comparison is tried on prepared changes.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { isJson, type Json, requireObject } from '../../spec/document.ts';
+import { type Json, requireObject } from '../../spec/document.ts';
 import { breakingChanges, type Change, safeChanges } from './changes.ts';
+import { type Break, findUnnamed, listBreaks, readBreakLines } from './named-breaks.ts';
 import { diffDocuments, type Rating } from './redocly.ts';
 import { writeOut } from './written-out.ts';
 
@@ -34,39 +35,67 @@ async function findBreaking(base: Json, revision: Json): Promise<readonly Rating
   return ratings.filter(({ impact }) => impact === 'major');
 }
 
-/**
- * The document last published, without the parameter for a header that is described at the query parameter
- * which stands for it too. The header still counts: `sse.test.ts` sends it.
- */
-function readBaseline(): Json {
-  const document: Json = parse(readFileSync(baseline, 'utf8'));
-  const operation = requireObject(document, 'paths', '/api/cli/events', 'get');
-  const parameters = Array.isArray(operation.parameters) ? operation.parameters.filter(isJson) : [];
-  operation.parameters = parameters.filter(({ name }) => name !== 'Last-Event-ID');
-  return document;
-}
-
 const readCurrent = (): Json => JSON.parse(readFileSync(current, 'utf8'));
 
-test('the document breaks no user of the one last published', async () => {
-  const breaking = await findBreaking(readBaseline(), readCurrent());
-  expect(breaking, 'A breaking change needs a new major version, and then a new baseline.').toEqual([]);
+test('each break since the previews is named by the changelog, with its operation and field', async () => {
+  const revision = readCurrent();
+  const base: Json = parse(readFileSync(baseline, 'utf8'));
+  const ratings = await findBreaking(base, revision);
+  const breaks = ratings.flatMap((rating) => listBreaks(rating, [base, revision]));
+  const lines = readBreakLines(String(requireObject(revision, 'info').version));
+  expect(findUnnamed(breaks, lines), JSON.stringify(ratings, null, 2)).toEqual([]);
 });
 
 describe('the comparison', () => {
-  async function rate({ apply }: Change): Promise<readonly Rating[]> {
+  async function findBreaks({ apply }: Change): Promise<readonly Break[]> {
     const document = readCurrent();
     const before = JSON.stringify(document);
     apply(document);
     expect(JSON.stringify(document)).not.toBe(before);
-    return await findBreaking(readCurrent(), document);
+    const ratings = await findBreaking(readCurrent(), document);
+    return ratings.flatMap((rating) => listBreaks(rating, [readCurrent(), document]));
   }
 
-  test.each(breakingChanges)('warns when $title', async (change) => {
-    expect((await rate(change)).flatMap(({ reasons }) => reasons)).not.toEqual([]);
+  test.each(breakingChanges)('warns when $title, until a line names it', async (change) => {
+    const breaks = await findBreaks(change);
+    expect(breaks).not.toEqual([]);
+    expect(findUnnamed(breaks, [])).toEqual(breaks);
+    const lines = breaks.map(
+      ({ operation, field = operation }) => `\`${field}\` of \`${operation}\` is another.`,
+    );
+    expect(findUnnamed(breaks, lines)).toEqual([]);
+    const withoutField = breaks.map(({ operation }) => `\`${operation}\` is another.`);
+    const withField = breaks.filter(({ field }) => field !== undefined);
+    expect(findUnnamed(breaks, withoutField)).toEqual(withField);
   });
 
   test.each(safeChanges)('gives no warning when $title', async (change) => {
-    expect(await rate(change)).toEqual([]);
+    expect(await findBreaks(change)).toEqual([]);
+  });
+});
+
+describe('the lines of the changelog', () => {
+  const broken = [{ operation: 'submitTask', field: 'timeout' }];
+  const write = (breaking: string, fixed: string) =>
+    `# Changelog\n\n## 2.0.0\n\n### Breaking since the previews\n\n${breaking}\n### Fixed\n\n${fixed}\n## 1.0.0\n\n- Old.\n`;
+  const findIn = (changelog: string) => findUnnamed(broken, readBreakLines('2.0.0', changelog));
+
+  test('name a break by its operation and field, in one line', () => {
+    expect(findIn(write('- `submitTask`: a\n  `timeout` is shorter.\n', '- Other.\n'))).toEqual([]);
+    expect(findIn(write('- `TaskSubmission.timeout` of `submitTask`.\n', ''))).toEqual([]);
+  });
+
+  test.each([
+    ['another group', write('- Other.\n', '- `submitTask`: `timeout` is shorter.\n')],
+    ['another field', write('- `submitTask`: `queue_timeout` is shorter.\n', '')],
+    ['another operation', write('- `cancelTask`: `timeout` is shorter.\n', '')],
+    ['two lines', write('- `submitTask`: other.\n- `timeout` is shorter.\n', '')],
+    ['no code', write('- submitTask: timeout is shorter.\n', '')],
+  ])('do not name it by %s', (_, changelog) => {
+    expect(findIn(changelog)).toEqual(broken);
+  });
+
+  test('must be there for the version', () => {
+    expect(() => readBreakLines('3.0.0', write('', ''))).toThrow(/no section "## 3.0.0"/);
   });
 });

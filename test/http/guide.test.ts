@@ -232,7 +232,7 @@ describe('paths beside the API', () => {
         const isTagged = name === 'Cache-Control' && got.headers.has('etag');
         if (name !== 'Connection') expect(got.headers.get(name), header).toBe(isTagged ? 'no-cache' : value);
       }
-      expect(got.headers.get('task-gateway-version')).toMatch(/^\d+\.\d+\.\d+$/);
+      expect(got.headers.get('task-gateway-version')).toMatch(/^\d+\.\d+\.\d+(-dev)?$/);
       await got.body?.cancel();
     },
   );

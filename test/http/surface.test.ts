@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([server.stop(), open.stop()]));
 
 const EVERYWHERE = {
-  'task-gateway-version': '1.1.0',
+  'task-gateway-version': '2.0.0-dev',
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',

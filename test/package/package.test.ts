@@ -88,7 +88,7 @@ describe('the release', () => {
     const { stdout } = await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: released });
     expect(stdout.trim().split('\n')).toEqual(tarballs.map((tarball) => `${basename(tarball)}: OK`));
     const notes = readFileSync(join(released, 'NOTES.md'), 'utf8').trim();
-    expect(notes).toMatch(/^## \S+\n\n- /);
+    expect(notes).toMatch(/^## \S+\n\n(### .+\n\n)?- /);
     expect(notes.match(/^## /gm)).toHaveLength(1);
     expect(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')).toContain(notes);
   });
