@@ -658,7 +658,7 @@ export interface components {
         AgentRegistration: {
             /** @description The gateway secret. */
             auth: components["schemas"]["Secret"];
-            /** @description The agent's id, chosen by the agent and stable across restarts. */
+            /** @description The agent's id, chosen by the agent and stable across restarts; not `.` or `..`. */
             agent_id: components["schemas"]["Name"];
             /**
              * @description The URL tasks are pushed to: absolute, `http` or `https`, without user and password, read as
@@ -1992,6 +1992,11 @@ export interface components {
         Unauthorized: {
             headers: {
                 "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];
+                /**
+                 * @description `X-Admin-Auth` where the administrator's secret is meant, else `Bearer`.
+                 * @example Bearer
+                 */
+                "WWW-Authenticate": string;
                 [name: string]: unknown;
             };
             content: {

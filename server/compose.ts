@@ -73,16 +73,22 @@ async function openStore(
 
 /**
  * Loads and compiles in pieces what the first calls have not needed, once they are served. After each piece
- * calls have as much time as it took.
+ * calls have as much time as it took. A piece that fails is logged; the next call that needs it loads it
+ * again.
  */
 async function prepareLater(
   clock: Clock,
+  log: Log,
   preparations: readonly (() => void | Promise<void>)[],
 ): Promise<void> {
   await clock.sleep(PREPARE_AFTER_MS);
   for (const prepare of preparations) {
     const startedMs = clock.monotonicMs();
-    await prepare();
+    try {
+      await prepare();
+    } catch (error) {
+      log.warn({ err: error }, 'a part that calls may need could not be loaded ahead of them');
+    }
     await clock.sleep(clock.monotonicMs() - startedMs);
   }
 }
@@ -96,7 +102,7 @@ async function startOnStore(
   const observability = createObservability({ clock, log });
   const { observer } = observability;
   const store = observeCommits(openedStore, { clock, observer });
-  const pusher = observePushes(createPusher({ clock, ...config.push }), { clock, observer });
+  const pusher = observePushes(createPusher({ clock, log, ...config.push }), { clock, observer });
   const shared = { store, clock, random, pusher, log, observer, largeWork: createLargeWork(clock) };
   const { gateway, duties, figures } = createGateway({
     ...shared,
@@ -124,7 +130,12 @@ async function startOnStore(
   const address = await http.listen({ host: config.host, port: config.port });
   const runningDuties = startDuties({ duties, store, clock, log });
   // A process that is killed leaves what it compiled to the next one too.
-  void prepareLater(clock, [pusher.prepare, ...http.preparations, flushCompileCache, releaseStartMemory]);
+  void prepareLater(clock, log, [
+    pusher.prepare,
+    ...http.preparations,
+    flushCompileCache,
+    releaseStartMemory,
+  ]);
 
   async function stop(): Promise<void> {
     const graceMs = config.shutdownMs * GRACE_SHARE;
@@ -165,6 +176,7 @@ function selectHttpSettings(config: Config): Pick<HttpDeps, 'secrets' | 'limits'
     },
     settings: {
       isAgentAuthRequired: config.isAgentAuthRequired,
+      areStrangersServed: config.areStrangersServed,
       corsOrigins: config.corsOrigins,
       trustedProxies: config.trustedProxies,
       isSecretPublic: config.isSecretPublic,

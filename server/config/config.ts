@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Durability } from '../engines/redis/durability.ts';
 import type { ConsoleMode } from '../ports/admin.ts';
-import { findConflicts, findWarnings } from './conflicts.ts';
+import { areStrangersServed, findConflicts, findWarnings } from './conflicts.ts';
 import {
   DEFAULT_GATEWAY_AUTH,
   type LogLevel,
@@ -30,6 +30,8 @@ export type Config = {
   readonly isAdminAuthRandom: boolean;
   /** Whether heartbeats, reports and unregistering must carry the gateway secret. */
   readonly isAgentAuthRequired: boolean;
+  /** Whether other machines may call for agents without the secret, so that such calls must learn nothing. */
+  readonly areStrangersServed: boolean;
   readonly push: {
     readonly secrets: readonly string[];
     readonly allow: readonly string[];
@@ -93,7 +95,7 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
   ) as Values;
   mistakes.push(...findConflicts(values));
   if (mistakes.length > 0) return { ok: false, mistakes };
-  const warnings = [...findWarnings(values), ...findTypos(Object.keys(env), listVariables())];
+  const warnings = [...findWarnings(values), ...findTypos(env, listVariables())];
   return { ok: true, config: buildConfig(values, deps), warnings };
 }
 
@@ -163,6 +165,7 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     adminAuth,
     isAdminAuthRandom: values.ADMIN_AUTH === undefined,
     isAgentAuthRequired: values.AGENT_AUTH === 'required',
+    areStrangersServed: areStrangersServed(values),
     push: { secrets: pushSecrets, allow: values.PUSH_ALLOW, deny: values.PUSH_DENY },
     corsOrigins: values.CORS_ORIGINS,
     trustedProxies: values.TRUSTED_PROXIES,

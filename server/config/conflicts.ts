@@ -53,10 +53,21 @@ export function findWarnings(values: Values): readonly string[] {
         'let only your monitoring reach it, or set METRICS_PUBLIC to false',
     );
   }
+  if (areStrangersServed(values)) {
+    found.push(
+      `AGENT_AUTH: anyone who reaches HOST ${values.HOST} can unregister agents and report results without a ` +
+        'secret; set AGENT_AUTH to required, or HOST to 127.0.0.1',
+    );
+  }
   if (values.STORE.kind === 'memory') {
     found.push('STORE: memory: loses every task when the gateway stops; write sqlite:FILE to keep them');
   }
   return found;
+}
+
+/** Whether the calls of agents that need no secret come from other machines too. */
+export function areStrangersServed({ AGENT_AUTH, HOST }: Values): boolean {
+  return AGENT_AUTH === 'optional' && !isLoopback(HOST);
 }
 
 /** Secrets that libraries for Standard Webhooks read as another key than the gateway signs with. */

@@ -9,6 +9,7 @@
  * The response is the same in every case: the task as it was submitted, pending.
  */
 import { createHash } from 'node:crypto';
+import { count } from '../domain/advice-words.ts';
 import { dueMs } from '../domain/delivery.ts';
 import { isKeptAsText, JsonText } from '../domain/json-text.ts';
 import { copyBeginning } from '../domain/payload-preview.ts';
@@ -235,7 +236,7 @@ function nameInput(
 function tooManyOpen(openTasksMax: number): GatewayError {
   return new GatewayError(
     'busy',
-    `${openTasksMax} tasks are open already. Wait for some to end, then send again.`,
+    `${count(openTasksMax, 'task')} ${openTasksMax === 1 ? 'is' : 'are'} open already. Wait for some to end, then send again.`,
   );
 }
 

@@ -23,7 +23,7 @@ type Deps = {
   readonly version: string;
   readonly limits: { readonly bodyBytesMax: number };
   readonly settings: { readonly corsOrigins: CorsOrigins };
-  /** Paths that any web page may read. */
+  /** Paths that any web page may read, and that are served under every name. */
   readonly openPaths: ReadonlySet<string>;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;
@@ -87,11 +87,10 @@ function findTemplate(ctx: Context): string | undefined {
 async function runMiddleware(deps: Deps, ctx: Context, next: Next): Promise<string | undefined> {
   const { log } = deps;
   try {
-    deps.requireHost(ctx.req);
+    const isOpen = deps.openPaths.has(ctx.path);
+    if (!isOpen) deps.requireHost(ctx.req);
     const { origin } = ctx.req.headers;
-    if (origin !== undefined) {
-      ctx.set(allowOrigin(deps.openPaths.has(ctx.path) ? ['*'] : deps.settings.corsOrigins, origin));
-    }
+    if (origin !== undefined) ctx.set(allowOrigin(isOpen ? ['*'] : deps.settings.corsOrigins, origin));
     await next();
     return undefined;
   } catch (thrown) {

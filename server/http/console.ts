@@ -5,6 +5,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import type { Context, Middleware } from 'koa';
+import { loadOnce } from '../async/load-once.ts';
 import { buildPage, type Page, respondWithPage } from './pages.ts';
 import { Problem } from './problems.ts';
 
@@ -44,7 +45,7 @@ type ConsoleRoute = { readonly path: string; readonly middleware: Middleware };
 
 /** The routes of the console. */
 export function listConsoleRoutes(): readonly ConsoleRoute[] {
-  const loadFiles = createLoader();
+  const loadFiles = loadOnce(readFiles);
   const redirect: Middleware = (ctx) => {
     ctx.status = 308;
     ctx.set('Location', 'console/');
@@ -63,8 +64,12 @@ export function listConsoleRoutes(): readonly ConsoleRoute[] {
     if (!isView && (/\.\w+$/.test(below) || !wantsHtml(ctx))) {
       throw new Problem('route_not_found', 'The console has nothing at this path. It begins at /console/.');
     }
-    respondWithPage(ctx, buildView(files, below.split('/').length - 1), PAGE_HEADERS);
-    if (!isView) ctx.status = 404;
+    const view = buildView(files, below.split('/').length - 1);
+    respondWithPage(ctx, view, PAGE_HEADERS);
+    if (isView) return;
+    // A page that is missing is not current either.
+    ctx.status = 404;
+    ctx.body = view.body;
   };
   return [
     { path: '/console', middleware: redirect },
@@ -79,18 +84,6 @@ function buildView(files: ReadonlyMap<string, Page>, depth: number): Page {
   const text = files.get(PAGE)?.body.toString() ?? '';
   const led = text.replaceAll('="./', `="${'../'.repeat(depth) || './'}`);
   return buildPage('/console/', 'text/html; charset=utf-8', Buffer.from(led));
-}
-
-/** Reads all files with the first request; a failure is tried again with the next one. */
-function createLoader(): () => Promise<ReadonlyMap<string, Page>> {
-  let loading: Promise<ReadonlyMap<string, Page>> | undefined;
-  return () => {
-    loading ??= readFiles().catch((error) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
 }
 
 async function readFiles(): Promise<ReadonlyMap<string, Page>> {

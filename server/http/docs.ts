@@ -4,7 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { Middleware } from 'koa';
-import { buildPage, type Page, respondWithPage } from './pages.ts';
+import { loadOnce } from '../async/load-once.ts';
+import { buildPage, respondWithPage } from './pages.ts';
 
 const FOLDER = new URL('../../generated/docs/', import.meta.url);
 
@@ -44,16 +45,8 @@ const HEADERS = {
 /** The routes of the page and its files. With a slash at its end its relative addresses would be wrong. */
 export function listDocsRoutes(): readonly { readonly path: string; readonly middleware: Middleware }[] {
   const routes = FILES.map(({ path, file, contentType }) => {
-    let loading: Promise<Page> | undefined;
-    const load = async (): Promise<Page> =>
-      buildPage(path, contentType, await readFile(new URL(file, FOLDER)));
-    const middleware: Middleware = async (ctx) => {
-      loading ??= load().catch((error) => {
-        loading = undefined;
-        throw error;
-      });
-      respondWithPage(ctx, await loading, HEADERS);
-    };
+    const load = loadOnce(async () => buildPage(path, contentType, await readFile(new URL(file, FOLDER))));
+    const middleware: Middleware = async (ctx) => respondWithPage(ctx, await load(), HEADERS);
     return { path, middleware };
   });
   const redirect: Middleware = (ctx) => {

@@ -3,7 +3,7 @@
  * name of its own the gateway's address (DNS rebinding): the browser then sends the page's calls here as
  * calls to its own site, and the public secret is no obstacle. Such calls carry the page's name in `Host` and
  * its origin in `Origin`, so both must belong to this machine or be configured. With a secret of one's own
- * there is nothing to refuse.
+ * there is nothing to refuse, and the probes and documents, which anyone may read, ask for neither.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';

@@ -26,7 +26,7 @@ import type { Handlers } from './operations/handlers.ts';
 import { createRowHandlers } from './operations/rows.ts';
 import { createTaskHandlers } from './operations/tasks.ts';
 import { loadPages } from './pages.ts';
-import { createProbes, servePage } from './probes.ts';
+import { createProbes, PROBE_PATHS, servePage } from './probes.ts';
 import { createRemoteAddresses, type RemoteAddresses } from './remote-address.ts';
 import { longestRequestMs } from './request/arrival-clock.ts';
 import { createBodyReader } from './request/body.ts';
@@ -84,6 +84,8 @@ export const HTTP_LIMITS: HttpLimits = {
 export type HttpSettings = {
   /** Whether heartbeat, report and unregister must carry the secret. */
   readonly isAgentAuthRequired: boolean;
+  /** Whether other machines may call for agents without the secret: then such calls learn of no task. */
+  readonly areStrangersServed?: boolean;
   readonly corsOrigins: CorsOrigins;
   /** Networks of proxies that name the caller in `X-Forwarded-For` or `Forwarded`; default none. */
   readonly trustedProxies?: readonly string[];
@@ -158,15 +160,16 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     isAgentAuthRequired: deps.settings.isAgentAuthRequired,
     streams,
     largeWork: deps.largeWork,
+    log: deps.log,
     draining: draining.signal,
   };
-  const operations = joinOperations(contract, deps.gateway, operationDeps);
+  const operations = joinOperations(contract, deps, operationDeps);
   for (const { name, path, method, middleware } of operations) {
     router.register(path, [method], middleware, { name });
   }
   const probes = createProbes(deps.gateway, draining.signal);
-  router.get('/livez', probes.live);
-  router.get('/readyz', probes.ready);
+  router.get(PROBE_PATHS[0], probes.live);
+  router.get(PROBE_PATHS[1], probes.ready);
   const isPublic = deps.settings.isMetricsPublic ?? false;
   router.get('/metrics', createMetricsPage({ secrets, isPublic, render: deps.renderMetrics }));
 
@@ -230,19 +233,19 @@ function registerPages(router: KoaRouter, version: string, mode: ConsoleMode): R
   }
   for (const { path, middleware } of hasConsole ? listConsoleRoutes() : []) router.get(path, middleware);
   for (const { path, middleware } of listDocsRoutes()) router.get(path, middleware);
-  return new Set(pages.map(({ path }) => path));
+  return new Set([...pages.map(({ path }) => path), ...PROBE_PATHS]);
 }
 
 /** Joins each operation of the document with its handler; throws when one has none. */
 function joinOperations(
   contract: Contract,
-  gateway: Gateway,
+  { gateway, settings }: HttpDeps,
   deps: OperationDeps,
 ): readonly ServedOperation[] {
   const handlers: Handlers = {
     ...createTaskHandlers(gateway),
     ...createEventHandlers(gateway),
-    ...createAgentHandlers(gateway),
+    ...createAgentHandlers(gateway, settings),
     ...createAdminHandlers(gateway),
     ...createRowHandlers(gateway, contract.version),
   };

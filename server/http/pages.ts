@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Context } from 'koa';
+import { matchesTag } from './response/entity-tag.ts';
 
 /** A page that does not change while the server runs. */
 export type Page = {
@@ -44,6 +45,6 @@ export function buildPage(path: string, contentType: string, body: Buffer): Page
 /** Responds with a page; with 304 to a caller that already has it. */
 export function respondWithPage(ctx: Context, page: Page, headers: Readonly<Record<string, string>>): void {
   ctx.set({ 'Content-Type': page.contentType, ...headers, ETag: page.etag });
-  if (ctx.get('If-None-Match').includes(page.etag)) ctx.status = 304;
+  if (matchesTag(ctx.get('If-None-Match'), page.etag)) ctx.status = 304;
   else ctx.body = page.body;
 }

@@ -7,6 +7,9 @@ import type { Gateway } from '../ports/gateway.ts';
 import { type Page, respondWithPage } from './pages.ts';
 import { describeReason } from './public-reason.ts';
 
+/** Where the two are: liveness, readiness. Every page may read them, under every name. */
+export const PROBE_PATHS = ['/livez', '/readyz'] as const;
+
 /** The same as for a call that finds the store unavailable. */
 const RETRY_AFTER_SECONDS = '2';
 
@@ -47,6 +50,6 @@ export function createProbes(
 
 function respondJson(ctx: Context, status: number, body: object): void {
   ctx.status = status;
-  ctx.set('Content-Type', 'application/json');
+  ctx.set({ 'Content-Type': 'application/json', 'Access-Control-Allow-Origin': '*' });
   ctx.body = JSON.stringify(body);
 }

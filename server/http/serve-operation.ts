@@ -9,6 +9,7 @@ import type { LargeWork } from '../async/large-work.ts';
 import { renderJson } from '../domain/json-text.ts';
 import { isLargeValue } from '../domain/value-size.ts';
 import type { Caller } from '../ports/caller.ts';
+import type { Log } from '../ports/log.ts';
 import type { RenderedBody } from './operations/handlers.ts';
 import { Problem, validationFailed } from './problems.ts';
 import type { BodyRead, ReadBody } from './request/body.ts';
@@ -39,6 +40,7 @@ export type OperationDeps = {
   readonly streams: Streams;
   readonly largeWork: LargeWork;
   readonly writers: WriterDeps;
+  readonly log: Pick<Log, 'error'>;
   readonly callerOf: (req: IncomingMessage) => Caller;
   /** Fires when the server drains. */
   readonly draining: AbortSignal;

@@ -2,11 +2,13 @@
 import { waitAtMost } from '../async/waiting.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Figures, TaskFigures } from '../ports/figures.ts';
-import type { Store } from '../ports/store.ts';
+import type { Log } from '../ports/log.ts';
+import { type Store, StoreUnavailable } from '../ports/store.ts';
 import { labelled, type Samples, single } from './counts.ts';
 
 export type GaugeSources = {
   readonly clock: Clock;
+  readonly log: Pick<Log, 'error'>;
   readonly store: Pick<Store, 'health'>;
   readonly figures: Figures;
   /** How many event streams are open. */
@@ -37,11 +39,13 @@ export async function readGauges(sources: GaugeSources): Promise<Samples> {
   };
 }
 
-async function readTasks({ clock, figures }: GaugeSources): Promise<TaskFigures | null> {
+async function readTasks({ clock, log, figures }: GaugeSources): Promise<TaskFigures | null> {
   try {
     const tasks = await waitAtMost(clock, STORE_WITHIN_MS, figures.readTasks());
     return tasks === 'late' ? null : tasks;
-  } catch {
+  } catch (error) {
+    // An outage has its own line.
+    if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'a scrape could not count the tasks');
     return null;
   }
 }

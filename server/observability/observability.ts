@@ -15,7 +15,9 @@ export type Observability = {
   readonly observer: Observer;
   /** Creates the function that renders all metrics, once there is something to read gauges from. */
   createMetricsPage(
-    sources: Omit<GaugeSources, 'clock'> & { readonly countDescriptors: () => Promise<number | null> },
+    sources: Omit<GaugeSources, 'clock' | 'log'> & {
+      readonly countDescriptors: () => Promise<number | null>;
+    },
   ): () => Promise<MetricsText>;
   /** Logs what was only counted so far. Called when nothing more happens. */
   flush(): void;
@@ -23,7 +25,7 @@ export type Observability = {
 
 /** Creates it with all counts at zero. */
 export function createObservability(deps: { readonly clock: Clock; readonly log: Log }): Observability {
-  const { clock } = deps;
+  const { clock, log } = deps;
   const counts = createCounts();
   const activity = createActivityLog(deps);
   return {
@@ -33,7 +35,7 @@ export function createObservability(deps: { readonly clock: Clock; readonly log:
         clock,
         countDescriptors,
         readCounts: counts.read,
-        readGauges: () => readGauges({ clock, ...sources }),
+        readGauges: () => readGauges({ clock, log, ...sources }),
       }),
     flush: activity.flush,
   };

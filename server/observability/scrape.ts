@@ -3,9 +3,10 @@
  * costs nothing, and what it measures of Node begins there. Scrapes within a second share one rendering, so
  * however many there are, they cost no more than one a second.
  */
+import { loadOnce } from '../async/load-once.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Samples } from './counts.ts';
-import { createNodeMetrics, type NodeMetrics } from './node-metrics.ts';
+import { createNodeMetrics } from './node-metrics.ts';
 import { describeFamilies } from './text-families.ts';
 
 type ScrapeDeps = {
@@ -25,14 +26,13 @@ const KEEP_MS = 1_000;
 /** Creates the function that renders the metrics of this moment. */
 export function createScrape(deps: ScrapeDeps): () => Promise<MetricsText> {
   const { clock } = deps;
-  let node: Promise<NodeMetrics> | null = null;
+  const loadNodeMetrics = loadOnce(() => createNodeMetrics(deps.countDescriptors));
   let last: Promise<MetricsText> | null = null;
   let startedMs = 0;
   let isRendering = false;
 
   async function render(): Promise<MetricsText> {
-    node ??= createNodeMetrics(deps.countDescriptors);
-    const [{ Registry, read }, gauges] = await Promise.all([node, deps.readGauges()]);
+    const [{ Registry, read }, gauges] = await Promise.all([loadNodeMetrics(), deps.readGauges()]);
     const { families, delaySeconds } = await read();
     const delay = [{ labels: {}, value: delaySeconds }];
     const own = describeFamilies({

@@ -7,9 +7,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Agent } from 'undici';
+import { loadOnce } from '../async/load-once.ts';
 import { renderJson } from '../domain/json-text.ts';
 import { parseEndpoint } from '../net/endpoint.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
 import type { Push, Pusher, PushOutcome } from '../ports/pusher.ts';
 import { createAddressValidation } from './address.ts';
 import { ABANDONED_EARLY, createAttempt } from './attempt.ts';
@@ -27,6 +29,7 @@ const HEADER_BYTES_MAX = 16_384;
 
 export type PusherDeps = {
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: Pick<Log, 'error'>;
   /** Signing secrets, the newest first; without any, pushes are not signed. */
   readonly secrets: readonly string[];
   /** Addresses and networks; an empty `allow` allows every address that can be allowed. */
@@ -36,6 +39,8 @@ export type PusherDeps = {
   /** Resolves names in place of `names.ts`. */
   readonly resolve?: Resolve;
 };
+
+const MISSING_CLIENT = 'the gateway cannot load its HTTP client; its log says why';
 
 /** A pusher that may load what it needs before its first push: some 50 ms of work. */
 export type PreparedPusher = Pusher & { prepare(): Promise<void> };
@@ -51,14 +56,20 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
     resolve: deps.resolve ?? names.resolve,
   });
   let agent: Agent | null = null;
-  let loading: Promise<Agent> | null = null;
-  function load(): Promise<Agent> {
-    loading ??= createAgent(connector.connect, limits).then((loaded) => {
+  let isMissing = false;
+  const load = loadOnce(async () => {
+    try {
+      const loaded = await createAgent(connector.connect, limits);
+      // `close` found nothing to end.
+      if (closing) await loaded.destroy();
       agent = loaded;
       return loaded;
-    });
-    return loading;
-  }
+    } catch (error) {
+      if (!isMissing) deps.log.error({ err: error }, 'no task can be pushed: undici cannot be loaded');
+      isMissing = true;
+      throw error;
+    }
+  });
   let closing: Promise<void> | null = null;
 
   return {
@@ -82,18 +93,19 @@ export function createPusher(deps: PusherDeps): PreparedPusher {
         loaded.dispatch({ ...target, ...request }, attempt);
       };
       if (agent) dispatch(agent);
-      else void load().then(dispatch);
+      else load().then(dispatch, () => resolve(buildUntaken(MISSING_CLIENT)));
       return outcome.promise;
     },
 
     async prepare() {
-      await load();
+      // A failure is logged, and fails the pushes that need it.
+      await load().catch(() => undefined);
     },
 
     close() {
       names.close();
       closing ??= (async () => {
-        await (await loading)?.destroy();
+        await agent?.destroy();
         await connector.destroyAll();
       })();
       return closing;

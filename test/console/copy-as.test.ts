@@ -22,16 +22,24 @@ const HOSTILE: Submission = {
   ),
 };
 
+/** Controls of a terminal in every field, and characters that turn the direction of what follows. */
+const CONTROLS = "\u001b[2J\n\r\t\u0007\u007f\u009b31m\u2028\u202e构\\'7";
+const ACTING: Submission = {
+  ...{ task_type: `x${CONTROLS}`, task_tags: [CONTROLS, 'gpu'], cli_session_id: CONTROLS },
+  payload: { [CONTROLS]: CONTROLS },
+};
+
 /** Runs a copied text in a shell in which `program` only prints what it gets. */
-function runInShell(text: string, program: string, prints: string): string {
+function runInShell(text: string, program: string, prints: string, shell = 'sh'): string {
   const script = `${program}() { ${prints}; }\n${text}`;
   const env = { PATH: process.env.PATH ?? '', TASK_GATEWAY_AUTH: 'the-secret' };
-  return execFileSync('sh', ['-c', script], { env, encoding: 'utf8' });
+  return execFileSync(shell, ['-c', script], { env, encoding: 'utf8' });
 }
 
 describe.each([
   ['an ordinary submission', PLAIN],
   ['a hostile submission', HOSTILE],
+  ['a submission with control characters', ACTING],
 ])('%s', (_title, submission) => {
   test('as curl: the body is the submission and the secret of the shell', () => {
     const body: unknown = JSON.parse(runInShell(writeCopy('curl', submission, URL), 'curl', 'cat'));
@@ -41,7 +49,9 @@ describe.each([
 
   test('as a command: its words and its input are the submission', () => {
     const text = writeCopy('cli', submission, URL).replace(/^task-gateway/, 'task_gateway');
-    const printed = runInShell(text, 'task_gateway', `printf '%s\\0' "$@"; cat`);
+    // The plain shell of POSIX reads no $'…', which only control characters need.
+    const shell = submission === ACTING ? 'bash' : 'sh';
+    const printed = runInShell(text, 'task_gateway', `printf '%s\\0' "$@"; cat`, shell);
     const words = printed.split('\0');
     const input: unknown = JSON.parse(words.pop() ?? '');
     expect(input).toEqual(submission.payload);
@@ -58,6 +68,11 @@ describe.each([
     const [, literal] = /submitTask\(([\s\S]*)\)\);$/.exec(text) ?? [];
     const value: unknown = new Function(`return (${literal});`)();
     expect(JSON.stringify(value)).toBe(JSON.stringify({ ...pickOrder(submission) }));
+  });
+
+  test.each(COPY_WAYS)('as $title: without a character that acts on a terminal', ({ way }) => {
+    const text = writeCopy(way, submission, URL).replaceAll('\n', '');
+    expect(text).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u);
   });
 
   test.each(COPY_WAYS)('as $title: without the secret', ({ way }) => {

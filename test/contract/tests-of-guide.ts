@@ -134,6 +134,7 @@ const REQUESTS: StatementTests = {
       'With the default secret',
       'http/host-rule.test.ts: a foreign host gets a 421 at %s, and learns the remedy',
     ],
+    ['The documents, `/`, `/livez`', 'http/host-rule.test.ts: %s is served under any host and to any origin'],
     ['The path:', ORDER],
     ['The secret in query', ORDER],
     ['The body:', ORDER],
@@ -245,10 +246,12 @@ const PROMISES: StatementTests = {
     ["`EventSource` can't", ADVICE],
   ],
   'Paths beside the API': [
-    ['|', `${GUIDE}$path is served by GET, HEAD and OPTIONS, to origins: $origins`],
-    ['They need no secret', `${GUIDE}$path is served by GET, HEAD and OPTIONS, to origins: $origins`],
+    ['|', `${GUIDE}%s is served by GET, HEAD and OPTIONS, to any origin and under any host`],
+    [
+      'They need no secret',
+      `${GUIDE}%s is served by GET, HEAD and OPTIONS, to any origin and under any host`,
+    ],
     ['The documents, `/` and', `${GUIDE}the bodies of the index and of the probes are those that are shown`],
-    ['Paths for all origins', `${GUIDE}$path is served by GET, HEAD and OPTIONS, to origins: $origins`],
     ['`/docs` shows', 'resilience/docs-browser.test.ts: shows the three samples of an operation'],
     ['`/metrics` serves', 'http/metrics-page.test.ts: is not needed where the page is public'],
     ['Every path that serves GET', `${SURFACE}to HEAD has the headers of the response to GET`],

@@ -9,6 +9,7 @@ import { fillOutcomes } from '../../server/domain/task-counts.ts';
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { orderStorage } from '../../server/engines/embedded/sqlite/ordered-storage.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
+import type { Log } from '../../server/ports/log.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
@@ -21,10 +22,13 @@ const RETENTION = { keepTasksMs: 60_000, sessionEventsMax: 1_000 };
 let memory: ReturnType<typeof keepInMemory>;
 let clock: FakeClock;
 let opened: Store[];
+let warnings: string[];
+const log: Log = { ...SILENT, warn: (_fields, message) => void warnings.push(message) };
 beforeEach(() => {
   memory = keepInMemory();
   clock = createFakeClock();
   opened = [];
+  warnings = [];
 });
 afterEach(async () => {
   for (const store of opened) await store.close();
@@ -34,7 +38,7 @@ afterEach(async () => {
 /** Opens a store over the data, whether the one before was closed or not. */
 async function open(): Promise<Store> {
   const wallMs = (): number => START_MS + clock.nowMs();
-  const store = await createEmbeddedStore({ openStorage: memory.open, clock, log: SILENT, wallMs });
+  const store = await createEmbeddedStore({ openStorage: memory.open, clock, log, wallMs });
   opened.push(store);
   return store;
 }
@@ -168,7 +172,7 @@ describe('after a crash', () => {
     });
   });
 
-  test('a damaged step is left out, and refuses no start', async () => {
+  test('a damaged step is left out with a warning, and refuses no start', async () => {
     const first = await open();
     await end(first, 'only', 'failed');
     await first.close();
@@ -178,5 +182,8 @@ describe('after a crash', () => {
     const store = await open();
     expect((await store.readActivity()).at(-1)?.ended).toEqual(fillOutcomes());
     expect((await readState(store, 'only')).value.status).toBe('failed');
+    expect(warnings).toEqual([
+      'the stored figures of the last quarter of an hour are damaged and were left out',
+    ]);
   });
 });

@@ -101,6 +101,7 @@ describe.each(['', 'tasks', 'tasks/0198-x', 'agents', 'agents/a%2Fb', 'events', 
       const { headers } = await get(`/console/${view}`);
       const again = await get(`/console/${view}`, { 'if-none-match': headers.get('etag') ?? '' });
       expect([again.status, await again.text()]).toEqual([304, '']);
+      expect((await get(`/console/${view}`, { 'if-none-match': '*' })).status).toBe(304);
     });
   },
 );

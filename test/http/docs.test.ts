@@ -47,6 +47,7 @@ describe('each file of the page', () => {
     expect(Number(head.headers.get('content-length'))).toBe(readFileSync(join(FOLDER, file)).length);
     const again = await fetch(url, { headers: { 'if-none-match': head.headers.get('etag') ?? '' } });
     expect([again.status, await again.text()]).toEqual([304, '']);
+    expect((await fetch(url, { headers: { 'if-none-match': '*' } })).status).toBe(304);
   });
 });
 

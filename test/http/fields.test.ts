@@ -184,6 +184,11 @@ describe('rules that a schema can’t express', () => {
     expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /endpoint');
   });
 
+  test.each(['.', '..'])('the agent %j, which no path can name, is refused', async (agent_id) => {
+    const response = await sendChecked(server.url, buildCall('registerAgent', secrets, { agent_id }));
+    expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /agent_id');
+  });
+
   test.each([
     'pull',
     'http://host',

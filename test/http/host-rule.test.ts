@@ -71,16 +71,8 @@ describe('on the wire', () => {
   });
   afterAll(() => server.stop());
 
-  const paths = [
-    '/livez',
-    '/readyz',
-    '/metrics',
-    '/',
-    '/openapi.json',
-    '/nowhere',
-    '/api/cli/tasks/x',
-    '/api/admin/agents',
-  ];
+  const open = ['/livez', '/readyz', '/', '/openapi.json', '/openapi.agent.json'];
+  const paths = ['/metrics', '/docs', '/console/', '/nowhere', '/api/cli/tasks/x', '/api/admin/agents'];
 
   async function ask(method: string, path: string, headers: string): Promise<string> {
     return await exchange(
@@ -88,6 +80,11 @@ describe('on the wire', () => {
       `${method} ${path} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`,
     );
   }
+
+  test.each(open)('%s is served under any host and to any origin', async (path) => {
+    const text = await ask('GET', path, 'Host: 10.0.0.7\r\nOrigin: https://evil.example');
+    expect(text).toMatch(/^HTTP\/1\.1 200 .*\r\naccess-control-allow-origin: \*\r\n/is);
+  });
 
   test.each(paths)('a foreign host gets a 421 at %s, and learns the remedy', async (path) => {
     for (const method of ['GET', 'POST', 'OPTIONS']) {

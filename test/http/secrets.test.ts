@@ -158,6 +158,22 @@ describe('the secret of an agent', () => {
   });
 });
 
+test('a heartbeat without a secret learns of no task where other machines may send it', async () => {
+  const known = createFakeGateway({
+    heartbeatAgent: async ({ agent_id }) => ({
+      ...{ ok: true, agent_id, state: 'ready', cancelled_request_ids: ['task-1'] },
+    }),
+  });
+  const learnt = async (on: TestServer, auth?: string): Promise<unknown> =>
+    (await sendChecked(on.url, buildCall('heartbeatAgent', secrets, { auth }))).json.cancelled_request_ids;
+  for (const areStrangersServed of [true, false]) {
+    const open = await startTestServer(known, { settings: { areStrangersServed } });
+    expect(await learnt(open)).toEqual(areStrangersServed ? [] : ['task-1']);
+    expect(await learnt(open, SECRET)).toEqual(['task-1']);
+    await open.stop();
+  }
+});
+
 describe('the administrator’s secret', () => {
   test.each([
     [{ 'x-admin-auth': ADMIN_SECRET }, '', 200],

@@ -105,6 +105,8 @@ describe('pages', () => {
     const again = await fetch(server.url + path, { headers: { 'if-none-match': `W/"other", ${etag}` } });
     expect([again.status, await again.text()]).toEqual([304, '']);
     expect(again.headers.get('cache-control')).toBe('no-cache');
+    const any = await fetch(server.url + path, { headers: { 'if-none-match': '*' } });
+    expect([any.status, any.headers.get('etag')]).toEqual([304, etag]);
   });
 
   test('the index page lists the documents', async () => {

@@ -208,6 +208,28 @@ describe('time limits', () => {
   });
 });
 
+test('a list that fails behind its first part is cut off, and the log says why', async () => {
+  const fault = new Error('a fault behind the first part');
+  const broken = createFakeGateway({
+    async *listAgents() {
+      const agent = { agent_id: 'a', endpoint: 'pull', agent_tags: ['x'.repeat(100_000)], state: 'ready' };
+      for (let n = 0; n < 8; n += 1)
+        yield { ...agent, max_concurrent: 1, current_load: 0, running_request_ids: [], last_contact_time: 1 };
+      throw fault;
+    },
+  } as never);
+  const failing = await startTestServer(broken);
+  const response = await fetch(`${failing.url}/api/admin/agents`, {
+    headers: { 'x-admin-auth': ADMIN_SECRET },
+  });
+  await expect(response.text()).rejects.toThrow('terminated');
+  expect(failing.logged).toContainEqual({
+    ...{ level: 'error', message: 'a response was cut off behind its first part' },
+    fields: { err: fault, operation: 'listAgents' },
+  });
+  await failing.stop();
+});
+
 describe('secrets in the log', () => {
   test('no secret is in any log line', async () => {
     await exchange(

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPusher } from '../../server/push/pusher.ts';
+import { SILENT } from '../harness/silent-log.ts';
 import { pushTask, TASK } from './push-task.ts';
 import { buildResponse, startAgent } from './scripted-agent.ts';
 
@@ -76,6 +77,7 @@ test('whatever an agent does, the outcome of the push is true', async () => {
       );
       const clock = { monotonicMs: () => performance.now() };
       const pusher = createPusher({
+        log: SILENT,
         clock,
         secrets: [],
         allow: [],

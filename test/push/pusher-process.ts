@@ -3,6 +3,7 @@
  * `pusher-exit.test.ts`.
  */
 import { createPusher } from '../../server/push/pusher.ts';
+import { SILENT } from '../harness/silent-log.ts';
 import { pushTask } from './push-task.ts';
 import { buildResponse, startAgent } from './scripted-agent.ts';
 
@@ -13,6 +14,7 @@ const agent = await startAgent((socket, _request, nth) => {
 });
 const pusher = createPusher({
   clock: { monotonicMs: () => performance.now() },
+  log: SILENT,
   secrets: [],
   allow: [],
   deny: [],

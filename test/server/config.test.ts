@@ -1,5 +1,5 @@
 /**
- * Valid settings: defaults, values of every setting, secrets from files, warnings, and the table of settings.
+ * Valid settings: defaults, values of every setting, secrets from files, and the table of settings.
  */
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
@@ -23,6 +23,7 @@ describe('without any setting', () => {
       adminAuth: ['generated-at-random-for-this-run'],
       isAdminAuthRandom: true,
       isAgentAuthRequired: false,
+      areStrangersServed: false,
       isRedisClockTrusted: false,
       push: { secrets: [], allow: [], deny: [] },
       corsOrigins: [],
@@ -104,6 +105,7 @@ describe('with settings', () => {
       adminAuth: ['admin-secret-0001', 'admin-secret-0000'],
       isAdminAuthRandom: false,
       isAgentAuthRequired: true,
+      areStrangersServed: false,
       push: {
         secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'push-secret-00000'],
         allow: ['10.0.0.0/8', 'fd00::/8'],
@@ -229,75 +231,6 @@ describe('secrets from files', () => {
 
   test('only secrets are read from files', () => {
     expect(accept({ PORT_FILE: '/run/secrets/gateway' }).config.port).toBe(8080);
-  });
-});
-
-describe('warnings', () => {
-  test('a secret short enough to be guessed is warned of', () => {
-    expect(accept({ GATEWAY_AUTH: 'rather-short' }).warnings).toEqual([
-      'GATEWAY_AUTH: is short enough to be guessed; write at least 16 characters',
-    ]);
-    expect(accept({ GATEWAY_AUTH: 'short' }).warnings).toEqual([
-      'GATEWAY_AUTH: is short enough to be guessed, and the log is not searched for it inside words; write at least 16 characters',
-    ]);
-  });
-
-  test('metrics that other machines can read without a secret are warned of', () => {
-    const open = { GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-2`, METRICS_PUBLIC: 'true' };
-    expect(accept({ ...open, HOST: '0.0.0.0' }).warnings).toEqual([
-      'METRICS_PUBLIC: any machine that reaches HOST 0.0.0.0 can read /metrics without a secret; let only your monitoring reach it, or set METRICS_PUBLIC to false',
-    ]);
-    expect(accept({ ...open, HOST: '127.0.0.1' }).warnings).toEqual([]);
-    expect(accept(open).config.isMetricsPublic).toBe(true);
-    expect(accept({ GATEWAY_AUTH: SECRET }).config.isMetricsPublic).toBe(false);
-  });
-
-  test('a variable with a typing error in the name of a setting is warned of', () => {
-    const typos: Readonly<Record<string, string>> = {
-      GATEWAY_AUTHH: 'GATEWAY_AUTH',
-      GATEWAY_ATUH: 'GATEWAY_AUTH',
-      gateway_auth: 'GATEWAY_AUTH',
-      ADMIN_AUTH_FIEL: 'ADMIN_AUTH_FILE',
-      BODY_MAX: 'BODY_MAX_BYTES',
-      KEEP_TASKS: 'KEEP_TASKS_HOURS',
-      LOGLEVEL: 'LOG_LEVEL',
-      PORTT: 'PORT',
-      STOR: 'STORE',
-    };
-    for (const [typo, name] of Object.entries(typos)) {
-      const { warnings } = accept({ GATEWAY_AUTH: SECRET, [typo]: 'x' });
-      expect(warnings, typo).toEqual([`${typo}: is not a setting and has no effect; did you mean ${name}?`]);
-    }
-  });
-
-  test('the usual variables of an environment are not warned of', () => {
-    const common = [
-      'PATH',
-      'HOME',
-      'USER',
-      'SHELL',
-      'LANG',
-      'TERM',
-      'PWD',
-      'HOSTNAME',
-      'LOGNAME',
-      'EDITOR',
-      'TZ',
-      'SHLVL',
-    ];
-    const more = [
-      'NODE_ENV',
-      'NODE_OPTIONS',
-      'NO_COLOR',
-      'FORCE_COLOR',
-      'CI',
-      'DISPLAY',
-      'MAIL',
-      'OLDPWD',
-      'SSH_AUTH_SOCK',
-    ];
-    const env = Object.fromEntries([...common, ...more, '_', 'npm_config_cache'].map((name) => [name, 'x']));
-    expect(accept({ ...env, GATEWAY_AUTH: SECRET }).warnings).toEqual([]);
   });
 });
 

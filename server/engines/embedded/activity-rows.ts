@@ -5,6 +5,7 @@
 import { STEP_MS, STEPS_MAX, type StepRecord } from '../../domain/activity.ts';
 import { OUTCOMES } from '../../domain/history-record.ts';
 import { fillOutcomes } from '../../domain/task-counts.ts';
+import type { Log } from '../../ports/log.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow } from './group-commit.ts';
 import type { ActivitySteps } from './memory/activity-steps.ts';
@@ -36,12 +37,19 @@ function putRecords(group: CommitGroup, records: readonly StepRecord[]): void {
   for (const record of records) putRow(group, keyOf(record), writeStep(record));
 }
 
-/** Loads the records that are stored. */
-export async function loadActivity(storage: OrderedStorage, activity: ActivitySteps): Promise<void> {
+/** Loads the stored records. If one is damaged, it and those behind it are left out, and the log says so. */
+export async function loadActivity(
+  storage: OrderedStorage,
+  activity: ActivitySteps,
+  log: Pick<Log, 'warn'>,
+): Promise<void> {
   try {
     for (const [, text] of await storage.scan(ACTIVITY_RANGE, STEPS_MAX)) activity.load(readStep(text));
-  } catch {
-    // What was damaged is lost, with the steps behind it.
+  } catch (error) {
+    log.warn(
+      { err: error },
+      'the stored figures of the last quarter of an hour are damaged and were left out',
+    );
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { isSettled, type TaskState } from '../../domain/task.ts';
 import { classifyTask, isOutcome } from '../../domain/task-counts.ts';
+import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { loadActivity } from './activity-rows.ts';
 import { clearOutcomes } from './count-tasks.ts';
@@ -35,10 +36,14 @@ type RunningTask = { readonly request_id: string; readonly agent_id: string; rea
  * are due at once. The run is one higher than any before. Cursors continue after the last stored one: a
  * cursor that was issued but never stored was never shown either.
  */
-export async function loadState(storage: OrderedStorage, nowMs: number): Promise<MemoryState> {
+export async function loadState(
+  storage: OrderedStorage,
+  nowMs: number,
+  log: Pick<Log, 'warn'>,
+): Promise<MemoryState> {
   const row = await readCountedMark(storage);
-  const state = createMemoryState({ ...row, run: row.run + 1 }, await readNewestTaskKey(storage));
-  await loadActivity(storage, state.activity);
+  const state = createMemoryState({ ...row, run: row.run + 1 }, await readNewestTaskKey(storage, log));
+  await loadActivity(storage, state.activity, log);
   await forEachRow(storage, AGENT_RANGE, ([key, text]) => {
     const { r, v } = readEnvelope(text);
     state.agents.put(lastPart(key), v as never, r, 0);
@@ -93,11 +98,12 @@ function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): Runn
  * A damaged last row does not prevent a start: then every task counts as possibly stored, and is read in the
  * file.
  */
-async function readNewestTaskKey(storage: OrderedStorage): Promise<string> {
+async function readNewestTaskKey(storage: OrderedStorage, log: Pick<Log, 'warn'>): Promise<string> {
   try {
     const [newest] = await storage.scan(TASK_RANGE, 1, true);
     return newest?.[0] ?? '';
-  } catch {
+  } catch (error) {
+    log.warn({ err: error }, 'the newest stored task is damaged; tasks are looked for in the whole file');
     return TASK_RANGE.to;
   }
 }

@@ -112,7 +112,14 @@ export async function createGenerations(deps: GenerationsDeps): Promise<Generati
   async function close(onFlushed: () => void): Promise<void> {
     outReason = 'The store is closed.';
     closing.abort();
-    if (generation) await flush(generation).catch(() => undefined);
+    if (generation) {
+      await flush(generation).catch((error: unknown) =>
+        log.error(
+          { err: error },
+          'the last writes of the stop failed; what was acknowledged before is stored',
+        ),
+      );
+    }
     onFlushed();
     const recovered = recovery.catch(() => undefined);
     await waitAtMost(clock, DISCONNECT_TIMEOUT_MS, recovered);
@@ -151,7 +158,7 @@ async function startGeneration(
   const { clock, timeoutMs, nowMs, onDurable } = deps;
   const storage = orderStorage(await deps.openStorage());
   try {
-    const state = await loadState(storage, nowMs());
+    const state = await loadState(storage, nowMs(), deps.log);
     const { settledCounts } = state;
     await writeRun(deps, storage, { ...state.highWaterMark, ...settledCounts.store() });
     const commits = createGroupCommit({

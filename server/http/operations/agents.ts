@@ -3,9 +3,13 @@ import { parseTraceContext, type TraceContext } from '../../domain/trace-context
 import type { Gateway } from '../../ports/gateway.ts';
 import { type Handlers, limitWait } from './handlers.ts';
 
-/** Creates the handlers. Of a heartbeat without a right secret only the `agent_id` is passed on. */
+/**
+ * Creates the handlers. Of a heartbeat without a right secret only the `agent_id` is passed on; where anyone
+ * may send it, its response names no task either.
+ */
 export function createAgentHandlers(
   gateway: Gateway,
+  { areStrangersServed = false }: { readonly areStrangersServed?: boolean },
 ): Pick<Handlers, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
   return {
     async registerAgent({ body }) {
@@ -29,7 +33,8 @@ export function createAgentHandlers(
         ...(isTrusted && body.registration !== undefined && { registration: body.registration }),
         ...(isTrusted && body.draining !== undefined && { draining: body.draining }),
       });
-      return { status: 200, body: reply };
+      const isHidden = areStrangersServed && !isTrusted;
+      return { status: 200, body: isHidden ? { ...reply, cancelled_request_ids: [] } : reply };
     },
 
     async claimTask({ body, signal }) {

@@ -10,6 +10,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
+import { loadOnce } from '../../async/load-once.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { Problem } from '../problems.ts';
 import type { RemoteAddresses } from '../remote-address.ts';
@@ -119,7 +120,7 @@ type Parse = (body: CountedBody) => Promise<Buffer>;
 /** koa-body, which is loaded when it is first needed: a third of all modules come with it, and 12 MB. */
 function createParser(bodyBytesMax: number) {
   let parse: Parse | null = null;
-  let loading: Promise<Parse> | null = null;
+  const load = loadOnce(() => loadParser(bodyBytesMax));
 
   return {
     loaded: () => parse,
@@ -127,9 +128,8 @@ function createParser(bodyBytesMax: number) {
     async loadFor(body: BodyUnderWay, req: IncomingMessage): Promise<Parse> {
       const failed = Promise.withResolvers<never>();
       body.fail = failed.reject;
-      loading ??= loadParser(bodyBytesMax);
       try {
-        parse = await Promise.race([loading, failed.promise]);
+        parse = await Promise.race([load(), failed.promise]);
         if (req.destroyed) throw new CallerGone();
         return parse;
       } catch (error) {

@@ -47,10 +47,10 @@ export type Operation = {
   readonly isAdminAccepted: boolean;
   /**
    * Whether the body must have the field `auth`; `unlessAdmin`: it may be absent beside the administrator's
-   * secret. Null when the operation has no body.
+   * secret; `undeclared`: it is ignored as any unknown field. Null when the operation has no body.
    */
   readonly body: {
-    readonly auth: 'required' | 'optional' | 'unlessAdmin';
+    readonly auth: 'required' | 'optional' | 'unlessAdmin' | 'undeclared';
     /** Returns the fields that the document declares, of a body that is valid. */
     pickDeclared(body: unknown): Readonly<Record<string, unknown>>;
   } | null;
@@ -166,8 +166,9 @@ function mayBeWrong({ required, schema }: Parameter): boolean {
 function describeBody(schema: Schema, security: DeclaredOperation['security']): Operation['body'] {
   const names = Object.keys(schema.properties ?? {});
   const isAdminAccepted = listSchemes(security).includes('AdminAuth');
+  const whereOptional = isAdminAccepted ? 'unlessAdmin' : 'optional';
   return {
-    auth: isAuthRequired(schema) ? 'required' : isAdminAccepted ? 'unlessAdmin' : 'optional',
+    auth: isAuthRequired(schema) ? 'required' : names.includes('auth') ? whereOptional : 'undeclared',
     pickDeclared(body) {
       const sent = Object(body);
       const picked: Record<string, unknown> = {};

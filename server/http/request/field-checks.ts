@@ -10,7 +10,10 @@ import { toPointer } from './json-limits.ts';
 type FieldCheck = (parts: RequestParts) => readonly FieldError[];
 
 const FIELD_CHECKS: Partial<Record<OperationId, FieldCheck>> = {
-  registerAgent: ({ requestBody }) => validateEndpoint(readText(requestBody, 'endpoint')),
+  registerAgent: ({ requestBody }) => [
+    ...validateEndpoint(readText(requestBody, 'endpoint')),
+    ...validateAgentId(readText(requestBody, 'agent_id')),
+  ],
   listTasks: ({ query }) => validateCursor(readText(query, 'cursor')),
   listTaskRows: ({ query }) => validateCursor(readText(query, 'cursor')),
   listAgentRows: ({ query }) => validateCursor(readText(query, 'cursor')),
@@ -24,6 +27,12 @@ const FIELD_CHECKS: Partial<Record<OperationId, FieldCheck>> = {
 /** Returns what is wrong with the fields of a request beside its schema; empty when nothing is. */
 export function validateFields(operationId: OperationId, parts: RequestParts): readonly FieldError[] {
   return FIELD_CHECKS[operationId]?.(parts) ?? [];
+}
+
+/** In a URL these two segments mean a folder, however they are escaped: no path could name the agent. */
+function validateAgentId(agent_id: string | undefined): readonly FieldError[] {
+  if (agent_id !== '.' && agent_id !== '..') return [];
+  return [{ pointer: '/agent_id', detail: 'must not be `.` or `..`, which no URL can contain as a name' }];
 }
 
 /** An absolute http(s) URL without credentials, as WHATWG parses it, or `pull`. */

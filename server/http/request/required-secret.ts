@@ -91,13 +91,12 @@ export function requireBodySecret(
   body: unknown,
   { hasSecret, admin }: SentSecrets,
 ): boolean {
+  if (rule === 'undeclared') return hasSecret;
   const auth = isObject(body) ? body.auth : undefined;
   if (secrets.isGatewaySecret(auth)) return true;
   if (typeof auth === 'string') throw unauthorized('The field `auth` is not the gateway secret.');
   if (rule === 'unlessAdmin') {
-    if (admin === 'wrong' && isObject(body) && auth === undefined) {
-      throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
-    }
+    if (admin === 'wrong' && !hasSecret) throw unauthorized(ADMIN_DETAIL, 'X-Admin-Auth');
     return admin === 'right';
   }
   if (rule === 'optional' && hasSecret) return true;

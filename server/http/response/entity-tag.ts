@@ -21,11 +21,14 @@ export function replyTagged(
   const text = JSON.stringify(content);
   const tag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
   const headers = { ETag: `W/${tag}`, 'Cache-Control': 'no-cache' };
-  if (ifNoneMatch !== undefined && hasTag(ifNoneMatch, tag)) return { status: 304, headers };
+  if (matchesTag(ifNoneMatch, tag)) return { status: 304, headers };
   return { status: 200, rendered: Buffer.from(`{"time":${time},${text.slice(1)}`), headers };
 }
 
-/** Weak comparison (RFC 9110): `*` or a list of tags, with or without `W/`. */
-function hasTag(ifNoneMatch: string, tag: string): boolean {
-  return ifNoneMatch.trim() === '*' || (ifNoneMatch.match(/"[^"]*"/g)?.includes(tag) ?? false);
+/**
+ * Whether `If-None-Match` names a tag, given in its quotes. The comparison is weak (RFC 9110): `*` or a list
+ * of tags, with or without `W/`.
+ */
+export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
+  return ifNoneMatch?.trim() === '*' || (ifNoneMatch?.match(/"[^"]*"/g)?.includes(tag) ?? false);
 }

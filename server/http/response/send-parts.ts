@@ -6,19 +6,25 @@
 import type { Context } from 'koa';
 import type { LargeWork } from '../../async/large-work.ts';
 import type { Caller } from '../../ports/caller.ts';
+import type { Log } from '../../ports/log.ts';
 import { createResponseWriter, type WriterDeps } from './response-writer.ts';
 
 /** Characters that are rendered before everything else gets a turn: about a millisecond. */
 const SLICE_CHARS = 131_072;
 
-export type PartsDeps = { readonly writers: WriterDeps; readonly largeWork: LargeWork };
+export type PartsDeps = {
+  readonly writers: WriterDeps;
+  readonly largeWork: LargeWork;
+  readonly log: Pick<Log, 'error'>;
+};
 
 /**
  * Responds with the parts, one after the other; the caller has set the status and the type. Rejects when the
- * first parts can't be rendered; an error behind them ends the connection, since the status is sent.
+ * first parts can't be rendered; an error behind them is logged and ends the connection, since the status is
+ * sent.
  */
 export async function respondInParts(
-  { writers, largeWork }: PartsDeps,
+  { writers, largeWork, log }: PartsDeps,
   ctx: Context,
   caller: Caller,
   parts: AsyncIterable<string>,
@@ -36,12 +42,19 @@ export async function respondInParts(
     return;
   }
   ctx.respond = false;
-  void writeSlices(ctx, writers, `${first.value}${second.value}`, nextSlice).finally(() =>
-    slices.return(undefined),
-  );
+  void writeSlices(ctx, writers, `${first.value}${second.value}`, nextSlice)
+    .finally(() => slices.return(undefined))
+    .catch((error: unknown) => {
+      log.error(
+        { err: error, operation: ctx._matchedRouteName },
+        'a response was cut off behind its first part',
+      );
+      // Half a body must not look like a whole one.
+      ctx.res.destroy();
+    });
 }
 
-/** Writes slices until there are no more or the reader is gone. Never rejects. */
+/** Writes slices until there are no more or the reader is gone. */
 async function writeSlices(
   { res }: Context,
   writers: WriterDeps,
@@ -49,18 +62,13 @@ async function writeSlices(
   nextSlice: () => Promise<IteratorResult<string, void>>,
 ): Promise<void> {
   const writer = createResponseWriter(res, writers);
-  try {
-    await writer.write(Buffer.from(firstSlice));
-    while (!writer.signal.aborted) {
-      const slice = await nextSlice();
-      if (slice.done) break;
-      await writer.write(Buffer.from(slice.value));
-    }
-    res.end();
-  } catch {
-    // Half a body must not look like a whole one.
-    res.destroy();
+  await writer.write(Buffer.from(firstSlice));
+  while (!writer.signal.aborted) {
+    const slice = await nextSlice();
+    if (slice.done) break;
+    await writer.write(Buffer.from(slice.value));
   }
+  res.end();
 }
 
 async function* joinParts(parts: AsyncIterable<string>): AsyncGenerator<string, void> {

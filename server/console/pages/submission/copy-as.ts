@@ -29,7 +29,7 @@ export function writeCopy(way: CopyWay, submission: Submission, baseUrl: string)
 /** A here document, so that the shell puts the secret in; what else it would change is escaped. */
 function writeCurl(submission: Submission, baseUrl: string): string {
   const fields = orderFields(submission).map(
-    ([name, value]) => `  ${JSON.stringify(name)}: ${escapeShell(JSON.stringify(value))}`,
+    ([name, value]) => `  ${JSON.stringify(name)}: ${escapeShell(writeJson(value))}`,
   );
   const body = ['{', [`  "auth": "$TASK_GATEWAY_AUTH"`, ...fields].join(',\n'), '}'].join('\n');
   const url = quote(`${baseUrl}/api/cli/tasks`);
@@ -52,21 +52,46 @@ function writeCommand(submission: Submission, baseUrl: string): string {
     ...(queue_timeout === undefined ? [] : [`--queue-timeout ${queue_timeout}`]),
   ];
   const words = ['task-gateway task submit', ...options, `-- ${quote(task_type)} -`].join(' \\\n  ');
-  return `${words} <<'JSON'\n${JSON.stringify(payload)}\nJSON`;
+  return `${words} <<'JSON'\n${writeJson(payload)}\nJSON`;
 }
 
-/** A text as one word of the shell. */
+/**
+ * Characters that would act on the terminal which a copied text is pasted into, or show it in another order:
+ * the control characters (ESC begins a command to the terminal) and those that end lines or turn the
+ * direction.
+ */
+const ACTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** JSON that holds none of them as itself; `JSON.stringify` escapes only those below the space. */
+function writeJson(value: unknown, space?: number): string {
+  const text = JSON.stringify(value, null, space);
+  return text.replace(ACTING, (char) => (char === '\n' ? char : escapeUnit(char)));
+}
+
+function escapeUnit(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** A text as one word of the shell; as `$'…'`, which bash, zsh and ksh read, where it must be escaped. */
 function quote(text: string): string {
-  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  if (/^[\w./:=@%+,-]+$/.test(text)) return text;
+  const escaped = text.replace(ACTING, escapeBytes);
+  if (escaped === text) return `'${text.replaceAll("'", "'\\''")}'`;
+  return `$'${text.replace(/[\\']/g, '\\$&').replace(ACTING, escapeBytes)}'`;
+}
+
+/** Its bytes in UTF-8, three octal digits each: `\033`. */
+function escapeBytes(char: string): string {
+  return [...new TextEncoder().encode(char)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
 function writeProgram(submission: Submission, baseUrl: string): string {
-  const object = JSON.stringify(Object.fromEntries(orderFields(submission)), null, 2);
+  const object = writeJson(Object.fromEntries(orderFields(submission)), 2);
   // In a program a bare "__proto__" is no key: it sets the prototype.
   const literal = object.replace(/(?<!\\)"__proto__":/g, '["__proto__"]:');
   return `import { createClient } from '@task-gateway/sdk';
 
-const client = createClient({ baseUrl: ${JSON.stringify(baseUrl)} }); // TASK_GATEWAY_AUTH
+const client = createClient({ baseUrl: ${writeJson(baseUrl)} }); // TASK_GATEWAY_AUTH
 console.log(await client.submitTask(${literal}));`;
 }
 

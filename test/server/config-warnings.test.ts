@@ -1,0 +1,101 @@
+/** What the start warns of: settings that work but should not stay, and variables that have no effect. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { accept, SECRET } from './environment.ts';
+
+describe('warnings', () => {
+  test('a secret short enough to be guessed is warned of', () => {
+    expect(accept({ GATEWAY_AUTH: 'rather-short' }).warnings).toEqual([
+      'GATEWAY_AUTH: is short enough to be guessed; write at least 16 characters',
+    ]);
+    expect(accept({ GATEWAY_AUTH: 'short' }).warnings).toEqual([
+      'GATEWAY_AUTH: is short enough to be guessed, and the log is not searched for it inside words; write at least 16 characters',
+    ]);
+  });
+
+  test('metrics that other machines can read without a secret are warned of', () => {
+    const open = { GATEWAY_AUTH: SECRET, ADMIN_AUTH: `${SECRET}-2`, METRICS_PUBLIC: 'true' };
+    expect(accept({ ...open, HOST: '0.0.0.0', AGENT_AUTH: 'required' }).warnings).toEqual([
+      'METRICS_PUBLIC: any machine that reaches HOST 0.0.0.0 can read /metrics without a secret; let only your monitoring reach it, or set METRICS_PUBLIC to false',
+    ]);
+    expect(accept({ ...open, HOST: '127.0.0.1' }).warnings).toEqual([]);
+    expect(accept(open).config.isMetricsPublic).toBe(true);
+    expect(accept({ GATEWAY_AUTH: SECRET }).config.isMetricsPublic).toBe(false);
+  });
+
+  test('a variable with a typing error in the name of a setting is warned of', () => {
+    const typos: Readonly<Record<string, string>> = {
+      GATEWAY_AUTHH: 'GATEWAY_AUTH',
+      GATEWAY_ATUH: 'GATEWAY_AUTH',
+      gateway_auth: 'GATEWAY_AUTH',
+      ADMIN_AUTH_FIEL: 'ADMIN_AUTH_FILE',
+      BODY_MAX: 'BODY_MAX_BYTES',
+      KEEP_TASKS: 'KEEP_TASKS_HOURS',
+      LOGLEVEL: 'LOG_LEVEL',
+      PORTT: 'PORT',
+      STOR: 'STORE',
+    };
+    for (const [typo, name] of Object.entries(typos)) {
+      const { warnings } = accept({ GATEWAY_AUTH: SECRET, [typo]: 'x' });
+      expect(warnings, typo).toEqual([`${typo}: is not a setting and has no effect; did you mean ${name}?`]);
+    }
+  });
+
+  test('a variable with the prefix of the client is warned of, unless the client or Kubernetes sets it', () => {
+    const warningsOf = (env: Readonly<Record<string, string>>) =>
+      accept({ GATEWAY_AUTH: SECRET, ...env }).warnings;
+    expect(warningsOf({ TASK_GATEWAY_LOG_LEVEL: 'debug' })).toEqual([
+      'TASK_GATEWAY_LOG_LEVEL: is not a setting and has no effect; did you mean LOG_LEVEL?',
+    ]);
+    expect(warningsOf({ TASK_GATEWAY_PORT: '9000', TASK_GATEWAY_COLOUR: 'red' })).toEqual([
+      'TASK_GATEWAY_PORT: is not a setting and has no effect; did you mean PORT?',
+      'TASK_GATEWAY_COLOUR: is not a setting and has no effect; README.md lists the settings',
+    ]);
+    const port = { TASK_GATEWAY_PORT: 'tcp://10.0.0.1:8080', TASK_GATEWAY_PORT_8080_TCP_ADDR: '10.0.0.1' };
+    expect(warningsOf({ ...port, TASK_GATEWAY_SERVICE_HOST: '10.0.0.1' })).toEqual([]);
+    const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');
+    const ofClients = readme.match(/(?<=`)TASK_GATEWAY_[A-Z_]+(?=`)/g) ?? [];
+    expect(ofClients.length).toBeGreaterThan(8);
+    expect(warningsOf(Object.fromEntries(ofClients.map((name) => [name, 'x'])))).toEqual([]);
+  });
+
+  test('agents that need no secret are warned of where other machines reach the gateway', () => {
+    const open = { GATEWAY_AUTH: SECRET, HOST: '0.0.0.0' };
+    expect(accept(open).warnings).toEqual([
+      'AGENT_AUTH: anyone who reaches HOST 0.0.0.0 can unregister agents and report results without a secret; set AGENT_AUTH to required, or HOST to 127.0.0.1',
+    ]);
+    expect(accept({ ...open, AGENT_AUTH: 'required' }).warnings).toEqual([]);
+    expect(accept({ ...open, HOST: '::1' }).warnings).toEqual([]);
+  });
+
+  test('the usual variables of an environment are not warned of', () => {
+    const common = [
+      'PATH',
+      'HOME',
+      'USER',
+      'SHELL',
+      'LANG',
+      'TERM',
+      'PWD',
+      'HOSTNAME',
+      'LOGNAME',
+      'EDITOR',
+      'TZ',
+      'SHLVL',
+    ];
+    const more = [
+      'NODE_ENV',
+      'NODE_OPTIONS',
+      'NO_COLOR',
+      'FORCE_COLOR',
+      'CI',
+      'DISPLAY',
+      'MAIL',
+      'OLDPWD',
+      'SSH_AUTH_SOCK',
+    ];
+    const env = Object.fromEntries([...common, ...more, '_', 'npm_config_cache'].map((name) => [name, 'x']));
+    expect(accept({ ...env, GATEWAY_AUTH: SECRET }).warnings).toEqual([]);
+  });
+});
