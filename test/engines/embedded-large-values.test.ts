@@ -51,7 +51,7 @@ function query(sql: string): unknown {
 }
 
 const countLarge = () => query('SELECT count(*) FROM large');
-const readVersion = () => query('PRAGMA user_version');
+const readVersion = () => Number(query('PRAGMA user_version')) % 256;
 
 /** Writes a row as version 1.0 does. */
 function writeAsBefore(key: string, value: string): void {

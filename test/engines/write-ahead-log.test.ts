@@ -2,11 +2,15 @@
  * The log of a database after any end of its process: read to its last whole transaction, refused only when
  * damaged.
  */
-import { copyFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { copyDatabase } from '../../server/engines/embedded/sqlite/backup.ts';
+import { claimDatabase, openDatabase } from '../../server/engines/embedded/sqlite/database.ts';
 import { repairLog } from '../../server/engines/embedded/sqlite/write-ahead-log.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { SILENT } from '../harness/silent-log.ts';
 import { createTestFolder } from './embedded-under-test.ts';
 import { createRandom, drawSeed } from './store-under-test.ts';
 
@@ -20,8 +24,9 @@ beforeEach(() => {
 });
 afterEach(() => testFolder.remove());
 
-/** A database whose log is reused after every few pages. */
+/** A database of the gateway whose log is reused after every few pages. */
 function openWriter(pagesPerUse: number): DatabaseSync {
+  openDatabase(testFolder.path).close();
   const sqlite = new DatabaseSync(testFolder.path);
   sqlite.exec(
     `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${pagesPerUse}`,
@@ -115,6 +120,79 @@ test('a log with a damaged frame or header is refused, naming the byte and the r
     expect(readFileSync(`${copy}-wal`)).toEqual(log);
   }
   sqlite.close();
+});
+
+describe('a log with changes is kept, and refused,', () => {
+  /** A database and its log, as a killed process would leave them, with a row that is in the log alone. */
+  async function createCrashed(name: string): Promise<string> {
+    const path = join(testFolder.folder, name);
+    const database = openDatabase(path);
+    const rows = Array.from({ length: 300 }, (_, n) => [`key ${n}`, name] as const);
+    database.apply(rows, []);
+    const copy = join(testFolder.folder, `${name}.crashed`);
+    copyFileSync(path, copy);
+    copyFileSync(`${path}-wal`, `${copy}-wal`);
+    database.close();
+    return copy;
+  }
+
+  async function expectRefused(path: string, message: RegExp): Promise<void> {
+    const log = readFileSync(`${path}-wal`);
+    const clock = createFakeClock();
+    await expect(claimDatabase(path, { clock, log: SILENT })).rejects.toThrow(message);
+    expect(() => openDatabase(path)).toThrow(message);
+    expect(readFileSync(`${path}-wal`).equals(log)).toBe(true);
+  }
+
+  test.each(['missing', 'empty'])('beside a database that is %s', async (state) => {
+    const path = await createCrashed('a.db');
+    if (state === 'missing') rmSync(path);
+    else truncateSync(path, 0);
+    const advice =
+      /The database .*a\.db\.crashed is missing or empty, but its log .*-wal has .* mv '.*-wal' /;
+    await expectRefused(path, advice);
+    const copied = copyDatabase(path, join(testFolder.folder, 'copy.db'));
+    await expect(copied).rejects.toThrow(advice);
+    expect(existsSync(`${path}-wal`)).toBe(true);
+    expect(existsSync(path)).toBe(state === 'empty');
+  });
+
+  test('beside a file that is none, and beside the database of another program', async () => {
+    const path = await createCrashed('a.db');
+    writeFileSync(path, 'A text, not a database. '.repeat(1_000));
+    await expectRefused(path, /is not a database, but its log/);
+    const theirs = join(testFolder.folder, 'songs.db');
+    const sqlite = new DatabaseSync(theirs);
+    sqlite.exec('CREATE TABLE songs (title TEXT)');
+    sqlite.close();
+    copyFileSync(theirs, path);
+    await expectRefused(path, /belongs to another program/);
+  });
+
+  test('beside another database of a gateway: files that were swapped', async () => {
+    const [a, b] = [await createCrashed('a.db'), await createCrashed('b.db')];
+    copyFileSync(`${b}-wal`, `${a}-wal`);
+    await expectRefused(a, /The log .*a\.db\.crashed-wal is of another database .* mv /);
+  });
+
+  test('beside a backup that was restored without removing it', async () => {
+    const path = await createCrashed('a.db');
+    const backup = join(testFolder.folder, 'backup.db');
+    await copyDatabase(path, backup);
+    copyFileSync(backup, path);
+    await expectRefused(path, /is of another database .* a backup that was restored beside/);
+    rmSync(`${path}-wal`);
+    const restored = openDatabase(path);
+    expect(restored.get('key 299')).toBe('a.db');
+    restored.close();
+  });
+
+  test('but beside its own database it is read', async () => {
+    const path = await createCrashed('a.db');
+    const database = openDatabase(path);
+    expect(database.get('key 299')).toBe('a.db');
+    database.close();
+  });
 });
 
 test('a missing or empty log needs no repair', () => {

@@ -7,7 +7,9 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../../async/error-message.ts';
+import { markAnew } from './file-format.ts';
 import { findDamage } from './inspection.ts';
+import { requireDatabase } from './write-ahead-log.ts';
 
 /** How long it waits for the rare locks of the gateway's writer. */
 const BUSY_WAIT_MS = 10_000;
@@ -18,6 +20,7 @@ const BUSY_WAIT_MS = 10_000;
  * then there is no copy.
  */
 export async function copyDatabase(path: string, copy: string): Promise<{ readonly bytes: number }> {
+  requireDatabase(path);
   if (!existsSync(path)) throw new Error(`There is no database ${path}: STORE names the one to copy.`);
   if (existsSync(copy)) throw new Error(`${copy} exists already: name a new file.`);
   const partial = `${copy}.partial`;
@@ -43,6 +46,12 @@ function copyMoment(path: string, copy: string): void {
     throw new Error(`${path} can't be copied to ${copy} (${messageOf(error)}).`, { cause: error });
   } finally {
     sqlite.close();
+  }
+  const copied = new DatabaseSync(copy);
+  try {
+    markAnew(copied);
+  } finally {
+    copied.close();
   }
 }
 

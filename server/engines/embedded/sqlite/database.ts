@@ -15,10 +15,10 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import {
   allowLargeValues,
-  belongsToGateway,
   describeRows,
   isApart,
   prepareFormat,
+  readFileHead,
   UnusableFile,
 } from './file-format.ts';
 import { requireOneName } from './lock.ts';
@@ -62,7 +62,7 @@ export type Database = Reader & {
  */
 export function openDatabase(path: string): Database {
   return openChecked(path, () => {
-    if (belongsToGateway(path)) repairLog(path);
+    repairLog(path);
     const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
       sqlite.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
@@ -82,9 +82,8 @@ export function openDatabase(path: string): Database {
  * rejects when the file can be reached under another name. Leaves the file of another program alone.
  */
 export async function claimDatabase(path: string, deps: { clock: Clock; log: Log }): Promise<void> {
-  if (!belongsToGateway(path)) return;
   repairLog(path);
-  await requireOneName(path, deps);
+  if (readFileHead(path)?.isOfGateway) await requireOneName(path, deps);
 }
 
 /**

@@ -9,8 +9,10 @@
  * stands apart.
  *
  * Versions: a file begins with version 1, which an older gateway can read, and has version 2 from its first
- * large value on.
+ * large value on. The version is the low byte of SQLite's `user_version`; the rest of it is the file's mark, a
+ * random number that tells databases apart, so that the log of one is never read into another.
  */
+import { randomInt } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 
@@ -18,48 +20,83 @@ import type { DatabaseSync } from 'node:sqlite';
 const APPLICATION_ID = 0x54475731;
 /** Where the header of a SQLite file holds the application id, in bytes. */
 const APPLICATION_ID_OFFSET = 68;
+/** Where it holds the user version. */
+const USER_VERSION_OFFSET = 60;
+const VERSIONS = 2 ** 8;
+/** Marks are below this: a user version has 31 bits beside its sign. */
+const MARKS = 2 ** 23;
 /** All values are in `kv`. */
 const VERSION_SMALL = 1;
 /** Some values are in `large`. */
 const VERSION_LARGE = 2;
+/** How much of the first page is read. */
+const HEAD_BYTES = APPLICATION_ID_OFFSET + 4;
 /** A row of a leaf has at most 1,002 bytes in its page, its header included; characters take one or more. */
 const ROW_CHARS_MAX = 960;
 
 /** An intact file that this gateway must not use. */
 export class UnusableFile extends Error {}
 
+/** What is said of a file of another program. */
+export function describeForeign(path: string): string {
+  return `The database ${path} belongs to another program. Name a file that no other program uses.`;
+}
+
 /** Whether the value stands in `large`. */
 export function isApart(key: string, value: string): boolean {
   return key.length + value.length > ROW_CHARS_MAX;
 }
 
-/** Read without SQLite, which would already change the files of another program. */
-export function belongsToGateway(path: string): boolean {
-  if (path === ':memory:' || !existsSync(path)) return false;
-  const head = Buffer.alloc(APPLICATION_ID_OFFSET + 4);
+/** What the first page of a database says of it. */
+export type FileHead = {
+  readonly isSqlite: boolean;
+  readonly isOfGateway: boolean;
+  /** Tells the databases of gateways apart. */
+  readonly mark: number;
+};
+
+/** Reads the beginning of the first page. */
+export function readHead(page: Buffer): FileHead {
+  const isSqlite = page.length >= HEAD_BYTES && page.toString('latin1', 0, 15) === 'SQLite format 3';
+  if (!isSqlite) return { isSqlite, isOfGateway: false, mark: 0 };
+  const isOfGateway = page.readUInt32BE(APPLICATION_ID_OFFSET) === APPLICATION_ID;
+  return { isSqlite, isOfGateway, mark: Math.floor(page.readUInt32BE(USER_VERSION_OFFSET) / VERSIONS) };
+}
+
+/**
+ * Reads a file's head without SQLite, which would already change the files of another program; undefined
+ * where the file is missing or empty.
+ */
+export function readFileHead(path: string): FileHead | undefined {
+  if (path === ':memory:' || !existsSync(path)) return undefined;
+  const head = Buffer.alloc(HEAD_BYTES);
   const descriptor = openSync(path, 'r');
   try {
     const length = readSync(descriptor, head, 0, head.length, 0);
-    return length === head.length && head.readUInt32BE(APPLICATION_ID_OFFSET) === APPLICATION_ID;
+    return length === 0 ? undefined : readHead(head.subarray(0, length));
   } finally {
     closeSync(descriptor);
   }
 }
 
+/** Gives a copy a mark of its own: what was in the log of its original when it was made is not its log. */
+export function markAnew(sqlite: DatabaseSync): void {
+  sqlite.exec(`PRAGMA user_version = ${randomInt(1, MARKS) * VERSIONS + readVersion(sqlite)}`);
+}
+
 /** Creates the tables where they are missing. Throws for a file that this gateway must not use. */
 export function prepareFormat(sqlite: DatabaseSync, path: string): void {
   const owner = readPragma(sqlite, 'application_id');
-  const version = readPragma(sqlite, 'user_version');
+  const version = readVersion(sqlite);
   const tables = sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n;
   if (owner === 0 && version === 0 && tables === 0) {
     sqlite.exec(
       'BEGIN IMMEDIATE; CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) ' +
-        `WITHOUT ROWID; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION_SMALL}; COMMIT`,
+        `WITHOUT ROWID; PRAGMA application_id = ${APPLICATION_ID}; ` +
+        `PRAGMA user_version = ${randomInt(1, MARKS) * VERSIONS + VERSION_SMALL}; COMMIT`,
     );
   } else if (owner !== APPLICATION_ID) {
-    throw new UnusableFile(
-      `The database ${path} belongs to another program. Name a file that no other program uses.`,
-    );
+    throw new UnusableFile(describeForeign(path));
   } else if (version !== VERSION_SMALL && version !== VERSION_LARGE) {
     throw new UnusableFile(
       `The database ${path} has format version ${version}, this gateway reads version ${VERSION_SMALL} and ` +
@@ -78,11 +115,12 @@ export function prepareFormat(sqlite: DatabaseSync, path: string): void {
  * again or removed takes its large value along. Before it no row pays for looking whether it has one.
  */
 export function allowLargeValues(sqlite: DatabaseSync): void {
-  if (readPragma(sqlite, 'user_version') === VERSION_LARGE) return;
+  if (readVersion(sqlite) === VERSION_LARGE) return;
+  const userVersion = readPragma(sqlite, 'user_version') - VERSION_SMALL + VERSION_LARGE;
   const removeOld = 'WHEN old.large_id IS NOT NULL BEGIN DELETE FROM large WHERE id = old.large_id; END';
   sqlite.exec(
     `CREATE TRIGGER large_replaced AFTER UPDATE OF large_id ON kv ${removeOld}; ` +
-      `CREATE TRIGGER large_removed AFTER DELETE ON kv ${removeOld}; PRAGMA user_version = ${VERSION_LARGE}`,
+      `CREATE TRIGGER large_removed AFTER DELETE ON kv ${removeOld}; PRAGMA user_version = ${userVersion}`,
   );
 }
 
@@ -95,6 +133,10 @@ export function describeRows(sqlite: DatabaseSync): string {
 
 function hasLargeTable(sqlite: DatabaseSync): boolean {
   return sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'large'").get() !== undefined;
+}
+
+function readVersion(sqlite: DatabaseSync): number {
+  return readPragma(sqlite, 'user_version') % VERSIONS;
 }
 
 function readPragma(sqlite: DatabaseSync, name: string): number {

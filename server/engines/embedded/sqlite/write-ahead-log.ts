@@ -7,6 +7,8 @@
  * - A damaged frame before a later transaction is an error that names the file and the byte: transactions are
  *   synced one by one, so the later one was acknowledged. Only damage within the last transaction can't be
  *   distinguished from a torn end.
+ * - A log beside a file that is not its database is an error that names both: SQLite would remove it where the
+ *   file is missing or empty, and else mix two databases.
  * - The intact part of the log is on disk: its bytes are written again. After a failed fsync the operating
  *   system may return bytes that are not on disk, and report the next fsync as successful; new frames must
  *   not follow such bytes.
@@ -19,8 +21,10 @@ import {
   ftruncateSync,
   openSync,
   readSync,
+  statSync,
   writeSync,
 } from 'node:fs';
+import { describeForeign, type FileHead, readFileHead, readHead, UnusableFile } from './file-format.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
@@ -43,15 +47,16 @@ type Header = {
 
 /**
  * Checks the log of a database that no process has open, cuts off its torn end and makes the rest durable.
- * Does nothing when there is no log. Throws an error that says what to do when the log is damaged.
+ * Does nothing when there is no log. Throws an error that says what to do when the log is damaged, or is not
+ * of this database.
  */
 export function repairLog(path: string): void {
-  const file = `${path}-wal`;
-  if (!existsSync(file)) return;
-  const descriptor = openSync(file, 'r+');
+  if (!existsSync(nameLog(path))) return;
+  const descriptor = openSync(nameLog(path), 'r+');
   try {
     const log = readAll(descriptor);
-    const end = findEnd(file, log);
+    const end = checkLog(path, log);
+    if (end === undefined) return;
     writeAll(descriptor, log.subarray(0, end));
     // Frames of a failed transaction, or of an earlier use of the log, would look like damage next time.
     ftruncateSync(descriptor, end);
@@ -61,10 +66,44 @@ export function repairLog(path: string): void {
   }
 }
 
+function nameLog(path: string): string {
+  return `${path}-wal`;
+}
+
+/** Where the intact part of a log ends; undefined where it holds nothing of a database of the gateway. */
+function checkLog(path: string, log: Buffer): number | undefined {
+  const head = requireDatabase(path);
+  // The header is synced before the first frame is written, so a shorter file has never held a frame.
+  if (log.length <= HEADER_BYTES) return head?.isOfGateway ? 0 : undefined;
+  if (!head?.isOfGateway) throw new UnusableFile(describeForeign(path));
+  const end = findEnd(nameLog(path), log);
+  requireSameMark(path, head, log.subarray(0, end));
+  return end;
+}
+
+/**
+ * The head of a file. Throws where it is no database, and the log beside it has changes: SQLite removes such a
+ * log, even where it only reads.
+ */
+export function requireDatabase(path: string): FileHead | undefined {
+  const head = readFileHead(path);
+  const logBytes = statSync(nameLog(path), { throwIfNoEntry: false })?.size ?? 0;
+  if (!head?.isSqlite && logBytes > HEADER_BYTES) throw new UnusableFile(describeLone(path, head));
+  return head;
+}
+
+/** The log of another database may be noticed by its first page, which a log has wherever the file grew. */
+function requireSameMark(path: string, head: FileHead, log: Buffer): void {
+  const pageBytes = readHeader(log)?.pageBytes ?? PAGE_BYTES_MAX;
+  for (let offset = HEADER_BYTES; offset < log.length; offset += FRAME_HEADER_BYTES + pageBytes) {
+    if (log.readUInt32BE(offset) !== 1) continue;
+    if (readHead(log.subarray(offset + FRAME_HEADER_BYTES)).mark !== head.mark)
+      throw new UnusableFile(describeSwapped(path));
+  }
+}
+
 /** The offset at which the last intact frame ends. */
 function findEnd(file: string, log: Buffer): number {
-  // The header is synced before the first frame is written, so a shorter file has never held a frame.
-  if (log.length <= HEADER_BYTES) return 0;
   const header = readHeader(log);
   if (!header) throw new Error(describeDamage(file, 0));
   const frameBytes = FRAME_HEADER_BYTES + header.pageBytes;
@@ -148,6 +187,26 @@ function readPair(log: Buffer, offset: number): WordPair {
 
 function isEqual(a: WordPair, b: WordPair): boolean {
   return a[0] === b[0] && a[1] === b[1];
+}
+
+function describeLone(path: string, head: FileHead | undefined): string {
+  const state = head ? 'not a database' : 'missing or empty';
+  return (
+    `The database ${path} is ${state}, but its log ${nameLog(path)} has changes that were acknowledged, and would be ` +
+    `lost. Put the database back beside its log. Or give up those changes, and move the log away: ${moveAway(path)}`
+  );
+}
+
+function describeSwapped(path: string): string {
+  return (
+    `The log ${nameLog(path)} is of another database than ${path}, which may be a backup that was restored beside ` +
+    'it. Put the database back that the log belongs to. Or give up the changes in the log, and move it away: ' +
+    moveAway(path)
+  );
+}
+
+function moveAway(path: string): string {
+  return `mv '${nameLog(path)}' '${nameLog(path)}.old'`;
 }
 
 function describeDamage(file: string, offset: number): string {

@@ -38,10 +38,10 @@ function writeUntilClosed(database: Database): void {
   let logGroups = 0;
   for (let received = 0; ; received = (received + 1) | 0) {
     const pauseMs = logGroups < LOG_GROUPS_MIN ? Number.POSITIVE_INFINITY : PAUSE_MS;
-    if (Atomics.wait(counts, SENT, received, pauseMs) === 'timed-out') {
+    if (!isSentWithin(pauseMs, received)) {
       database.checkpoint();
       logGroups = 0;
-      Atomics.wait(counts, SENT, received);
+      isSentWithin(Number.POSITIVE_INFINITY, received);
     }
     const request = (receiveMessageOnPort(requests) as { message: WriterRequest }).message;
     if (request === 'close') {
@@ -51,6 +51,14 @@ function writeUntilClosed(database: Database): void {
     // What the log seems to hold after a failed write may not be on disk, so it is not moved any more.
     logGroups = write(database, request) ? logGroups + 1 : Number.NEGATIVE_INFINITY;
   }
+}
+
+/** Sleeps until more requests were sent than so many; false when none was for so long. */
+function isSentWithin(pauseMs: number, received: number): boolean {
+  while (Atomics.load(counts, SENT) === received) {
+    if (Atomics.wait(counts, SENT, received, pauseMs) === 'timed-out') return false;
+  }
+  return true;
 }
 
 /** Whether the group is on disk now. */

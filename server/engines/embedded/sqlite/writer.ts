@@ -2,6 +2,9 @@
  * The main thread's side of the writer thread: sends it one group at a time and waits until it is written.
  * What is sent and what is written is counted in memory that both threads share, and each sleeps until the
  * other's count changes; that costs half of what an answer as a message would. Only failures are messages.
+ *
+ * The counts decide, never a wake alone: the wake for one group may come when its sleeper has long seen the
+ * count, and sleeps for the next.
  */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Writer } from './keyv-adapter.ts';
@@ -26,11 +29,15 @@ const THREAD = new URL(
   import.meta.url,
 );
 
+/** The counts of a thread that is started next. */
+export function createCounts(): WriterData['counts'] {
+  return new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+}
+
 /**
  * Starts the thread on a database file; resolves when the file is open, rejects with why it can't be opened.
  */
-export async function startWriter(path: string): Promise<Writer> {
-  const counts = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+export async function startWriter(path: string, counts = createCounts()): Promise<Writer> {
   const { port1: requests, port2 } = new MessageChannel();
   const workerData: WriterData = { path, counts, requests: port2 };
   const worker = new Worker(THREAD, { workerData, transferList: [port2], execArgv: [] });
@@ -38,10 +45,11 @@ export async function startWriter(path: string): Promise<Writer> {
   let pending: PromiseWithResolvers<void> | null = null;
   let exitError: Error | null = null;
 
-  function awaitReply(): Promise<void> {
-    if (exitError) return Promise.reject(exitError);
-    pending = Promise.withResolvers();
-    return pending.promise;
+  function awaitReply(): PromiseWithResolvers<void> {
+    const reply = Promise.withResolvers<void>();
+    if (exitError) reply.reject(exitError);
+    else pending = reply;
+    return reply;
   }
 
   function takePending(): PromiseWithResolvers<void> | null {
@@ -61,10 +69,11 @@ export async function startWriter(path: string): Promise<Writer> {
     Atomics.notify(counts, SENT);
   }
 
-  /** Resolves what is pending once the thread has written more groups than so many. */
-  function resolveWhenWritten(before: number): void {
+  /** Resolves a group's reply once the thread has written more groups than so many. */
+  function resolveWhenWritten(before: number, reply: PromiseWithResolvers<void>): void {
+    if (pending !== reply) return;
     const change = Atomics.waitAsync(counts, WRITTEN, before);
-    if (change.async) void change.value.then(() => takePending()?.resolve());
+    if (change.async) void change.value.then(() => resolveWhenWritten(before, reply));
     else takePending()?.resolve();
   }
 
@@ -84,11 +93,11 @@ export async function startWriter(path: string): Promise<Writer> {
   const writer: Writer = {
     apply(sets, deletes) {
       const reply = awaitReply();
-      if (exitError) return reply;
+      if (exitError) return reply.promise;
       const before = Atomics.load(counts, WRITTEN);
       send(listGroup(sets, deletes));
-      resolveWhenWritten(before);
-      return reply;
+      resolveWhenWritten(before, reply);
+      return reply.promise;
     },
     async close() {
       // A thread in the middle of a write would not read another request; its exit ends its transaction.
@@ -98,7 +107,7 @@ export async function startWriter(path: string): Promise<Writer> {
     },
   };
   try {
-    await awaitReply();
+    await awaitReply().promise;
     return writer;
   } catch (error) {
     await worker.terminate();
