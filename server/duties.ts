@@ -7,8 +7,9 @@
  *   renew      renews the leases of pushes in progress
  *   trim       removes what is past its retention, every second
  *
- * An error pauses its loop for 250 ms. An outage of the store is logged once when it begins and once when it
- * is over; any other error is a defect and is logged each time.
+ * An error pauses its loop for 250 ms. That the store is out, and is back, the store reports itself; a duty that
+ * it does not serve while it says that it is well is logged once, and once when that is over. Any other error
+ * is a defect and is logged each time.
  */
 import { yieldToEventLoop } from './async/waiting.ts';
 import type { Duties } from './gateway/gateway.ts';
@@ -21,6 +22,8 @@ import { type Store, StoreUnavailable } from './ports/store.ts';
 const WAKE_EVERY_MS = 250;
 const TRIM_EVERY_MS = 1_000;
 const PAUSE_AFTER_ERROR_MS = 250;
+/** A call may fail with a store that is back already: so often in a row it is no such chance. */
+const UNSERVED_TIMES = 8;
 
 export type RunningDuties = {
   /** Stops all loops; resolves when the work in progress is finished. Idempotent. */
@@ -33,7 +36,8 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
   const stopping = new AbortController();
   const { signal } = stopping;
   let woken = Promise.withResolvers<void>();
-  let inOutage = false;
+  /** The duties that the store has not served at their last try although it was well, with how often. */
+  const unserved = new Map<string, number>();
 
   async function watchStore(): Promise<void> {
     while (!signal.aborted) {
@@ -64,16 +68,23 @@ export function startDuties(deps: { duties: Duties; store: Store; clock: Clock; 
   async function runOrPause<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       const result = await work();
-      if (inOutage) log.info({}, 'the store is available again');
-      inOutage = false;
+      if ((unserved.get(name) ?? 0) >= UNSERVED_TIMES) log.info({}, `${name} succeeds again`);
+      unserved.delete(name);
       return result;
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) log.error({ err: error }, `${name} failed`);
-      else if (!inOutage) log.error({ err: error }, `${name}: the store is not available`);
-      inOutage ||= error instanceof StoreUnavailable;
+      if (error instanceof StoreUnavailable) noteUnserved(name, error);
+      else log.error({ err: error }, `${name} failed`);
       await clock.sleep(PAUSE_AFTER_ERROR_MS, signal);
       return undefined;
     }
+  }
+
+  function noteUnserved(name: string, error: StoreUnavailable): void {
+    log.debug({ err: error }, `${name}: the store is not available`);
+    if (!store.health().ok) return;
+    const times = (unserved.get(name) ?? 0) + 1;
+    unserved.set(name, times);
+    if (times === UNSERVED_TIMES) log.error({ err: error }, `${name} fails, although the store is available`);
   }
 
   const loops = [

@@ -40,7 +40,7 @@ type Failures = Map<Ref, number>;
 /** Creates the function that runs a turn and returns how many entries it took. */
 export function createDueTurn(deps: Deps): () => Promise<number> {
   const { store, agentIndex, sweepTimes } = deps;
-  const noteRefresh = createRefreshLog(deps.log);
+  const noteRefresh = createRefreshLog(deps);
   const failures: Failures = new Map();
 
   return async () => {
@@ -86,10 +86,11 @@ function countFailure(failures: Failures, ref: Ref): number {
   return times;
 }
 
-/** Logs when the agents cannot be read, and when they can again. */
-function createRefreshLog(log: Log): (error: unknown) => void {
+/** Logs when the agents cannot be read, and when they can again. An outage is the store's to report. */
+function createRefreshLog({ store, log }: Pick<Deps, 'store' | 'log'>): (error: unknown) => void {
   let isFailing = false;
   return (error) => {
+    if (error !== null && !store.health().ok) return;
     if (error !== null && !isFailing)
       log.error({ err: error }, 'the agents cannot be read; tasks are assigned by an older copy of them');
     if (error === null && isFailing) log.info({}, 'the agents can be read again');

@@ -202,8 +202,8 @@ async function readInput(
   try {
     return (await store.get('input', request_id))?.value;
   } catch (error) {
-    // The next attempts come after the usual pauses, and say the same.
-    const isFirst = written.value.delivery?.attempts === 1;
+    // The next attempts come after the usual pauses, and say the same. An outage is the store's to report.
+    const isFirst = written.value.delivery?.attempts === 1 && store.health().ok;
     if (isFirst) log.error({ request_id, err: error }, 'a task cannot be read, so it is not pushed');
     return null;
   }

@@ -233,6 +233,7 @@ function originOf(endpoint: string): string {
 }
 
 function logFailure(log: Log, { request_id }: PushAttempt, error: unknown): void {
-  const level = error instanceof StoreUnavailable ? 'warn' : 'error';
+  // An outage is the store's to report.
+  const level = error instanceof StoreUnavailable ? 'debug' : 'error';
   log[level]({ err: error, request_id }, 'the outcome of a push could not be stored');
 }

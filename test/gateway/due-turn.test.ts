@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createDueTurn } from '../../server/gateway/due-turn.ts';
 import { createSweepTimes } from '../../server/gateway/sweep-times.ts';
 import {
+  type Health,
   type Lease,
   type Ref,
   type Store,
@@ -14,7 +15,12 @@ import { SILENT } from '../harness/silent-log.ts';
 type Looked = { readonly refs: string[]; readonly rescheduled: unknown[] };
 
 /** A turn over these refs. `fail` is called before each look; what it throws is how that look fails. */
-function createTurn(refs: readonly Ref[], fail: (id: string) => void, refresh: () => Promise<void>) {
+function createTurn(
+  refs: readonly Ref[],
+  fail: (id: string) => void,
+  refresh: () => Promise<void>,
+  health: Health = { ok: true },
+) {
   const looked: Looked = { refs: [], rescheduled: [] };
   const errors: object[] = [];
   const look = async (id: string, _lease: Lease): Promise<void> => {
@@ -23,6 +29,7 @@ function createTurn(refs: readonly Ref[], fail: (id: string) => void, refresh: (
   };
   const store = {
     nowMs: () => 1_000,
+    health: () => health,
     takeDue: async () => refs.map((ref) => ({ ref, lease: `lease of ${ref}` })),
   } as Partial<Store> as Store;
   const turn = createDueTurn({
@@ -57,6 +64,13 @@ describe('a turn', () => {
     expect(errors).toHaveLength(1);
     isOut = false;
     expect(await turn()).toBe(3);
+  });
+
+  test('leaves an outage of the store to the store to report', async () => {
+    const refresh = () => Promise.reject(new StoreUnavailable('the store is out'));
+    const { turn, errors } = createTurn(REFS, () => undefined, refresh, { ok: false, reason: 'out' });
+    expect(await turn()).toBe(3);
+    expect(errors).toEqual([]);
   });
 
   test.each([

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { get, getAdmin, post, submit } from '../e2e/plain-calls.ts';
 import { printFigure, printTally } from '../harness/figures.ts';
-import { SECRET } from '../harness/gateway-process.ts';
+import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
 import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { MACHINE_SLACK_MS } from '../harness/slack.ts';
 import { type NetworkFault, startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
@@ -131,6 +131,29 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
     expect(checker.broken).toEqual([]);
     expect(await history.findBroken(url())).toEqual([]);
     printTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
+  });
+
+  test('tells an outage under load in one line when it begins, and in one when it is over', {
+    timeout: 60_000 + 2 * FAULT_MS,
+  }, async () => {
+    const { load } = await startLoad(createOutageChecker());
+    const before = replicas.at(0).output().length;
+    await redis.kill();
+    const endMs = performance.now() + FAULT_MS;
+    for (const path of ['/readyz', '/api/admin/overview', '/metrics']) {
+      await vi.waitFor(async () => {
+        await (await fetch(`${url()}${path}`, { headers: { 'X-Admin-Auth': ADMIN_SECRET } })).text();
+        expect(performance.now()).toBeGreaterThan(endMs - 1_000);
+      }, FAULT_MS + 10_000);
+    }
+    await redis.restart();
+    await awaitReady();
+    await load.pause();
+    const lines = replicas.at(0).output().slice(before).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ level: 'error', msg: 'the connection to Redis was lost' }),
+      expect.objectContaining({ level: 'info', msg: 'the connection to Redis was opened again' }),
+    ]);
   });
 
   test('whose Redis comes back empty reports that, returns nothing from it, and starts with it only after a restart', async () => {

@@ -42,7 +42,7 @@ import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { Barrier } from './barrier.ts';
 import type { ConnectOptions, RedisClient } from './client.ts';
-import { describeOutage, isPermanent } from './failures.ts';
+import { describeOutage, isPermanent, needsPerson } from './failures.ts';
 
 /** A connection that is ready, and the epoch of the store it leads to. */
 export type Opened = {
@@ -61,6 +61,11 @@ export type ConnectionStateDeps = {
   readonly log: Log;
   /** What the log calls the connection. */
   readonly name: string;
+  /**
+   * For a connection that is open only beside another: whether that one is up. While it is down, it reports
+   * for both.
+   */
+  isOtherUp?(): boolean;
   /**
    * Opens a connection to the store with this epoch (empty: to any) and makes it ready; rejects if it is
    * unusable.
@@ -112,6 +117,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
   let state: State = { mode: 'opening', clientId: '', outage: 'The store is being opened.' };
   let epoch = '';
   let isClosing = false;
+  let isLossReported = false;
   /** Resolves when there is a connection, or never will be. */
   let upOrClosed = Promise.withResolvers<void>();
 
@@ -136,18 +142,28 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     upOrClosed = Promise.withResolvers();
     destroyAll(opened);
     deps.onLost(outage);
-    log.error({ reason: messageOf(reason), peer: opened.client.peer }, `${deps.name} to Redis was lost`);
-    void reopen();
+    isLossReported = false;
+    const reportLoss = (): void => {
+      if (isLossReported) return;
+      isLossReported = true;
+      log.error({ reason: messageOf(reason), peer: opened.client.peer }, `${deps.name} to Redis was lost`);
+    };
+    if (!deps.isOtherUp) reportLoss();
+    void reopen(reportLoss);
   }
 
-  async function reopen(): Promise<void> {
+  /** Two connections that break together may do so one after the other: by the first attempt both have. */
+  async function reopen(reportLoss: () => void): Promise<void> {
     for (let pauseMs = PAUSE_MIN_MS; state.mode === 'down'; pauseMs = Math.min(PAUSE_MAX_MS, 2 * pauseMs)) {
       await clock.sleep(pauseMs, closing.signal);
       if (isClosing) return;
-      await goUp().catch(noteFailure);
+      await goUp().catch((error: unknown) => {
+        noteFailure(error);
+        if (deps.isOtherUp?.()) reportLoss();
+      });
     }
     if (isClosing) return;
-    log.info({}, `${deps.name} to Redis was opened again`);
+    if (isLossReported) log.info({}, `${deps.name} to Redis was opened again`);
     deps.onReopened();
   }
 
@@ -225,14 +241,18 @@ async function tryFirst(goUp: () => Promise<void>, clock: Clock): Promise<void> 
 
 type FailureLog = { note(error: unknown): void; reset(): void };
 
-/** Logs why attempts fail, each reason once in a row. The log may name addresses. */
+/**
+ * Logs why attempts fail: each reason once in a row where a person must act, since waiting does not help; the
+ * others at `debug`, as what the loss has led to. The log may name addresses.
+ */
 function createFailureLog(log: Log): FailureLog {
   let last = '';
   return {
     note(error) {
       const reason = messageOf(error);
-      if (reason !== last) log.error({ reason }, 'Redis is not available');
+      if (reason === last) return;
       last = reason;
+      log[needsPerson(error) ? 'error' : 'debug']({ reason }, 'Redis is not available');
     },
     reset() {
       last = '';

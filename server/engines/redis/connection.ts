@@ -44,6 +44,7 @@ export type Connection = {
   requireOpened(): Opened;
   /** Throws `StoreUnavailable` while there is no connection. */
   requireUp(): void;
+  isUp(): boolean;
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
   /** Names the connection in use, or the last one; no other ever has the same name. */
   clientId(): string;
@@ -94,6 +95,7 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
     call: guard(calls.call),
     callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
     requireUp: () => void state.requireUp(),
+    isUp: () => state.outage() === null,
     requireOpened: state.requireUp,
     goDown: state.goDown,
     health() {
@@ -191,7 +193,10 @@ function createWriteLog(log: Log, state: ConnectionState): WriteLog {
       const clientId = state.clientId();
       return (error) => {
         if (!script.endsOrFrees || (error !== null && !(error instanceof StoreUnavailable))) return;
-        if (error !== null && failure() === null) log.error({ err: error }, 'a write to Redis failed');
+        // A lost connection is reported as that.
+        if (error instanceof ReplyLost || clientId !== state.clientId() || state.outage() !== null) return;
+        if (error !== null && failure() === null) log.error({ err: error }, 'Redis takes no writes');
+        if (error === null && failure() !== null) log.info({}, 'Redis takes writes again');
         last = { clientId, failure: error === null ? null : error.message };
       };
     },

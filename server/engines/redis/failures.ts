@@ -80,6 +80,11 @@ export function isPermanent(error: unknown): boolean {
   return error instanceof UnusableServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(messageOf(error));
 }
 
+/** Whether an outage lasts until a person acts: that, or Redis came back without its data. */
+export function needsPerson(error: unknown): boolean {
+  return isPermanent(error) || messageOf(error).startsWith('EMPTIED');
+}
+
 /** Whether a call had no effect because the memory of Redis is full. */
 export function isMemoryFull(error: unknown): boolean {
   return error instanceof StoreUnavailable && /^OOM\b/.test(messageOf(error.cause));

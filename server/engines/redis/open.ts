@@ -100,6 +100,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
         name: 'the bulk connection',
       },
       open: createBulkOpener(opener, connection),
+      isOtherUp: connection.isUp,
       onReopened: () => undefined,
     });
   } catch (error) {
