@@ -7,9 +7,9 @@
  *   renew      renews the leases of pushes in progress
  *   trim       removes what is past its retention, every second
  *
- * An error pauses its loop for 250 ms. That the store is out, and is back, the store reports itself; a duty that
- * it does not serve while it says that it is well is logged once, and once when that is over. Any other error
- * is a defect and is logged each time.
+ * An error pauses its loop for 250 ms. An outage of the store, and its end, are for the store to report; a
+ * duty that fails for want of a store that reports none is logged once, and once when that is over. Any other
+ * error is a defect and is logged each time.
  */
 import { yieldToEventLoop } from './async/waiting.ts';
 import type { Duties } from './gateway/gateway.ts';

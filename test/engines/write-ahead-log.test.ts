@@ -157,7 +157,7 @@ describe('a log with changes is kept, and refused,', () => {
     expect(existsSync(path)).toBe(state === 'empty');
   });
 
-  test('beside a file that is none, and beside the database of another program', async () => {
+  test('beside a file that is not a database, and beside the database of another program', async () => {
     const path = await createCrashed('a.db');
     writeFileSync(path, 'A text, not a database. '.repeat(1_000));
     await expectRefused(path, /is not a database, but its log/);

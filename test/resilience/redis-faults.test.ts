@@ -133,7 +133,7 @@ describe.each(REDIS_COMMANDS.slice(0, 1))('a gateway on %s', (command) => {
     printTally('redis.killed:acknowledged', history.count().submitted, 'tasks');
   });
 
-  test('tells an outage under load in one line when it begins, and in one when it is over', {
+  test('logs an outage under load in one line when it begins, and in one when it is over', {
     timeout: 60_000 + 2 * FAULT_MS,
   }, async () => {
     const { load } = await startLoad(createOutageChecker());

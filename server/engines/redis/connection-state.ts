@@ -111,13 +111,12 @@ type State =
 
 /** Creates it in the mode opening. */
 export function createConnectionState(deps: ConnectionStateDeps): ConnectionState {
-  const { clock, log } = deps;
+  const { clock } = deps;
   const closing = new AbortController();
-  const failures = createFailureLog(log);
   let state: State = { mode: 'opening', clientId: '', outage: 'The store is being opened.' };
   let epoch = '';
   let isClosing = false;
-  let isLossReported = false;
+  const lossLog = createLossLog(deps);
   /** Resolves when there is a connection, or never will be. */
   let upOrClosed = Promise.withResolvers<void>();
 
@@ -129,7 +128,6 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
       if (state.mode === 'up' && state.opened === opened) goDown(gone.reason);
     });
     epoch = opened.epoch;
-    failures.reset();
     state = { mode: 'up', opened, clientId: randomBytes(9).toString('base64url') };
     upOrClosed.resolve();
   }
@@ -142,35 +140,25 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
     upOrClosed = Promise.withResolvers();
     destroyAll(opened);
     deps.onLost(outage);
-    isLossReported = false;
-    const reportLoss = (): void => {
-      if (isLossReported) return;
-      isLossReported = true;
-      log.error({ reason: messageOf(reason), peer: opened.client.peer }, `${deps.name} to Redis was lost`);
-    };
-    if (!deps.isOtherUp) reportLoss();
-    void reopen(reportLoss);
+    lossLog.noteLost({ reason: messageOf(reason), peer: opened.client.peer });
+    void reopen();
   }
 
-  /** Two connections that break together may do so one after the other: by the first attempt both have. */
-  async function reopen(reportLoss: () => void): Promise<void> {
+  async function reopen(): Promise<void> {
     for (let pauseMs = PAUSE_MIN_MS; state.mode === 'down'; pauseMs = Math.min(PAUSE_MAX_MS, 2 * pauseMs)) {
       await clock.sleep(pauseMs, closing.signal);
       if (isClosing) return;
-      await goUp().catch((error: unknown) => {
-        noteFailure(error);
-        if (deps.isOtherUp?.()) reportLoss();
-      });
+      await goUp().catch(noteFailure);
     }
     if (isClosing) return;
-    if (isLossReported) log.info({}, `${deps.name} to Redis was opened again`);
+    lossLog.noteReopened();
     deps.onReopened();
   }
 
   function noteFailure(error: unknown): void {
     if (state.mode !== 'down') return;
     state = { ...state, outage: describeOutage(error) };
-    failures.note(error);
+    lossLog.noteFailure(error);
   }
 
   async function close(whenIdle: () => Promise<void>): Promise<void> {
@@ -239,23 +227,36 @@ async function tryFirst(goUp: () => Promise<void>, clock: Clock): Promise<void> 
   }
 }
 
-type FailureLog = { note(error: unknown): void; reset(): void };
-
 /**
- * Logs why attempts fail: each reason once in a row where a person must act, since waiting does not help; the
- * others at `debug`, as what the loss has led to. The log may name addresses.
+ * Logs that a connection was lost and that there is one again; and why attempts fail, each reason once in a
+ * row where a person must act, the others at `debug`. The log may name addresses. One that is open only beside another is logged
+ * when it cannot be opened while that is up: two that break together may do so one after the other.
  */
-function createFailureLog(log: Log): FailureLog {
-  let last = '';
+function createLossLog({ log, name, isOtherUp }: ConnectionStateDeps) {
+  let unreported: object | null = null;
+  let isReported = false;
+  let lastReason = '';
+  const report = (): void => {
+    if (unreported) log.error(unreported, `${name} to Redis was lost`);
+    isReported ||= unreported !== null;
+    unreported = null;
+  };
   return {
-    note(error) {
-      const reason = messageOf(error);
-      if (reason === last) return;
-      last = reason;
-      log[needsPerson(error) ? 'error' : 'debug']({ reason }, 'Redis is not available');
+    noteLost(fields: object): void {
+      unreported = fields;
+      isReported = false;
+      lastReason = '';
+      if (!isOtherUp) report();
     },
-    reset() {
-      last = '';
+    noteFailure(error: unknown): void {
+      if (isOtherUp?.()) report();
+      const reason = messageOf(error);
+      if (reason !== lastReason)
+        log[needsPerson(error) ? 'error' : 'debug']({ reason }, 'Redis is not available');
+      lastReason = reason;
+    },
+    noteReopened(): void {
+      if (isReported) log.info({}, `${name} to Redis was opened again`);
     },
   };
 }

@@ -7,7 +7,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../../async/error-message.ts';
-import { markAnew } from './file-format.ts';
+import { renewIdentity } from './file-format.ts';
 import { findDamage } from './inspection.ts';
 import { requireDatabase } from './write-ahead-log.ts';
 
@@ -49,7 +49,7 @@ function copyMoment(path: string, copy: string): void {
   }
   const copied = new DatabaseSync(copy);
   try {
-    markAnew(copied);
+    renewIdentity(copied);
   } finally {
     copied.close();
   }

@@ -9,8 +9,8 @@
  * stands apart.
  *
  * Versions: a file begins with version 1, which an older gateway can read, and has version 2 from its first
- * large value on. The version is the low byte of SQLite's `user_version`; the rest of it is the file's mark, a
- * random number that tells databases apart, so that the log of one is never read into another.
+ * large value on. The version is the low byte of SQLite's `user_version`; the rest of it is the identity of
+ * the database, a random number, so that the log of one database is never read into another.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
@@ -23,8 +23,8 @@ const APPLICATION_ID_OFFSET = 68;
 /** Where it holds the user version. */
 const USER_VERSION_OFFSET = 60;
 const VERSIONS = 2 ** 8;
-/** Marks are below this: a user version has 31 bits beside its sign. */
-const MARKS = 2 ** 23;
+/** Identities are below this: a user version has 31 bits beside its sign. */
+const IDENTITIES = 2 ** 23;
 /** All values are in `kv`. */
 const VERSION_SMALL = 1;
 /** Some values are in `large`. */
@@ -51,16 +51,17 @@ export function isApart(key: string, value: string): boolean {
 export type FileHead = {
   readonly isSqlite: boolean;
   readonly isOfGateway: boolean;
-  /** Tells the databases of gateways apart. */
-  readonly mark: number;
+  /** A random number: no two databases of gateways have the same. */
+  readonly identity: number;
 };
 
 /** Reads the beginning of the first page. */
 export function readHead(page: Buffer): FileHead {
   const isSqlite = page.length >= HEAD_BYTES && page.toString('latin1', 0, 15) === 'SQLite format 3';
-  if (!isSqlite) return { isSqlite, isOfGateway: false, mark: 0 };
+  if (!isSqlite) return { isSqlite, isOfGateway: false, identity: 0 };
   const isOfGateway = page.readUInt32BE(APPLICATION_ID_OFFSET) === APPLICATION_ID;
-  return { isSqlite, isOfGateway, mark: Math.floor(page.readUInt32BE(USER_VERSION_OFFSET) / VERSIONS) };
+  const identity = Math.floor(page.readUInt32BE(USER_VERSION_OFFSET) / VERSIONS);
+  return { isSqlite, isOfGateway, identity };
 }
 
 /**
@@ -79,9 +80,9 @@ export function readFileHead(path: string): FileHead | undefined {
   }
 }
 
-/** Gives a copy a mark of its own: what was in the log of its original when it was made is not its log. */
-export function markAnew(sqlite: DatabaseSync): void {
-  sqlite.exec(`PRAGMA user_version = ${randomInt(1, MARKS) * VERSIONS + readVersion(sqlite)}`);
+/** Gives a copy an identity of its own: the log of its original is not its log. */
+export function renewIdentity(sqlite: DatabaseSync): void {
+  sqlite.exec(`PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + readVersion(sqlite)}`);
 }
 
 /** Creates the tables where they are missing. Throws for a file that this gateway must not use. */
@@ -93,7 +94,7 @@ export function prepareFormat(sqlite: DatabaseSync, path: string): void {
     sqlite.exec(
       'BEGIN IMMEDIATE; CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) ' +
         `WITHOUT ROWID; PRAGMA application_id = ${APPLICATION_ID}; ` +
-        `PRAGMA user_version = ${randomInt(1, MARKS) * VERSIONS + VERSION_SMALL}; COMMIT`,
+        `PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + VERSION_SMALL}; COMMIT`,
     );
   } else if (owner !== APPLICATION_ID) {
     throw new UnusableFile(describeForeign(path));

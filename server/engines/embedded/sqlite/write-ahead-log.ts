@@ -7,8 +7,8 @@
  * - A damaged frame before a later transaction is an error that names the file and the byte: transactions are
  *   synced one by one, so the later one was acknowledged. Only damage within the last transaction can't be
  *   distinguished from a torn end.
- * - A log beside a file that is not its database is an error that names both: SQLite would remove it where the
- *   file is missing or empty, and else mix two databases.
+ * - A log beside a file that is not its database is an error that names both: SQLite would remove it where
+ *   the file is missing or empty, and else mix two databases.
  * - The intact part of the log is on disk: its bytes are written again. After a failed fsync the operating
  *   system may return bytes that are not on disk, and report the next fsync as successful; new frames must
  *   not follow such bytes.
@@ -77,13 +77,13 @@ function checkLog(path: string, log: Buffer): number | undefined {
   if (log.length <= HEADER_BYTES) return head?.isOfGateway ? 0 : undefined;
   if (!head?.isOfGateway) throw new UnusableFile(describeForeign(path));
   const end = findEnd(nameLog(path), log);
-  requireSameMark(path, head, log.subarray(0, end));
+  requireSameIdentity(path, head, log.subarray(0, end));
   return end;
 }
 
 /**
- * The head of a file. Throws where it is no database, and the log beside it has changes: SQLite removes such a
- * log, even where it only reads.
+ * The head of a file. Throws where it is no database, and the log beside it has changes: SQLite removes such
+ * a log, even where it only reads.
  */
 export function requireDatabase(path: string): FileHead | undefined {
   const head = readFileHead(path);
@@ -92,12 +92,12 @@ export function requireDatabase(path: string): FileHead | undefined {
   return head;
 }
 
-/** The log of another database may be noticed by its first page, which a log has wherever the file grew. */
-function requireSameMark(path: string, head: FileHead, log: Buffer): void {
+/** The log of another database is noticed by its first page, which a log has wherever the file grew. */
+function requireSameIdentity(path: string, head: FileHead, log: Buffer): void {
   const pageBytes = readHeader(log)?.pageBytes ?? PAGE_BYTES_MAX;
   for (let offset = HEADER_BYTES; offset < log.length; offset += FRAME_HEADER_BYTES + pageBytes) {
     if (log.readUInt32BE(offset) !== 1) continue;
-    if (readHead(log.subarray(offset + FRAME_HEADER_BYTES)).mark !== head.mark)
+    if (readHead(log.subarray(offset + FRAME_HEADER_BYTES)).identity !== head.identity)
       throw new UnusableFile(describeSwapped(path));
   }
 }
