@@ -229,8 +229,9 @@ async function tryFirst(goUp: () => Promise<void>, clock: Clock): Promise<void> 
 
 /**
  * Logs that a connection was lost and that there is one again; and why attempts fail, each reason once in a
- * row where a person must act, the others at `debug`. The log may name addresses. One that is open only beside another is logged
- * when it cannot be opened while that is up: two that break together may do so one after the other.
+ * row where a person must act, the others at `debug`. The log may name addresses. A connection that is open
+ * only beside another is logged when it cannot be opened while that is up: two that break together may do so
+ * one after the other.
  */
 function createLossLog({ log, name, isOtherUp }: ConnectionStateDeps) {
   let unreported: object | null = null;
