@@ -16,7 +16,10 @@ export async function askOnce(url: string, { method, path, headers, body }: Call
       response.setEncoding('utf8').on('data', (part) => (text += part));
       response.on('end', () => {
         const got = new Headers(
-          Object.entries(response.headersDistinct).map(([name, values]) => [name, String(values)]),
+          Object.entries(response.headersDistinct).map(([name, values]): [string, string] => [
+            name,
+            String(values),
+          ]),
         );
         const json = got.get('content-type')?.includes('json') ? JSON.parse(text) : {};
         resolve({ method, path, status: response.statusCode ?? 0, headers: got, text, json });
