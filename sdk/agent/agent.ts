@@ -17,6 +17,8 @@ import { type Clock, readMonotonicMs, systemClock } from '../clock.ts';
 import type { AgentId, FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 import { readSettings } from '../settings.ts';
+import { createAgentLog, stderrLogger } from './agent-log.ts';
+import { createGatewayContact } from './gateway-contact.ts';
 import { createHeartbeatThread } from './heartbeat.ts';
 import { createInbox } from './inbox.ts';
 import { type AgentDuty, createEventLog } from './log-events.ts';
@@ -113,6 +115,7 @@ export function createAgent(options: AgentOptions): Agent {
     parts.setAddress(await server?.open());
     if (signal.aborted) return;
     work.open();
+    void parts.contact.awaitFirst(signal);
     await registration.register(signal);
     if (registration.registered() !== 'yes') return;
     work.deliverRestored();
@@ -156,10 +159,14 @@ type TimeLimit = ReturnType<typeof createTimeLimit>;
 function assemble(options: AgentOptions, settings: AgentSettings) {
   const { agent_id, maxConcurrent, pushSecrets, maxPushBytes, handlerEndMs } = settings;
   const { clock = systemClock, listen, handler, isBusy } = options;
-  const connection = readSettings(options);
-  const { baseUrl, headers } = connection;
-  const calls = createCalls(connection);
-  const logEvent = createEventLog(options.onNotice);
+  const connection = readSettings({ ...options, logger: options.logger ?? stderrLogger });
+  const { baseUrl, headers, log } = connection;
+  // What an agent does is said in its own words; its calls are for those who look for a fault.
+  const calls = createCalls({ ...connection, log: (_level, ...words) => log('debug', ...words) });
+  const { tags } = options;
+  const readers = [createAgentLog({ log, clock, baseUrl, tags, maxConcurrent }), options.onNotice];
+  const contact = createGatewayContact(baseUrl, clock, createEventLog(...readers));
+  const logEvent = createEventLog(contact.follow, ...readers);
   const logFailure = (during: AgentDuty) => (error: unknown) => logEvent({ kind: 'failure', during, error });
   let endpoint = settings.endpoint ?? 'pull';
   let auth: string | undefined;
@@ -167,7 +174,10 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
     ...{ calls, clock, logEvent },
     work: () => work,
     describeAgent: () => describeAgent(options, settings, endpoint),
-    onContact: () => void renewHeartbeatThread(),
+    onContact() {
+      contact.reach();
+      void renewHeartbeatThread();
+    },
   });
   const { registerAgain } = registration;
   const reports = createReports({ calls, clock, agent_id, logEvent, registerAgain });
@@ -206,7 +216,7 @@ function assemble(options: AgentOptions, settings: AgentSettings) {
   }
 
   return {
-    ...{ agent_id, calls, clock, logEvent, registration, work, outbox, inbox },
+    ...{ agent_id, calls, clock, contact, logEvent, registration, work, outbox, inbox },
     ...{ heartbeatThread, updateHeartbeatThread },
     server: listen && createInboxServer(listen, { inbox, onError }),
     /** Sets the address at which the agent listens, once it is known. */

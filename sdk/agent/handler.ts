@@ -7,6 +7,7 @@ import { InvalidOptionError, WorkStoppedError } from '../errors.ts';
 import type { TraceOptions } from '../transport.ts';
 import type { KeptReport } from './outbox.ts';
 import { createProgressSender, type ProgressUpdate } from './progress.ts';
+import { readText } from './thrown-text.ts';
 
 /** What a handler is given besides the task. */
 export type HandlerContext = {
@@ -60,6 +61,8 @@ export type HandlerDeps = {
   readonly onUnwanted: () => void;
   /** Called with an error for the handler's first progress that is no number. */
   readonly onWrongProgress: (error: InvalidOptionError) => void;
+  /** Called with what the handler threw, or what is wrong with what it returned. */
+  readonly onFailed: (error: unknown) => void;
 };
 
 const ERROR_CHARS_MAX = 4_000;
@@ -79,6 +82,7 @@ export async function runHandler(
     const returned = await handler(task, { signal, progress, reply, ...trace });
     return { request_id, status: 'success', result: readResult(returned, sender.firstReply()) };
   } catch (error) {
+    deps.onFailed(error);
     return describeFailure(request_id, error);
   } finally {
     sender.close();
@@ -104,7 +108,7 @@ export function readResult(returned: HandlerAnswer<JsonResult>, firstReply: stri
 
 /** Returns the outcome of a task that failed, whatever the handler threw. */
 export function describeFailure(request_id: RequestId, reason: unknown): Outcome {
-  const text = describeStop(reason) ?? describeThrown(reason);
+  const text = describeStop(reason) ?? readText(reason);
   // A cut may leave half of a character.
   const error_info = text.slice(0, ERROR_CHARS_MAX).replace(/[\ud800-\udbff]$/, '');
   return { request_id, status: 'failed', error_info };
@@ -116,19 +120,4 @@ function describeStop(reason: unknown): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * Returns a text for anything that can be thrown: the message of a plain error, otherwise what `String`
- * makes of it. Never throws, though a value without a prototype, a proxy or a getter may throw when it is
- * looked at.
- */
-function describeThrown(thrown: unknown): string {
-  try {
-    const text = thrown instanceof Error && thrown.name === 'Error' ? thrown.message : String(thrown);
-    if (typeof text === 'string') return text;
-  } catch {
-    // Looking at it threw.
-  }
-  return 'something was thrown that has no text';
 }

@@ -8,17 +8,25 @@ export type AgentNotice =
   | { readonly kind: 'registered'; readonly agent_id: string; readonly endpoint: string }
   /** The agent has taken a task. */
   | { readonly kind: 'taken'; readonly task: Task }
+  /** The handler threw, or returned what can't be a result: the task is reported as failed. */
+  | { readonly kind: 'failed'; readonly task: Task; readonly error: unknown }
   /** The gateway has the outcome; `accepted` is false when the task was in a terminal state already. */
   | {
       readonly kind: 'reported';
       readonly request_id: string;
       readonly status: 'success' | 'failed';
       readonly accepted: boolean;
+      /** Why the task failed; null for a success. */
+      readonly error_info: string | null;
     }
   /**
    * The agent stops working on a task: it was cancelled, timed out, is another agent's now, or is unknown.
    */
   | { readonly kind: 'dropped'; readonly request_id: string; readonly reason: string }
+  /** No gateway has responded for `seconds`: emitted at once, then once a minute. The agent keeps trying. */
+  | { readonly kind: 'unreachable'; readonly seconds: number; readonly error: Error }
+  /** The gateway responds again, after `seconds`. */
+  | { readonly kind: 'reached'; readonly seconds: number }
   /**
    * A call failed, a handler gave a progress that can't be sent, a handler goes on although its task is over
    * (`handler`), or in `runAgent` a promise was rejected that no code handles (`handler` too). The agent
@@ -39,7 +47,9 @@ export type AgentDuty =
 
 export type LogEvent = (event: AgentNotice) => void;
 
-/** Creates the log. When its reader throws or rejects, that is printed and the agent continues. */
-export function createEventLog(onNotice: LogEvent | undefined): LogEvent {
-  return (event) => runCallback('onNotice', () => onNotice?.(event));
+/** Creates the log for these readers. When one throws or rejects, that is printed and the agent continues. */
+export function createEventLog(...readers: readonly (LogEvent | undefined)[]): LogEvent {
+  return (event) => {
+    for (const reader of readers) runCallback('onNotice', () => reader?.(event));
+  };
 }

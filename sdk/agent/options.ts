@@ -2,6 +2,7 @@
 import type { AgentId, FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
 import { InvalidOptionError } from '../errors.ts';
 import { createId } from '../ids.ts';
+import type { Logger, LogLevel } from '../log.ts';
 import { CLIENT_OPTION_NAMES, warnOfUnknownNames } from '../option-names.ts';
 import { type ClientOptions, readVariable } from '../settings.ts';
 import type { Handler } from './handler.ts';
@@ -13,7 +14,15 @@ import { isSigningSecret } from './signature.ts';
 export type AgentOptions<
   Payload extends JsonObject = FreeForm,
   Result extends JsonResult = TaskResult,
-> = Omit<ClientOptions, 'adminAuth'> & {
+> = Omit<ClientOptions, 'adminAuth' | 'logLevel' | 'logger'> & {
+  /**
+   * How much the agent says. `error`: tasks that fail, with the stack. `warn`: also that the gateway can't be
+   * reached, and calls that fail. `info`: also where it is registered, with which tags and slots, and tasks
+   * that are dropped. `debug`: also every task and call. `off`: nothing. Default: `info`. `TASK_GATEWAY_LOG`
+   */
+  readonly logLevel?: LogLevel | undefined;
+  /** Receives what the agent says. Default: lines on standard error, in colours on a terminal. */
+  readonly logger?: Logger | undefined;
   /**
    * The agent's id. It must be unique: two processes with the same id are one agent to the gateway. Default:
    * a random id, so that each start is another agent. `TASK_GATEWAY_AGENT_ID`

@@ -61,10 +61,10 @@ export function createReports(deps: ReportsDeps): Reports {
     signal: AbortSignal,
     trace: TraceOptions,
   ): Promise<'delivered' | 'unwanted' | 'rejected' | number> {
-    const { request_id, status } = report;
+    const { request_id, status, error_info = null } = report;
     try {
       const { accepted } = await calls.reportResult(report, { signal, ...trace });
-      logEvent({ kind: 'reported', request_id, status, accepted });
+      logEvent({ kind: 'reported', request_id, status, accepted, error_info });
       return 'delivered';
     } catch (error) {
       if (error instanceof AbortError) return 0;

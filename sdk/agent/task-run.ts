@@ -122,7 +122,11 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
       // The response to the push is sent first: a handler may block the thread as soon as it starts.
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (!isDropped) {
-        handling = runHandler(createHandlerDeps(deps, key, dropUnwanted), task, working.signal, trace);
+        const onFailed = (error: unknown): void => {
+          if (!isDropped && !isAbandoned) logEvent({ kind: 'failed', task, error });
+        };
+        const handlerDeps = { ...createHandlerDeps(deps, key, dropUnwanted), onFailed };
+        handling = runHandler(handlerDeps, task, working.signal, trace);
         outcome = await Promise.race([handling, limit.expired]);
       }
       limit.stop();
@@ -158,7 +162,7 @@ function createHandlerDeps(
   deps: TaskRunDeps,
   { request_id, trace }: TaskRunKey,
   onUnwanted: () => void,
-): HandlerDeps {
+): Omit<HandlerDeps, 'onFailed'> {
   const { reports, logEvent } = deps;
   return {
     ...deps,

@@ -11,8 +11,13 @@ import { createRoutes, type FakeResponse, type RoutesDeps } from './routes.ts';
 
 /** A fake gateway, and how a test controls it. */
 export type FakeGateway = {
-  /** The options with which `createClient` and `createAgent` reach it. */
-  readonly options: { readonly baseUrl: string; readonly auth: string; readonly fetch: Fetch };
+  /** The options with which `createClient` and `createAgent` reach it. With them an agent says nothing. */
+  readonly options: {
+    readonly baseUrl: string;
+    readonly auth: string;
+    readonly fetch: Fetch;
+    readonly logLevel: 'off';
+  };
   /** Returns all tasks, the oldest first. */
   tasks(): readonly Task[];
   /** Returns the ids of the registered agents. */
@@ -72,7 +77,7 @@ export function createFakeGateway(settings: FakeGatewayOptions = {}): FakeGatewa
   };
 
   return {
-    options: { baseUrl: BASE_URL, auth: AUTH, fetch },
+    options: { baseUrl: BASE_URL, auth: AUTH, fetch, logLevel: 'off' },
     tasks: () => [...state.tasks.values()].map(({ task }) => task),
     agents: () => [...state.agents.keys()],
     cancel: (request_id) => state.fail(request_id, CANCELLED_TEXT),

@@ -80,7 +80,7 @@ describe('a program as an agent', () => {
     const { code, stdout, stderr } = await stop(agent);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(
-      /Registered as 代理 \(pull\)[\s\S]*taken: 类型[\s\S]* note\n[\s\S]* success\n[\s\S]*Stopped\.\n$/,
+      /Registered as 代理 \(pull\) at http:\S+ with the tag env and 1 slot\.[\s\S]*taken: 类型[\s\S]* note\n[\s\S]* success\n[\s\S]*Stopped\.\n$/,
     );
     expect((await client.listAgents()).agents.map(({ agent_id }) => agent_id)).not.toContain('代理');
   });
@@ -105,10 +105,11 @@ describe('a program as an agent', () => {
   });
 
   test('that fails gives its last error lines as the reason', async () => {
-    await startAgent('fail', 'echo lost; echo "first" >&2; echo "磁盘已满" >&2; exit 7');
+    const agent = await startAgent('fail', 'echo lost; echo "first" >&2; echo "磁盘已满" >&2; exit 7');
     await expect(runTask('fail')).rejects.toMatchObject({
       task: { error_info: 'first\n磁盘已满', result: null },
     });
+    await agent.waitForLog(/^\[\w{6}\] failed: 磁盘已满 ← first$/m);
   });
 
   test('may write the whole result as JSON', async () => {

@@ -74,7 +74,7 @@ function createHandler({ seconds: [shortest, longest], failing }: Work, draw: Dr
 /** Starts all agents; resolves with what stops them. */
 export async function startDemoAgents(gateway: DemoGateway, draw: Draw): Promise<() => Promise<void>> {
   const { pushSecret, ...caller } = gateway;
-  const usual = { ...caller, pushSecret, heartbeatThread: false, onNotice: () => undefined };
+  const usual = { ...caller, pushSecret, heartbeatThread: false, logLevel: 'off' as const };
   const agents: Agent[] = WORK.map((work) =>
     createAgent({
       ...{ ...usual, agentId: work.agentId, tags: work.tags, maxConcurrent: work.slots },

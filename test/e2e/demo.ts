@@ -62,6 +62,12 @@ function describeNotice(notice: AgentNotice): string {
       return `${notice.agent_id} registered at ${notice.endpoint}`;
     case 'taken':
       return `${shorten(notice.task.request_id)} taken: ${JSON.stringify(notice.task.payload)}`;
+    case 'failed':
+      return `${shorten(notice.task.request_id)} failed: ${String(notice.error)}`;
+    case 'unreachable':
+      return `the gateway does not respond, tries again: ${notice.error.message}`;
+    case 'reached':
+      return `the gateway responds again after ${notice.seconds} s`;
     case 'reported':
       return `${shorten(notice.request_id)} reported: ${notice.status}`;
     case 'dropped':
@@ -123,7 +129,7 @@ async function runDemo(print: Print, port: string): Promise<void> {
   const dropped = Promise.withResolvers<void>();
   const agent = createAgent({
     ...{ baseUrl: gateway.baseUrl, auth, agentId: '译者-1', tags: ['translate', 'zh'], maxConcurrent: 2 },
-    ...{ listen: {}, pushSecret, handler: translate },
+    ...{ listen: {}, pushSecret, handler: translate, logLevel: 'off' },
     onNotice(notice) {
       print('agent', `  agent   ${describeNotice(notice)}`);
       if (notice.kind === 'dropped') dropped.resolve();

@@ -118,7 +118,11 @@ describe('a fresh checkout', () => {
       const [, promised] = /it prints `([^`]*)`/.exec(README) ?? [];
       expect(client).toEqual({ code: 0, stdout: `${promised}\n`, stderr: '' });
       await stop(shell);
-      expect({ code: shell.exitCode, ...output }).toEqual({ code: 0, stdout: '', stderr: '' });
+      const ready =
+        /^task-gateway: ready: agent upper-1 is registered at \S+ with the tag upper and 1 slot, .*\n$/;
+      expect({ code: shell.exitCode, ...output }).toEqual({
+        ...{ code: 0, stdout: '', stderr: expect.stringMatching(ready) },
+      });
       expect(await listAgents()).toEqual([]);
     });
 

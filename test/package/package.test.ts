@@ -203,7 +203,9 @@ describe('installed in an empty project', () => {
       writeFileSync(join(project, 'story.js'), STORY);
       const env = { GATEWAY_URL: gateway.baseUrl };
       const { stdout, stderr } = await run(node, ['story.js'], { cwd: project, env, timeout: 30_000 });
-      expect(stderr).toBe('');
+      expect(stderr).toMatch(
+        /^task-gateway: ready: agent packed is registered at \S+ with the tag packed .*\n$/,
+      );
       const result = { reply: '收到', output: '你好！' };
       expect(JSON.parse(stdout)).toEqual({ result, same: true, none: 'no_agent_available', missing: true });
     },

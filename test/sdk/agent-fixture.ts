@@ -29,7 +29,7 @@ export function create(options: Partial<AgentOptions> = {}): Agent {
   events = [];
   agent = createAgent({
     ...{ baseUrl: 'http://gateway.test', auth: 'a-good-secret', agentId: '译者 1', tags: ['zh'] },
-    ...{ fetch: gateway.fetch, clock, onNotice: (event) => events.push(event) },
+    ...{ fetch: gateway.fetch, clock, logLevel: 'off', onNotice: (event) => events.push(event) },
     handler: () => ({ output: 'done' }),
     ...options,
   });

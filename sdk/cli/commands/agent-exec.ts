@@ -34,8 +34,6 @@ type ExecOptions = {
 const OUTPUT_BYTES_MAX = 1_048_576;
 const KILL_AFTER_SECONDS = 5;
 const DRAIN_SECONDS = 30;
-/** When the first response takes longer, the agent says that it waits for it. */
-const FIRST_RESPONSE_MS = 1_500;
 /** How long an agent that never had a response takes to stop. */
 const UNREACHED_STOP_MS = 1_500;
 /** The time after SIGKILL for closing the program's output and reporting the outcome. */
@@ -113,7 +111,7 @@ async function runExec(
     killAfterMs: options.killAfter * 1_000,
     outputBytesMax: options.outputMax,
   });
-  const log = createAgentLog(terminal, url);
+  const log = createAgentLog(terminal, { url, tags, slots: options.max });
   const agent = createAgent({
     ...{ ...sdkOptions, agentId, tags, handler, endpoint: options.endpoint, outbox: options.outbox },
     isBusy,
@@ -123,8 +121,7 @@ async function runExec(
     onNotice: log.logNotice,
   });
   terminal.log(`Registering at ${url}.`);
-  const stopTimer = startTimer(FIRST_RESPONSE_MS, log.logNoResponse);
-  await runUntilInterrupted(context, agent, options, log).finally(stopTimer);
+  await runUntilInterrupted(context, agent, options, log);
   await waitForRuns();
 }
 

@@ -2,28 +2,38 @@
  * What `agent exec` logs: its tasks, and what fails. A failure that repeats itself in the same words is
  * logged once a minute, with how often it happened.
  */
+import { describeSupply } from '../../agent/agent-log.ts';
+import { isOutage } from '../../agent/gateway-contact.ts';
 import type { AgentNotice } from '../../agent/index.ts';
 import { readMonotonicMs, systemClock } from '../../clock.ts';
 import { ADDRESS_ADVICE, describeError } from '../exit-codes.ts';
+import { putLastFirst } from '../terminal/safe-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { logTaskLine } from './child-handler.ts';
 
 export type AgentLog = {
   readonly logNotice: (notice: AgentNotice) => void;
-  /** Says that there was no response so far, if nothing else has said so. */
-  readonly logNoResponse: () => void;
   /** Whether the gateway has ever accepted the agent's registration. */
   isReached(): boolean;
   /** The latest failure, as a sentence; without one, that there was no response. */
   lastFailure(): string;
 };
 
+/** What an agent is registered as, beside its id and endpoint. */
+export type AgentDescription = {
+  /** The gateway's address. */
+  readonly url: string;
+  readonly tags: readonly string[];
+  readonly slots: number;
+};
+
 type Failures = { readonly text: string; readonly loggedMs: number; unlogged: number };
 
 const REPEAT_EVERY_MS = 60_000;
+const STOP_ADVICE = 'Press Ctrl-C to stop.';
 
-/** Creates the log of one agent; `url` is the gateway's address. */
-export function createAgentLog(terminal: Terminal, url: string): AgentLog {
+/** Creates the log of one agent. */
+export function createAgentLog(terminal: Terminal, { url, tags, slots }: AgentDescription): AgentLog {
   const failuresOf = new Map<string, Failures>();
   let isReached = false;
   let lastFailure = '';
@@ -31,6 +41,7 @@ export function createAgentLog(terminal: Terminal, url: string): AgentLog {
   function logFailure(during: string, error: unknown): void {
     const { text } = describeError(error);
     lastFailure = text;
+    if (isOutage(error)) return;
     const nowMs = readMonotonicMs(systemClock);
     const before = failuresOf.get(during);
     if (before?.text === text && nowMs - before.loggedMs < REPEAT_EVERY_MS) {
@@ -46,16 +57,22 @@ export function createAgentLog(terminal: Terminal, url: string): AgentLog {
   return {
     isReached: () => isReached,
     lastFailure: () => lastFailure || `There was no response from ${url}. ${ADDRESS_ADVICE}`,
-    logNoResponse() {
-      if (isReached || lastFailure !== '') return;
-      terminal.log(`There is no response from ${url} yet. The agent keeps trying. ${ADDRESS_ADVICE}`);
-    },
     logNotice(notice) {
       switch (notice.kind) {
         case 'registered':
           isReached = true;
           failuresOf.clear();
-          terminal.log(`Registered as ${notice.agent_id} (${notice.endpoint}). Press Ctrl-C to stop.`);
+          terminal.log(
+            `Registered as ${notice.agent_id} (${notice.endpoint}) at ${url} with ${describeSupply(tags, slots)}. ${STOP_ADVICE}`,
+          );
+          return;
+        case 'unreachable': {
+          const span = notice.seconds === 0 ? '' : ` That has lasted for ${notice.seconds} s.`;
+          terminal.log(`${describeError(notice.error).text}${span} The agent keeps trying.`);
+          return;
+        }
+        case 'reached':
+          terminal.log(`The gateway at ${url} responds again, after ${notice.seconds} s.`);
           return;
         case 'taken': {
           const { request_id, task_type } = notice.task;
@@ -63,9 +80,10 @@ export function createAgentLog(terminal: Terminal, url: string): AgentLog {
           return;
         }
         case 'reported': {
-          const { request_id, accepted, status } = notice;
-          const text = accepted ? status : `${status}, but the task already had an outcome`;
-          logTaskLine(terminal, request_id, text);
+          const { request_id, accepted, status, error_info } = notice;
+          const late = accepted ? '' : ', but the task already had an outcome';
+          const why = error_info === null ? '' : `: ${putLastFirst(error_info)}`;
+          logTaskLine(terminal, request_id, `${status}${late}${why}`);
           return;
         }
         case 'dropped':

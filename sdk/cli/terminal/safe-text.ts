@@ -20,6 +20,16 @@ export function cleanText(text: string, keepLines = false): string {
   return flat.replaceAll(OBEYED, '');
 }
 
+/**
+ * Returns the lines of a text as one line with the last one first: that of a traceback says what happened,
+ * and a narrow column shows the beginning alone.
+ */
+export function putLastFirst(text: string): string {
+  const lines = text.split(/[\r\n]+/).map((line) => line.trim());
+  const [last = '', ...before] = lines.filter((line) => line !== '').reverse();
+  return before.length === 0 ? last : `${last} ← ${before.reverse().join(' ⏎ ')}`;
+}
+
 /** Renders a value as JSON in which everything that a terminal obeys is escaped (`\u009b`). */
 export function stringifySafely(value: unknown, indent?: number): string {
   return escapeJson(JSON.stringify(value, null, indent) ?? 'null');

@@ -1,0 +1,73 @@
+/**
+ * Whether the gateway responds to an agent. It learns of every failed call and of every response, and emits
+ * the changes: at once when there is no response, then once a minute, and when there is one again. However
+ * often a connection flaps, no more than one outage a minute is said.
+ */
+import { type Clock, readMonotonicMs } from '../clock.ts';
+import { ApiError, ConnectionError, type TaskGatewayError, TimeoutError } from '../errors.ts';
+import type { LogEvent } from './log-events.ts';
+
+export type GatewayContact = {
+  /** Notes what a notice says of it: a call has failed or had a response. */
+  follow: LogEvent;
+  /** Notes that the gateway has responded. */
+  reach(): void;
+  /** Says that there is no response yet, if the first one takes long; ends when the signal fires. */
+  awaitFirst(signal: AbortSignal): Promise<void>;
+};
+
+const REPEAT_EVERY_MS = 60_000;
+/** A first response that takes longer is worth a word. */
+const FIRST_RESPONSE_MS = 1_500;
+/** What a proxy responds when it can't reach the gateway behind it. */
+const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Creates it for the gateway at this address. It emits notices of the kinds `unreachable` and `reached`. */
+export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEvent): GatewayContact {
+  let sinceMs: number | undefined;
+  let saidMs = Number.NEGATIVE_INFINITY;
+  let isSaid = false;
+  let isReached = false;
+
+  /** What the gateway itself has responded is no outage. */
+  function fail(error: unknown): void {
+    if (!isOutage(error)) return;
+    const nowMs = readMonotonicMs(clock);
+    sinceMs ??= nowMs;
+    if (nowMs - saidMs < REPEAT_EVERY_MS) return;
+    saidMs = nowMs;
+    isSaid = true;
+    emit({ kind: 'unreachable', seconds: Math.round((nowMs - sinceMs) / 1_000), error });
+  }
+
+  function reach(): void {
+    isReached = true;
+    if (sinceMs === undefined) return;
+    const seconds = Math.round((readMonotonicMs(clock) - sinceMs) / 1_000);
+    const wasSaid = isSaid;
+    sinceMs = undefined;
+    isSaid = false;
+    if (wasSaid) emit({ kind: 'reached', seconds });
+  }
+
+  return {
+    reach,
+    follow(notice) {
+      if (notice.kind === 'failure') fail(notice.error);
+      else if (notice.kind === 'taken' || notice.kind === 'reported') reach();
+    },
+    async awaitFirst(signal) {
+      await clock.sleep(FIRST_RESPONSE_MS, signal);
+      if (signal.aborted || isReached || sinceMs !== undefined) return;
+      fail(new ConnectionError('connection_failed', `There is no response from ${baseUrl} yet`));
+    },
+  };
+}
+
+/** Whether a call failed because no gateway responded: nothing did, or what stands in front of it. */
+export function isOutage(error: unknown): error is TaskGatewayError {
+  if (error instanceof ApiError) return error.problem === undefined && PROXY_STATUSES.has(error.status);
+  return (
+    error instanceof TimeoutError || (error instanceof ConnectionError && error.code === 'connection_failed')
+  );
+}

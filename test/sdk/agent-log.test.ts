@@ -1,0 +1,195 @@
+/** What an agent says to its person by default, and how often. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { AgentOptions } from '../../sdk/agent/index.ts';
+import { agent, clock, create, gateway, offer, startPulling } from './agent-fixture.ts';
+import { problem } from './scripted-server.ts';
+import { pass } from './sdk-clock.ts';
+
+let said: string[];
+
+beforeEach(() => {
+  said = [];
+  network = 'open';
+  vi.spyOn(console, 'error').mockImplementation((format: string, line: string) => {
+    expect(format).toBe('%s');
+    said.push(line);
+  });
+});
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** The way to the gateway. */
+let network: 'open' | 'refused' | 'silent';
+
+/** The options of an agent as its author gives them: without a word about the log. */
+const PLAIN: Partial<AgentOptions> = {
+  logLevel: undefined,
+  fetch(request, init) {
+    if (network === 'open') return gateway.fetch(request, init);
+    if (network === 'refused') {
+      const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+      return Promise.reject(new TypeError('fetch failed', { cause }));
+    }
+    const signal = init?.signal ?? request.signal;
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  },
+};
+const READY =
+  'task-gateway: ready: agent 译者 1 is registered at http://gateway.test with the tag zh and 1 slot, and claims its tasks';
+
+test('An agent says where it is registered, with which tags and slots.', async () => {
+  await startPulling(PLAIN);
+  expect(said).toEqual([READY]);
+});
+
+test('An agent with many tags names the first ones.', async () => {
+  const tags = Array.from({ length: 64 }, (_, index) => `t${index}`);
+  await startPulling({ ...PLAIN, tags, maxConcurrent: 4 });
+  expect(said[0]).toContain(' with the tags t0, t1, t2, t3, t4, t5, t6, t7 and 56 more and 4 slots, ');
+});
+
+test('A gateway that can’t be reached is said at once, then once a minute, and when it is back.', async () => {
+  create(PLAIN);
+  network = 'refused';
+  void agent?.start();
+  await pass(clock, 1_000);
+  expect(said).toEqual([
+    'task-gateway: No response from the gateway at http://gateway.test (ECONNREFUSED). Is it running? The agent keeps trying.',
+  ]);
+  await pass(clock, 58_000);
+  expect(said).toHaveLength(1);
+  await pass(clock, 11_000);
+  expect(said).toHaveLength(2);
+  expect(said[1]).toMatch(
+    /\(ECONNREFUSED\)\. Is it running\? That has lasted for 6\d s\. The agent keeps trying\.$/,
+  );
+  network = 'open';
+  await pass(clock, 20_000);
+  expect(said.slice(2)).toEqual([
+    READY,
+    expect.stringMatching(
+      /^task-gateway: the gateway at http:\/\/gateway\.test responds again, after [678]\d s$/,
+    ),
+  ]);
+});
+
+test('A gateway that says nothing at all is said within 1.5 s.', async () => {
+  create(PLAIN);
+  network = 'silent';
+  void agent?.start();
+  await pass(clock, 1_500);
+  expect(said).toEqual([
+    'task-gateway: There is no response from http://gateway.test yet. The agent keeps trying.',
+  ]);
+});
+
+test('A gateway that comes and goes every few seconds takes no more than two lines a minute.', async () => {
+  await startPulling(PLAIN);
+  for (let count = 0; count < 60; count += 1) {
+    network = count % 2 === 0 ? 'refused' : 'open';
+    gateway.wake();
+    await pass(clock, 5_000, 500);
+  }
+  const lines = said.filter((line) => /No response|responds again/.test(line));
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  expect(lines.length).toBeLessThanOrEqual(2 * 6);
+});
+
+test('A task that fails is said with the handler’s stack below its line, which is shown once a minute.', async () => {
+  await startPulling({
+    ...PLAIN,
+    handler: () => {
+      throw new TypeError('no such\ncolumn \u001b[31m', { cause: new Error('the table is empty') });
+    },
+  });
+  await offer('task-1');
+  await offer('task-2');
+  const [, first = '', second] = said;
+  expect(first.split('\n')[0]).toBe('task-gateway: task task-1 (翻译) failed: TypeError: no such');
+  expect(first.split('\n')[1]).toBe('    column \\u001b[31m');
+  expect(first).toMatch(/\n {4}at .*agent-log\.test\.ts/);
+  expect(first).toMatch(/\n {4}caused by Error: the table is empty\n {4}at /);
+  expect(
+    first
+      .split('\n')
+      .slice(1)
+      .every((line) => line.startsWith('    ')),
+  ).toBe(true);
+  expect(second).toBe('task-gateway: task task-2 (翻译) failed: TypeError: no such');
+});
+
+test('No secret is said, and a failure in the same words once a minute.', async () => {
+  await startPulling({ ...PLAIN, handler: () => Promise.reject('a-good-secret is wrong') });
+  gateway.respondToReport = () => Response.json(problem(503, 'busy'), { status: 503 });
+  await offer('task-1');
+  expect(said[1]).toBe('task-gateway: task task-1 (翻译) failed: *** is wrong');
+  await pass(clock, 55_000);
+  expect(said.slice(2)).toEqual([expect.stringMatching(/^task-gateway: report: 503 /)]);
+});
+
+test('A task that was cancelled is no failure, whatever its handler throws.', async () => {
+  await startPulling({
+    ...PLAIN,
+    handler: (_task, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+  });
+  await offer('task-1');
+  gateway.cancelled.push('task-1');
+  await pass(clock, 20_000);
+  expect(said.slice(1)).toEqual([
+    expect.stringMatching(/^task-gateway: task task-1 was dropped: .*cancelled/),
+  ]);
+});
+
+test('logLevel: off silences it all; error leaves the failures.', async () => {
+  const handler = () => Promise.reject(new Error('broken'));
+  await startPulling({ logLevel: 'off', handler });
+  await offer('task-1');
+  expect(said).toEqual([]);
+  await agent?.stop();
+  await startPulling({ logLevel: 'error', handler });
+  await offer('task-1');
+  expect(said).toEqual([expect.stringMatching(/^task-gateway: task task-1 .*failed: Error: broken\n/)]);
+});
+
+test('debug says each task and each call, with what a tool needs of it.', async () => {
+  await startPulling({ logLevel: 'debug' });
+  await offer('task-1');
+  expect(said.some((line) => /task task-1 \(翻译\) was taken \{/.test(line))).toBe(true);
+  expect(said.some((line) => /POST \/api\/agent\/register: 200 \{"attempt":1/.test(line))).toBe(true);
+});
+
+test('A logger gets it instead, with fields.', async () => {
+  const got: unknown[] = [];
+  const note =
+    (level: string) =>
+    (message: string, fields: object): void =>
+      void got.push([level, message, Object.keys(fields)]);
+  const logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
+  await startPulling({ ...PLAIN, logger, handler: () => Promise.reject(new Error('broken')) });
+  await offer('task-1');
+  expect(got).toEqual([
+    ['info', READY, ['agent_id', 'endpoint']],
+    ['error', 'task-gateway: task task-1 (翻译) failed: Error: broken', ['request_id', 'task_type', 'stack']],
+  ]);
+  expect(said).toEqual([]);
+});
+
+test('Colours are for a terminal that wants them.', async () => {
+  vi.stubEnv('NO_COLOR', '');
+  vi.stubEnv('TERM', 'xterm');
+  const { isTTY } = process.stderr;
+  try {
+    process.stderr.isTTY = true;
+    await startPulling(PLAIN);
+    vi.stubEnv('NO_COLOR', '1');
+    gateway.registration = undefined;
+    await pass(clock, 20_000);
+  } finally {
+    process.stderr.isTTY = isTTY;
+    vi.unstubAllEnvs();
+  }
+  expect(said[0]).toBe(READY.replace('task-gateway:', '\u001b[32mtask-gateway:\u001b[0m'));
+  expect(said.slice(1).join()).toContain('registered again');
+  expect(said.slice(1).join()).not.toContain('\u001b');
+});
