@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { type ChildOptions, runChild } from '../../sdk/cli/commands/child.ts';
 import { readResult } from '../../sdk/cli/commands/child-handler.ts';
 import { canRun } from '../../sdk/cli/commands/executables.ts';
+import { startGroupWatch } from '../../sdk/cli/commands/group-watch.ts';
 import { createProgressMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
 import { startTimer } from '../../sdk/cli/timers.ts';
 import { isRunning } from './cli-process.ts';
@@ -83,22 +84,72 @@ describe('a program', () => {
     expect(await exit).toMatchObject({ exitCode: 0, output: 'ended\n' });
   });
 
-  test('does not start before the watch has its id, and has its streams to itself', async () => {
+  test('starts once the watch expects it, as the process that the watch gets, with its environment unchanged', async () => {
     const steps: string[] = [];
-    let pid = 0;
     const watch = {
-      async add(id: number) {
-        pid = id;
+      async expect(entry: string) {
         await new Promise((resolve) => setImmediate(resolve));
-        steps.push('added');
+        steps.push(`expects ${entry}`);
       },
-      remove: (id: number) => void steps.push(id === pid ? 'removed' : 'wrong'),
+      add: (id: number, entry: string) => void steps.push(`has ${id} for ${entry}`),
+      forget: () => void steps.push('forgets'),
+      remove: (id: number) => void steps.push(`removes ${id}`),
     };
-    const script = 'echo "$$" >&2; cat; ls /dev/fd/3 2>/dev/null';
-    const exit = await run(script, { input: 'in', watch, onErrorText: (text) => steps.push(text.trim()) });
-    expect(exit).toMatchObject({ output: 'in' });
-    expect(steps).toEqual(['added', String(pid), 'removed']);
+    const program = 'process.stderr.write("runs " + process.pid); console.log(JSON.stringify(process.env))';
+    const env = { 'spring.datasource.url': 'jdbc:x', 'with-dash': '', _: 'own', 变量: '值', N: '1' };
+    const exit = await runChild([process.execPath, '-e', program], {
+      ...{ input: '', env, signal: new AbortController().signal, watch, watchedEntry: 'N=1' },
+      ...{ killAfterMs: 300, outputBytesMax: 1_000, onProgress: () => undefined },
+      onErrorText: (text) => steps.push(text),
+    });
+    expect(JSON.parse(exit.output)).toEqual(env);
+    const [, pid] = /has (\d+)/.exec(steps.join()) ?? [];
+    expect(steps).toEqual(['expects N=1', `has ${pid} for N=1`, `runs ${pid}`, `removes ${pid}`]);
   });
+
+  test('that can’t be started is no longer expected', async () => {
+    const steps: string[] = [];
+    const note = (step: string) => (): void => void steps.push(step);
+    const watch = {
+      expect: async () => note('expect')(),
+      add: note('add'),
+      forget: note('forget'),
+      remove: note('remove'),
+    };
+    const options = {
+      input: '',
+      env: {},
+      signal: new AbortController().signal,
+      killAfterMs: 1,
+      outputBytesMax: 1,
+    };
+    const more = { onProgress: () => undefined, onErrorText: () => undefined, watch };
+    await expect(runChild(['/no/such/program'], { ...options, ...more })).rejects.toThrow('ENOENT');
+    expect(steps).toEqual(['expect', 'forget']);
+  });
+
+  test.each(['/no/such/sh', '/usr/bin/false'])(
+    'runs without a watch where %s is the shell, which is said once',
+    async (shell) => {
+      const reasons: string[] = [];
+      const watch = startGroupWatch(300, (reason) => reasons.push(reason), shell);
+      for (const text of ['one', 'two']) {
+        const exit = await runChild([process.execPath, '-p', '1'], {
+          ...{
+            input: text,
+            env: {},
+            signal: new AbortController().signal,
+            killAfterMs: 300,
+            outputBytesMax: 9,
+          },
+          ...{ onProgress: () => undefined, onErrorText: () => undefined, watch, watchedEntry: 'A=1' },
+        });
+        expect(exit).toMatchObject({ exitCode: 0, output: '1\n' });
+      }
+      expect(reasons).toHaveLength(1);
+      expect(reasons[0]).toContain(shell);
+    },
+  );
 
   test('whose signal is aborted before it starts ends at once', async () => {
     expect(await run('sleep 1000', { signal: AbortSignal.abort() })).toMatchObject({ signal: 'SIGTERM' });

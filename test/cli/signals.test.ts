@@ -125,6 +125,33 @@ test('the README’s table has a row for each of the signals', () => {
   expect(table.match(/the agent and its programs/g)).toHaveLength(1);
 });
 
+test('killed between the start of a program and the word of it, the agent leaves no program', async () => {
+  const watch = new URL('../../sdk/cli/commands/group-watch.ts', import.meta.url).href;
+  const pids = join(folder, 'unsaid');
+  const program = `import { spawn } from 'node:child_process';
+    import { startGroupWatch } from '${watch}';
+    const entry = 'TASK_REQUEST_ID=unsaid-' + process.pid;
+    await startGroupWatch(200, console.error).expect(entry);
+    const script = 'trap "" TERM; sleep 1000 & echo "$$ $!" >$PIDS; wait';
+    const env = { PATH: process.env.PATH, PIDS: '${pids}', TASK_REQUEST_ID: 'unsaid-' + process.pid };
+    spawn('sh', ['-c', script], { detached: true, stdio: 'ignore', env });
+    process.kill(process.pid, 'SIGKILL');`;
+  const agent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'inherit' });
+  const found = await vi.waitFor(() => {
+    const all = readFileSync(pids, 'utf8').trim().split(' ').map(Number);
+    expect(all).toHaveLength(2);
+    return all;
+  });
+  await waitForNone([agent.pid ?? 0, ...found]);
+}, 60_000);
+
+test('a program that kills its agent with its first step does not survive it', async () => {
+  const program = `kill -KILL "$PPID"; ${PROGRAM}`;
+  const { agent, programs, close } = await startAgent('nohup', { program });
+  await waitForNone([agent, ...programs]);
+  close();
+}, 60_000);
+
 test('out of memory: the agent ends, and its programs with it', async () => {
   // At SIGWINCH the agent takes more memory than it may have.
   const take = encodeURIComponent(

@@ -89,6 +89,7 @@ export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
         onErrorText: (text) => logErrorText(terminal, request_id, text),
         onShortage: (code) => noteShortage(request_id, code),
         watch,
+        watchedEntry: `TASK_REQUEST_ID=${request_id}`,
       });
       running.add(run);
       try {

@@ -4,7 +4,7 @@
  * start is tried again.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { type Readable, Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
 import type { GroupWatch } from './group-watch.ts';
@@ -29,6 +29,8 @@ export type ChildOptions = {
   readonly onShortage?: ((code: string | undefined) => void) | undefined;
   /** Ends the program if this process ends without being able to. */
   readonly watch?: GroupWatch | undefined;
+  /** The entry of `env` that no other program has, `NAME=value`: the watch knows the program by it. */
+  readonly watchedEntry?: string | undefined;
 };
 
 export type ChildExit = {
@@ -66,7 +68,6 @@ export async function runChild(command: readonly string[], options: ChildOptions
   const child = await startChild(command, options);
   const { pid } = child;
   runningPids.add(pid);
-  if (options.watch) void openGate(child, options.watch);
   const timers: (() => void)[] = [];
   const schedule = (ms: number, act: () => void): void => void timers.push(startTimer(ms, act));
   const terminate = (): void => {
@@ -112,45 +113,41 @@ type StartedChild = ChildProcess & {
 };
 
 /**
- * What a watched program is started by: it becomes the program once the watch has its id. If this process
- * ends before, the program never starts.
+ * Starts the program, with as many attempts as it takes until the system has what that needs. The watch knows
+ * of the program before it starts, because this process may end at any moment.
  */
-const GATE = ['/bin/sh', '-c', 'read -r _ <&3 || exit 126; exec 3<&-; exec "$@"', 'task-gateway-program'];
-/** The file of the gate, after the three streams of the program. */
-const GATE_FILE = 3;
-
-async function openGate(child: StartedChild, watch: GroupWatch): Promise<void> {
-  const gate = child.stdio[GATE_FILE];
-  if (!(gate instanceof Writable)) return;
-  // A program that was ended meanwhile does not read it.
-  gate.on('error', () => undefined);
-  await watch.add(child.pid);
-  gate.end('\n');
-}
-
-/** Starts the program, with as many attempts as it takes until the system has what that needs. */
 async function startChild(command: readonly string[], options: ChildOptions): Promise<StartedChild> {
-  for (;;) {
-    try {
-      const child = await tryStart(command, options);
-      options.onShortage?.(undefined);
-      return child;
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (!SHORTAGES.has(code)) throw error;
-      options.onShortage?.(String(code));
-      await systemClock.sleep(START_EVERY_MS, options.signal);
-      options.signal.throwIfAborted();
+  const { watch, watchedEntry = '', onShortage, signal } = options;
+  await watch?.expect(watchedEntry);
+  try {
+    for (;;) {
+      const started = await tryStart(command, options).catch(readShortage);
+      if (typeof started === 'object') {
+        watch?.add(started.pid, watchedEntry);
+        onShortage?.(undefined);
+        return started;
+      }
+      onShortage?.(started);
+      await systemClock.sleep(START_EVERY_MS, signal);
+      signal.throwIfAborted();
     }
+  } catch (error) {
+    watch?.forget(watchedEntry);
+    throw error;
   }
 }
 
+/** Returns what the system lacks. Throws what is no shortage. */
+function readShortage(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (!SHORTAGES.has(code)) throw error;
+  return String(code);
+}
+
 /** A child that could not be started has no id, and possibly no streams; its error follows. */
-function tryStart(command: readonly string[], { env, watch }: ChildOptions): Promise<StartedChild> {
-  const [file = '', ...args] = watch ? [...GATE, ...command] : command;
+function tryStart([file = '', ...args]: readonly string[], { env }: ChildOptions): Promise<StartedChild> {
   return new Promise((resolve, reject) => {
-    const stdio = Array<'pipe'>(watch ? GATE_FILE + 1 : GATE_FILE).fill('pipe');
-    const child = spawn(file, args, { detached: true, env, stdio });
+    const child = spawn(file, args, { detached: true, env, stdio: 'pipe' });
     child.on('error', reject);
     if (isStarted(child)) resolve(child);
   });

@@ -4,31 +4,67 @@
  * The system closes the other end when the agent is gone, whatever the reason. The script then sends SIGTERM
  * to the process groups that still run, and SIGKILL after the usual time. It is in a session of its own, so
  * nothing that is meant for the agent's terminal or process group ends it.
+ *
+ * The script learns of a program before that is started: of an entry of its environment that no other program
+ * has. If the agent is gone before it has passed on the program's id, the script finds it by that entry.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 
 export type GroupWatch = {
-  /** The process group of this id must end with this process. Resolves once the watch has the id. */
-  add(pid: number): Promise<void>;
+  /**
+   * A program will be started with this entry in its environment, `NAME=value`. Resolves once the watch has
+   * it.
+   */
+  expect(entry: string): Promise<void>;
+  /** The expected program runs as the process group of this id, which must end with this process. */
+  add(pid: number, entry: string): void;
+  /** The expected program was not started. */
+  forget(entry: string): void;
   /** The process group has ended. */
   remove(pid: number): void;
 };
 
+/** For so many tenths of a second the script looks for a program that was being started. */
+const SEARCHES = 20;
 const SCRIPT = `
 trap '' HUP INT QUIT TERM USR1 USR2 ALRM ABRT PIPE
 groups=
-while read -r verb group; do
-  if [ "$verb" = add ]; then groups="$groups $group"; continue; fi
+expected=
+without() {
   rest=
-  for one in $groups; do [ "$one" = "$group" ] || rest="$rest $one"; done
-  groups=$rest
+  for one in $2; do [ "$one" = "$1" ] || rest="$rest $one"; done
+}
+while read -r verb word group; do
+  case $verb in
+    expect) expected="$expected $word" ;;
+    add) groups="$groups $group"; without "$word" "$expected"; expected=$rest ;;
+    forget) without "$word" "$expected"; expected=$rest ;;
+    remove) without "$word" "$groups"; groups=$rest ;;
+  esac
 done
+list() {
+  if [ -e /proc/self/environ ]; then grep -lF -- "$1" /proc/[0-9]*/environ
+  else ps -Aww -E -o pid=,command= | grep -F -- "$1"
+  fi 2>/dev/null | sed 's,^[^0-9]*\\([0-9]*\\).*,\\1,'
+}
+search() {
+  for entry in $expected; do
+    for one in $(list "$entry"); do
+      kill -s TERM -- "-$one" 2>/dev/null || continue
+      groups="$groups $one" tenths=$1
+      without "$entry" "$expected"
+      expected=$rest
+    done
+  done
+}
 send() { for one in $groups; do kill -s "$1" -- "-$one" && found=1; done 2>/dev/null; }
 send TERM
 tenths=$1
-while [ "$tenths" -gt 0 ]; do
+searches=${SEARCHES}
+while [ "$tenths" -gt 0 ] || { [ "$expected" ] && [ "$searches" -gt 0 ]; }; do
   found=
+  if [ "$expected" ] && [ "$searches" -gt 0 ]; then search "$1"; searches=$((searches - 1)); found=1; fi
   send 0
   [ "$found" ] || exit 0
   sleep 0.1 || break
@@ -40,23 +76,33 @@ send KILL
 const NAME = 'task-gateway-group-watch';
 /** A day: longer than anyone waits for a program whose agent is gone. */
 const TENTHS_MAX = 864_000;
+/** An entry that the script reads as one word. */
+const WORD = /^[\w=.:-]+$/;
 
 /**
- * Starts the watch. If its process ends, the next program starts another one. `onFailure` is called with the
- * reason if there can't be one; programs then run without it.
+ * Starts the watch. If its process ends, the next program starts another one. `onFailure` is called once with
+ * the reason if there can't be one; programs then run without it.
  */
-export function startGroupWatch(killAfterMs: number, onFailure: (reason: string) => void): GroupWatch {
-  const pids = new Set<number>();
-  let shell = start();
+export function startGroupWatch(
+  killAfterMs: number,
+  onFailure: (reason: string) => void,
+  shell = '/bin/sh',
+): GroupWatch {
+  const pids = new Map<number, string>();
+  const expected = new Set<string>();
+  let isFailed = false;
+  let watch = start();
 
   function start(): ChildProcess | undefined {
     const tenths = Math.min(Math.ceil(killAfterMs / 100), TENTHS_MAX);
-    const started = spawn('/bin/sh', ['-c', SCRIPT, NAME, String(tenths)], {
+    const started = spawn(shell, ['-c', SCRIPT, NAME, String(tenths)], {
       ...{ cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
     });
-    started.on('error', (error) => onFailure(error.message));
-    started.once('exit', () => {
-      if (shell === started) shell = undefined;
+    started.on('error', (error) => fail(error.message));
+    started.once('exit', (code) => {
+      if (watch === started) watch = undefined;
+      // It ends by itself only with this process.
+      if (code) fail(`${shell} ended with exit code ${code}`);
     });
     // Its end shows as the end of the process.
     started.stdin?.on('error', () => undefined);
@@ -66,21 +112,36 @@ export function startGroupWatch(killAfterMs: number, onFailure: (reason: string)
     return started.pid === undefined ? undefined : started;
   }
 
+  function fail(reason: string): void {
+    if (!isFailed) onFailure(reason);
+    isFailed = true;
+  }
+
   /** Resolves also if the watch is gone: the next program then starts another one. */
   function send(text: string): Promise<void> {
     return new Promise((resolve) => {
-      if (shell?.stdin) shell.stdin.write(text, () => resolve());
+      if (watch?.stdin) watch.stdin.write(text, () => resolve());
       else resolve();
     });
   }
 
   return {
-    async add(pid) {
-      const isNew = shell === undefined;
-      shell ??= start();
-      pids.add(pid);
-      const missing = isNew ? [...pids] : [pid];
-      await send(missing.map((one) => `add ${one}\n`).join(''));
+    async expect(entry) {
+      if (!WORD.test(entry)) return;
+      expected.add(entry);
+      if (watch) return send(`expect ${entry}\n`);
+      watch = start();
+      const known = [...pids].map(([pid, word]) => `add ${word} ${pid}\n`);
+      await send([...known, ...[...expected].map((one) => `expect ${one}\n`)].join(''));
+    },
+    add(pid, entry) {
+      const word = WORD.test(entry) ? entry : '-';
+      expected.delete(entry);
+      pids.set(pid, word);
+      void send(`add ${word} ${pid}\n`);
+    },
+    forget(entry) {
+      if (expected.delete(entry)) void send(`forget ${entry}\n`);
     },
     remove(pid) {
       pids.delete(pid);
