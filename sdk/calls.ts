@@ -5,51 +5,34 @@
 import type { components, paths } from '@task-gateway/contract';
 import createFetchClient from 'openapi-fetch';
 import type { Ask } from './admin-calls.ts';
-import { requireChunk } from './chunks.ts';
+import { loadChunk } from './chunks.ts';
 import type {
-  AgentDeparture,
-  AgentHeartbeat,
-  AgentRegistration,
   CancelReceipt,
-  DepartureReceipt,
   FreeForm,
-  HeartbeatReceipt,
   JsonObject,
   JsonResult,
-  RegistrationReceipt,
-  ReportReceipt,
   RequestId,
   Task,
-  TaskClaim,
-  TaskReport,
   TaskResult,
   TaskSubmission,
 } from './contract.ts';
-import { BadRequestError, InvalidOptionError, NotFoundError } from './errors.ts';
+import { InvalidOptionError, mayHaveTakenEffect, nameTask } from './errors.ts';
 import { createId, requireId } from './ids.ts';
 import type { LaterCalls } from './later-calls.ts';
 import { SUBMISSION_FIELD_NAMES, warnOfUnknownNames } from './option-names.ts';
-import {
-  checkCancelReceipt,
-  checkClaim,
-  checkDepartureReceipt,
-  checkHeartbeatReceipt,
-  checkRegistrationReceipt,
-  checkReportReceipt,
-  checkTask,
-  type Guard,
-} from './responses.ts';
+import { checkCancelReceipt, checkTask } from './responses.ts';
 import { type CallsDeps, createSend } from './sending.ts';
 import { CANCELLED_TEXT } from './settled.ts';
-import { createOpenSession, type OpenSession } from './stream/open.ts';
+import type { StreamDeps } from './stream/session.ts';
 import type { CallOptions } from './transport.ts';
 
 /** The HTTP calls. All of them may throw `ApiError`, `ConnectionError`, `TimeoutError` or `AbortError`. */
 export type Calls = LaterCalls & {
   /**
    * Submits a task and returns it as it was accepted, `pending`. It carries an idempotency key, a random one
-   * unless given, so that a retry finds the task which an earlier attempt created. Without `queue_timeout`
-   * the task fails at once if no agent is free. `Result` is the caller's word: it is not checked.
+   * unless given, so that a retry finds the task which an earlier attempt created; each error has the key.
+   * Without `queue_timeout` the task fails at once if no agent is free. `Result` is the caller's word: it is
+   * not checked.
    */
   submitTask<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
     submission: TaskSubmission<Payload>,
@@ -66,42 +49,24 @@ export type Calls = LaterCalls & {
   ): Promise<Task<Payload, Result>>;
   /** Cancels a task. Throws `BadRequestError` (`task_terminal`) if it is in a terminal state already. */
   cancelTask(request_id: RequestId, options?: CallOptions): Promise<CancelReceipt>;
-  /** Registers an agent, or replaces its registration. */
-  registerAgent(registration: AgentRegistration, options?: CallOptions): Promise<RegistrationReceipt>;
-  /**
-   * Sends an agent's heartbeat. Throws `NotFoundError` (`agent_not_found`) if the agent is not registered.
-   */
-  heartbeatAgent(heartbeat: AgentHeartbeat, options?: CallOptions): Promise<HeartbeatReceipt>;
-  /**
-   * Claims a task for an agent registered as `pull`; null if none came within `wait` (seconds, over
-   * 60 counts as 60).
-   */
-  claimTask(claim: TaskClaim, options?: CallOptions): Promise<Task | null>;
-  /**
-   * Reports progress, success or failure of a task. `accepted` is false if it was in a terminal state
-   * already.
-   */
-  reportResult(report: TaskReport, options?: CallOptions): Promise<ReportReceipt>;
-  /** Unregisters an agent. */
-  unregisterAgent(departure: AgentDeparture, options?: CallOptions): Promise<DepartureReceipt>;
 };
 
 type Schemas = components['schemas'];
 type Api = ReturnType<typeof createFetchClient<paths>>;
 type Send = ReturnType<typeof createSend>;
 
-/** Creates the calls, and the function that opens event streams with the same settings. */
-export function createCalls(deps: CallsDeps): Calls & { openSession: OpenSession } {
+/** Creates the calls, and how event streams are opened with the same settings. */
+export function createCalls(deps: CallsDeps): Calls & { readonly streams: StreamDeps } {
   const { baseUrl, headers } = deps;
   const api = createFetchClient<paths>({ baseUrl, headers, redirect: 'manual', bodySerializer: writeJson });
   const send = createSend(deps);
   return {
     ...createTaskCalls(api, send, deps),
-    ...createAgentCalls(api, send),
     ...createLaterCalls(api, send, deps),
-    openSession: createOpenSession(deps, (request) =>
-      api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
-    ),
+    streams: {
+      ...deps,
+      requestStream: (request) => api.GET('/api/cli/events', { ...request, parseAs: 'stream' }),
+    },
   };
 }
 
@@ -126,11 +91,17 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
       options?: CallOptions & { readonly idempotencyKey?: string | undefined },
     ) {
       warnOfUnknownNames('Submissions', submission, SUBMISSION_FIELD_NAMES);
-      const header = { 'Idempotency-Key': options?.idempotencyKey ?? createId() };
+      const { cli_session_id } = submission;
+      const { idempotencyKey = createId() } = options ?? {};
+      const header = { 'Idempotency-Key': idempotencyKey };
       const body = (auth: string) => ({ ...submission, auth }) as unknown as Schemas['TaskSubmission'];
-      return await send(options, 'body', checkTask<Payload, Result>, (init, auth) =>
-        api.POST('/api/cli/tasks', { ...init, params: { header }, body: body(auth) }),
-      );
+      try {
+        return await send(options, 'body', checkTask<Payload, Result>, (init, auth) =>
+          api.POST('/api/cli/tasks', { ...init, params: { header }, body: body(auth) }),
+        );
+      } catch (error) {
+        throw nameTask(error, { idempotencyKey, cli_session_id });
+      }
     },
 
     async getTask<Payload, Result>(
@@ -166,50 +137,8 @@ function createTaskCalls(api: Api, send: Send, { readsBy }: CallsDeps): TaskCall
   return calls;
 }
 
-/** Whether a retry may have failed only because an earlier attempt, whose response was lost, took effect. */
-function mayHaveTakenEffect(error: unknown, code: string): boolean {
-  const isRejected = error instanceof BadRequestError || error instanceof NotFoundError;
-  return isRejected && error.code === code && error.attempts > 1;
-}
-
-/** The calls of agents; the body of each carries the secret. */
-type AgentPath = Extract<keyof paths, `/api/agent/${string}`>;
-
-function createAgentCalls(
-  api: Api,
-  send: Send,
-): Pick<Calls, 'registerAgent' | 'heartbeatAgent' | 'claimTask' | 'reportResult' | 'unregisterAgent'> {
-  const post =
-    <Data>(path: AgentPath, check: Guard<Data>) =>
-    (body: { readonly agent_id: string; readonly wait?: number }, options?: CallOptions): Promise<Data> =>
-      send(
-        options,
-        'body',
-        check,
-        // The type of a call says what its body holds.
-        (init, auth) => api.POST(path, { ...init, body: { ...body, auth } as never }),
-        body.wait,
-      );
-  const claim = post('/api/agent/claim', checkClaim);
-  const unregister = post('/api/agent/unregister', checkDepartureReceipt);
-  return {
-    registerAgent: post('/api/agent/register', checkRegistrationReceipt),
-    heartbeatAgent: post('/api/agent/heartbeat', checkHeartbeatReceipt),
-    reportResult: post('/api/agent/result', checkReportReceipt),
-    claimTask: async (body, options) => (await claim(body, options)) ?? null,
-
-    async unregisterAgent(departure, options) {
-      try {
-        return await unregister(departure, options);
-      } catch (error) {
-        if (!mayHaveTakenEffect(error, 'agent_not_found')) throw error;
-        return { ok: true, agent_id: departure.agent_id };
-      }
-    },
-  };
-}
-
 const LATER_CALLS = [
+  ...(['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'] as const),
   ...(['explainTask', 'previewMatch', 'listAgents', 'listTasks', 'getOverview', 'listTaskRows'] as const),
   ...(['countTasks', 'cancelTasks', 'listAgentRows', 'getAgent'] as const),
 ] as const satisfies readonly (keyof LaterCalls)[];
@@ -221,7 +150,7 @@ function createLaterCalls(api: Api, send: Send, deps: CallsDeps): LaterCalls {
     async (...asked: readonly unknown[]) => {
       // The options come last.
       const { signal } = (asked.at(-1) ?? {}) as CallOptions;
-      const part = await requireChunk(() => import('./later-calls.ts'), signal);
+      const part = await loadChunk(() => import('./later-calls.ts'), signal);
       return await Reflect.apply(
         part.createLaterCalls(api.request as unknown as Ask, send, deps)[name],
         undefined,

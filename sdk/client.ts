@@ -1,6 +1,6 @@
 /** The client: every operation of the contract, the event stream, and `runTask`, which combines both. */
 import { type Calls, createCalls } from './calls.ts';
-import { requireChunk } from './chunks.ts';
+import { loadChunk } from './chunks.ts';
 import type {
   FreeForm,
   JsonObject,
@@ -44,29 +44,18 @@ export type TaskGatewayClient = Calls & {
  */
 export function createClient(options: ClientOptions = {}): TaskGatewayClient {
   warnOfUnknownNames('The options of clients', options, CLIENT_OPTION_NAMES);
-  const settings = readSettings(options);
-  const { clock, log, maxResponseBytes } = settings;
-  const { openSession, ...calls } = createCalls(settings);
+  const { streams, ...calls } = createCalls(readSettings(options));
   let runTask: RunTask | undefined;
   return {
     ...calls,
     subscribeEvents(session, subscribing = {}) {
-      const { timeoutMs, headers } = subscribing;
       warnOfUnknownNames('The options of calls', subscribing, CALL_OPTION_NAMES);
-      return createSubscription(
-        {
-          ...{ clock, log, maxResponseBytes },
-          openStream: (lastEventId, signal) =>
-            openSession(session, lastEventId, { signal, timeoutMs, headers }),
-        },
-        subscribing,
-      );
+      return createSubscription(streams, session, subscribing);
     },
     async runTask(submission, running) {
-      const signal = running?.signal;
-      const part = await requireChunk(() => import('./run.ts'), signal);
+      const part = await loadChunk(() => import('./run.ts'), running?.signal);
       // All runs of this client share its streams.
-      runTask ??= part.createRunTask({ calls, openSession, clock, log, maxResponseBytes });
+      runTask ??= part.createRunTask(calls, streams);
       return await runTask(submission, running);
     },
   };

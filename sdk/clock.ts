@@ -1,7 +1,8 @@
 /**
- * Time and randomness. Both are injected, so that tests control them; `systemClock` is the real
- * implementation.
+ * Time, randomness and signals. Time and randomness are injected, so that tests control them; `systemClock`
+ * is the real implementation.
  */
+import { AbortError } from './errors.ts';
 
 /** The source of time, delays and randomness. */
 export type Clock = {
@@ -101,4 +102,24 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
     releases.push(onAbort(source, () => abort(source.reason)));
   }
   return { signal: controller.signal, abort, release };
+}
+
+/**
+ * Does the work unless the signal has fired, and resolves as it does. When the signal fires first, it rejects
+ * with an `AbortError` at once, whatever the work waits for.
+ */
+export async function untilAborted<T>(
+  signal: AbortSignal | undefined,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  if (signal?.aborted) throw new AbortError(signal.reason);
+  let release: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    release = signal && onAbort(signal, () => reject(new AbortError(signal.reason)));
+  });
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    release?.();
+  }
 }

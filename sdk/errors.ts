@@ -3,16 +3,8 @@
  * string `code`. All extend `TaskGatewayError`. A failed task is an error only in `runTask`; the plain calls
  * return it as data. No message contains a secret.
  */
-import type { FailedTask, FieldError, Problem, RequestId, TaskExplanation } from './contract.ts';
-import type {
-  ConnectionCode,
-  ErrorCode,
-  Open,
-  ProblemCode,
-  StopCode,
-  TaskFailureCode,
-} from './error-codes.ts';
-import { CANCELLED_TEXT, NO_AGENT_TEXT, TIMEOUT_TEXT } from './settled.ts';
+import type { FieldError, Problem, RequestId, SessionId } from './contract.ts';
+import type { ConnectionCode, ErrorCode, Open, ProblemCode, StopCode } from './error-codes.ts';
 
 /** The base class of all errors the SDK throws on purpose. */
 export class TaskGatewayError extends Error {
@@ -24,6 +16,14 @@ export class TaskGatewayError extends Error {
    * go on: get it, or cancel it.
    */
   declare readonly request_id?: RequestId | undefined;
+  /**
+   * The key of the submission, of every error that `submitTask` and `runTask` throw. Where there is no
+   * `request_id`, the task may exist: the same submission with this key and `cli_session_id` returns it, or
+   * creates it.
+   */
+  declare readonly idempotencyKey?: string | undefined;
+  /** The session of the submission, beside `idempotencyKey`. */
+  declare readonly cli_session_id?: SessionId | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -69,10 +69,25 @@ export class TimeoutError extends TaskGatewayError {
   }
 }
 
+/** What a task can be found by. */
+type TaskNames = Pick<TaskGatewayError, 'request_id' | 'idempotencyKey' | 'cli_session_id'>;
+
+/** Returns the error, which then names its task. Errors that are not the SDK's stay as they are. */
+export function nameTask(error: unknown, names: TaskNames & Pick<AbortError, 'cancelled'>): unknown {
+  return error instanceof TaskGatewayError ? Object.assign(error, names) : error;
+}
+
 /** The caller's signal fired. `code`: `aborted`. `cause` is the signal's reason. */
 export class AbortError extends TaskGatewayError {
   override readonly name: string = 'AbortError';
   declare readonly code: 'aborted';
+  /**
+   * Of a run with `cancelOnAbort`: resolves when its task was cancelled, within 10 s, and never rejects. A
+   * program that ends awaits it: a cancellation that is not sent by then never is. True: the task does not go
+   * on, or there is none. False: the gateway has not confirmed it. A task that was being submitted has its
+   * `request_id` here by then.
+   */
+  declare readonly cancelled?: Promise<boolean> | undefined;
 
   constructor(reason?: unknown) {
     super('aborted', 'The call was aborted by its signal.', { cause: reason });
@@ -218,73 +233,10 @@ export function createApiError(response: ErrorResponse): ApiError {
   return new (CLASSES[response.status] ?? ApiError)(response);
 }
 
-/** A task failed. `code`: `task_failed`. Thrown by `runTask`. */
-export class TaskFailedError extends TaskGatewayError {
-  override readonly name: string = 'TaskFailedError';
-  declare readonly code: Open<TaskFailureCode>;
-  /** The task in its terminal state. */
-  readonly task: FailedTask;
-  override readonly request_id: RequestId;
-
-  constructor(task: FailedTask, code: ErrorCode = 'task_failed', advice = '') {
-    super(code, `Task ${task.request_id} failed: ${task.error_info ?? 'no reason given'}${advice}`);
-    this.task = task;
-    this.request_id = task.request_id;
-  }
-}
-
-/** The task was cancelled. `code`: `task_cancelled`. */
-export class TaskCancelledError extends TaskFailedError {
-  override readonly name: string = 'TaskCancelledError';
-  declare readonly code: 'task_cancelled';
-
-  constructor(task: FailedTask) {
-    super(task, 'task_cancelled');
-  }
-}
-
-/** The task's own `timeout` passed. `code`: `task_timeout`. */
-export class TaskTimeoutError extends TaskFailedError {
-  override readonly name: string = 'TaskTimeoutError';
-  declare readonly code: 'task_timeout';
-
-  constructor(task: FailedTask) {
-    super(task, 'task_timeout');
-  }
-}
-
-/**
- * No agent qualified: none with a tag in common, in the right state and with a free slot. `code`:
- * `no_agent_available`. The message says why and what to do, if the gateway said so in time.
- */
-export class NoAgentAvailableError extends TaskFailedError {
-  override readonly name: string = 'NoAgentAvailableError';
-  declare readonly code: 'no_agent_available';
-  /** Which agents there were, and what to do; absent if the gateway did not say so within 2 s. */
-  declare readonly explanation: TaskExplanation | undefined;
-
-  constructor(task: FailedTask, explanation?: TaskExplanation) {
-    const tags = JSON.stringify(task.task_tags);
-    const advice =
-      explanation?.hint ??
-      `No agent with one of the tags ${tags} had a free slot in time: start one, or raise queue_timeout.`;
-    super(task, 'no_agent_available', ` (no agent available). ${advice}`);
-    this.explanation = explanation;
-  }
-}
-
-/** Creates the error for a failed task, of the class that its `error_info` indicates. */
-export function createTaskError(task: FailedTask): TaskFailedError {
-  switch (task.error_info) {
-    case CANCELLED_TEXT:
-      return new TaskCancelledError(task);
-    case TIMEOUT_TEXT:
-      return new TaskTimeoutError(task);
-    case NO_AGENT_TEXT:
-      return new NoAgentAvailableError(task);
-    default:
-      return new TaskFailedError(task);
-  }
+/** Whether a retry may have failed only because an earlier attempt, whose response was lost, took effect. */
+export function mayHaveTakenEffect(error: unknown, code: string): boolean {
+  const isRejected = error instanceof BadRequestError || error instanceof NotFoundError;
+  return isRejected && error.code === code && error.attempts > 1;
 }
 
 /** The reason of a handler's signal; `code` says why it fired. A handler may throw it. */

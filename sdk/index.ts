@@ -23,14 +23,10 @@ export {
   InternalError,
   InvalidOptionError,
   MisdirectedError,
-  NoAgentAvailableError,
   NotFoundError,
   PayloadTooLargeError,
   RateLimitError,
-  TaskCancelledError,
-  TaskFailedError,
   TaskGatewayError,
-  TaskTimeoutError,
   TimeoutError,
   UnavailableError,
   UnsupportedMediaTypeError,
@@ -42,4 +38,10 @@ export type { Secret } from './secrets.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FeedNotice } from './stream/follow.ts';
 export type { EventSubscription, SubscribeOptions } from './stream/subscription.ts';
+export {
+  NoAgentAvailableError,
+  TaskCancelledError,
+  TaskFailedError,
+  TaskTimeoutError,
+} from './task-errors.ts';
 export type { CallOptions, Fetch } from './transport.ts';

@@ -1,8 +1,9 @@
 /**
- * The calls that look into what the gateway does: explanations, and the administrator's. They are loaded with
- * the first of them: a page that only submits tasks does not load them.
+ * The calls of agents, of administrators, and those that explain. They are loaded with the first of them: a
+ * page that only submits tasks does not load them.
  */
 import { type AdminCalls, type Ask, createAdminCalls } from './admin-calls.ts';
+import { type AgentCalls, createAgentCalls } from './agent-calls.ts';
 import type { MatchPreview, MatchQuery, RequestId, TaskExplanation } from './contract.ts';
 import { requireId } from './ids.ts';
 import { checkExplanation, checkMatchPreview } from './later-responses.ts';
@@ -12,20 +13,22 @@ import type { CallOptions } from './transport.ts';
 type Send = ReturnType<typeof createSend>;
 
 /** The calls that are loaded with the first of them. */
-export type LaterCalls = AdminCalls & {
-  /**
-   * Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run.
-   * Without `auth` it needs `adminAuth`, as `getTask` and `previewMatch` do.
-   */
-  explainTask(request_id: RequestId, options?: CallOptions): Promise<TaskExplanation>;
-  /** Returns which agents would qualify for a task with these tags, without submitting one. */
-  previewMatch(query: MatchQuery, options?: CallOptions): Promise<MatchPreview>;
-};
+export type LaterCalls = AdminCalls &
+  AgentCalls & {
+    /**
+     * Explains a task: what happened to it, which agents qualify for it, and what to do if it does not run.
+     * Without `auth` it needs `adminAuth`, as `getTask` and `previewMatch` do.
+     */
+    explainTask(request_id: RequestId, options?: CallOptions): Promise<TaskExplanation>;
+    /** Returns which agents would qualify for a task with these tags, without submitting one. */
+    previewMatch(query: MatchQuery, options?: CallOptions): Promise<MatchPreview>;
+  };
 
 /** Creates the calls. */
 export function createLaterCalls(ask: Ask, send: Send, { readsBy }: Pick<CallsDeps, 'readsBy'>): LaterCalls {
   return {
     ...createAdminCalls(ask, send),
+    ...createAgentCalls(ask, send),
 
     explainTask: (request_id, options) =>
       send(options, readsBy, checkExplanation, (init) =>

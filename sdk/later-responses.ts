@@ -1,14 +1,19 @@
 /**
- * What the responses of explanations and of the administrator's calls must hold, as `responses.ts` says it of
- * the others.
+ * What the responses of agents' calls, of explanations and of the administrator's calls must hold, as
+ * `responses.ts` says it of the others.
  */
 import type {
   AgentDetail,
   AgentListings,
   AgentRowPage,
   CancellationReceipt,
+  DepartureReceipt,
   GatewayOverview,
+  HeartbeatReceipt,
   MatchPreview,
+  RegistrationReceipt,
+  ReportReceipt,
+  Task,
   TaskCounts,
   TaskExplanation,
   TaskPage,
@@ -24,8 +29,28 @@ import {
   isObject,
   isText,
   isTexts,
+  isTrue,
+  orAbsent,
   orNull,
 } from './responses.ts';
+
+/** Whether a value is a task, or absent because there is none to claim. */
+export const checkClaim: Guard<Task | undefined> = (value): value is Task | undefined =>
+  value === undefined || checkTask(value);
+export const checkRegistrationReceipt = createGuard<RegistrationReceipt>({
+  ...{ ok: isTrue, agent_id: orAbsent(isText), registration: orAbsent(isText) },
+  ...{ heartbeat_interval: orAbsent(isNumber), cancelled_request_ids: orAbsent(isTexts) },
+});
+export const checkHeartbeatReceipt = createGuard<HeartbeatReceipt>({
+  ...{ ok: isTrue, agent_id: orAbsent(isText), cancelled_request_ids: orAbsent(isTexts) },
+});
+export const checkReportReceipt = createGuard<ReportReceipt>({
+  ...{ ok: isTrue, request_id: isText, accepted: isBoolean },
+});
+export const checkDepartureReceipt = createGuard<DepartureReceipt>({
+  ok: isTrue,
+  agent_id: orAbsent(isText),
+});
 
 const agentFields = {
   ...{ agent_id: isText, endpoint: isText, agent_tags: isTexts, state: isText },

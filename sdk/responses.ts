@@ -3,17 +3,7 @@
  * the type that the contract gives it. Fields the contract does not have are ignored; those that a gateway
  * which follows the specification alone may leave out may be absent.
  */
-import type {
-  CancelReceipt,
-  DepartureReceipt,
-  FieldError,
-  HeartbeatReceipt,
-  Problem,
-  RegistrationReceipt,
-  ReportReceipt,
-  Task,
-  TaskDone,
-} from './contract.ts';
+import type { CancelReceipt, FieldError, Problem, Task, TaskDone } from './contract.ts';
 
 type Check = (value: unknown) => boolean;
 /** Checks a response, and narrows its type. */
@@ -22,7 +12,7 @@ export type Guard<Data> = (value: unknown) => value is Data;
 export const isText: Check = (value) => typeof value === 'string';
 export const isNumber: Check = Number.isFinite;
 export const isBoolean: Check = (value) => typeof value === 'boolean';
-const isTrue: Check = (value) => value === true;
+export const isTrue: Check = (value) => value === true;
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const isListOf =
@@ -33,7 +23,7 @@ export const orNull =
   (check: Check): Check =>
   (value) =>
     value === null || check(value);
-const orAbsent =
+export const orAbsent =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value);
@@ -70,25 +60,7 @@ const hasEventFields = createGuard<TaskDone>({
   error_info: orNull(isText),
 });
 
-/** Whether a value is a task, or absent because there is none to claim. */
-export const checkClaim: Guard<Task | undefined> = (value): value is Task | undefined =>
-  value === undefined || checkTask(value);
 export const checkCancelReceipt = createGuard<CancelReceipt>({ ok: isTrue, request_id: isText });
-export const checkRegistrationReceipt = createGuard<RegistrationReceipt>({
-  ...{ ok: isTrue, agent_id: orAbsent(isText), registration: orAbsent(isText) },
-  ...{ heartbeat_interval: orAbsent(isNumber), cancelled_request_ids: orAbsent(isTexts) },
-});
-export const checkHeartbeatReceipt = createGuard<HeartbeatReceipt>({
-  ...{ ok: isTrue, agent_id: orAbsent(isText), cancelled_request_ids: orAbsent(isTexts) },
-});
-export const checkReportReceipt = createGuard<ReportReceipt>({
-  ...{ ok: isTrue, request_id: isText, accepted: isBoolean },
-});
-export const checkDepartureReceipt = createGuard<DepartureReceipt>({
-  ok: isTrue,
-  agent_id: orAbsent(isText),
-});
-
 const isProblem = createGuard<Problem>({ code: isText, title: isText, detail: isText });
 const isFieldErrors = isListOf(createGuard<FieldError>({ pointer: isText, detail: isText }));
 

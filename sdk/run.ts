@@ -3,36 +3,34 @@
  * what is returned always comes from `getTask`, so a duplicate or missing event changes nothing.
  *
  * Stream open: gets the task when its event comes, after each reconnection or gap, and once a minute in any
- * case. Stream down: polls; the gateway holds each poll until the task is settled. During an outage of the
- * gateway it keeps polling until the task must have timed out.
+ * case. Stream down, or a session of the caller's: polls; the gateway holds each poll until the task is
+ * settled. During an outage of the gateway it keeps polling until the task must have timed out.
+ *
+ * When the signal fires, the run rejects at once. What goes on is the cancellation, if it was asked for.
  */
 import type { Calls } from './calls.ts';
-import { type Clock, linkSignals, readMonotonicMs } from './clock.ts';
+import { type Clock, type LinkedSignal, linkSignals, readMonotonicMs, untilAborted } from './clock.ts';
 import type {
   FailedTask,
   JsonObject,
   JsonResult,
+  RequestId,
+  SessionId,
   SuccessfulTask,
   Task,
   TaskExplanation,
   TaskSubmission,
 } from './contract.ts';
-import {
-  AbortError,
-  ApiError,
-  ConnectionError,
-  createTaskError,
-  NoAgentAvailableError,
-  TaskGatewayError,
-} from './errors.ts';
+import { AbortError, ApiError, ConnectionError, nameTask, TaskGatewayError } from './errors.ts';
 import { createId } from './ids.ts';
 import { runCallback } from './log.ts';
 import { isSettled, NO_AGENT_TEXT } from './settled.ts';
-import { type FeedDeps, followFeed, IDLE_MS } from './stream/follow.ts';
-import type { OpenSession } from './stream/open.ts';
-import { createSharedFeeds, type FeedListener, type SharedFeeds } from './stream/shared.ts';
+import { followSession, type StreamDeps } from './stream/session.ts';
+import { createSharedFeeds, type SharedFeeds } from './stream/shared.ts';
+import { createStreamWatch, type StreamWatch } from './stream/watch.ts';
+import { createTaskError, NoAgentAvailableError } from './task-errors.ts';
 import type { CallOptions } from './transport.ts';
-import { type Backoff, checkTransient, choosePauseMs, HELD_EVERY_MS } from './waiting.ts';
+import { type Backoff, checkTransient, choosePauseMs } from './waiting.ts';
 
 /** The options of a run. `timeoutMs` and `maxRetries` apply to each of its calls. */
 export type RunOptions = CallOptions & {
@@ -62,6 +60,8 @@ type RunDeps = {
   readonly clock: Clock;
   /** The session of tasks submitted without one. */
   readonly ownSession: string;
+  /** How many polls the gateway holds. */
+  readonly polls: { held: number };
 };
 
 /**
@@ -73,110 +73,148 @@ const QUEUE_SECONDS = 30;
 const PROGRESS_EVERY_MS = 1_000;
 const CHECK_EVERY_MS = 60_000;
 const POLL_SECONDS = 20;
-const OUTAGE: Backoff = { firstMs: 2_000, maxMs: 10_000 };
 /**
- * So many checks that the stream asks for are made at once. A stream that asks for more of one task is not a
- * gateway's, and gets one each second.
+ * In a browser, which has six connections to a server that speaks HTTP/1.1, so many polls are held. The other
+ * runs look at their tasks each second.
  */
-const QUICK_CHECKS = 5;
+const HELD_MAX = 3;
+const OUTAGE: Backoff = { firstMs: 2_000, maxMs: 10_000 };
 /** The longest timeout of a task, in seconds, and the time added to it before an outage becomes an error. */
 const TASK_SECONDS_MAX = 604_800;
 const GRACE_MS = 60_000;
-const CANCEL_TIMEOUT_MS = 5_000;
+/** How long the cancellation of an aborted run may take, and each of its attempts. */
+const CANCEL_MAX_MS = 10_000;
+const CANCEL_TIMEOUT_MS = 4_000;
 /** How long the error of a task without an agent waits for its explanation. */
 const EXPLAIN_TIMEOUT_MS = 2_000;
 
-/** Creates the function that runs tasks; all of its runs share one stream for each session. */
-export function createRunTask(
-  deps: Pick<RunDeps, 'calls' | 'clock'> &
-    Pick<FeedDeps, 'log' | 'maxResponseBytes'> & { readonly openSession: OpenSession },
-): RunTask {
-  const { calls, openSession, clock, log, maxResponseBytes } = deps;
+/** Creates the function that runs tasks; all of its runs share one stream. */
+export function createRunTask(calls: RunDeps['calls'], streams: StreamDeps): RunTask {
   const feeds = createSharedFeeds((session, cursor, signal) =>
-    followFeed({
-      openStream: (lastEventId, own) => openSession(session, lastEventId, { signal: own }),
-      ...{ clock, log, cursor, idleMs: IDLE_MS, maxResponseBytes, signal },
-    }),
+    followSession(streams, session, { cursor, signal }),
   );
-  const ownSession = `sdk-${createId()}`;
-  return (submission, options) => runTask({ calls, feeds, clock, ownSession }, submission, options);
+  const deps: RunDeps = {
+    calls,
+    feeds,
+    clock: streams.clock,
+    ownSession: `sdk-${createId()}`,
+    polls: { held: 0 },
+  };
+  return (submission, options) => runTask(deps, submission, options);
 }
 
+/** What is known of a run's task. */
+type Submitted = {
+  /** The submission, from the moment on that it may have been sent. */
+  task?: Promise<Task>;
+  /** How it can be found: by its id, or by the key and the session of its submission. */
+  readonly names: { idempotencyKey: string; cli_session_id: SessionId; request_id?: RequestId };
+};
+
 /**
- * Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw; what it
- * throws after the submission has the task's `request_id`.
+ * Runs a task until it is settled. Throws a `TaskFailedError` if it failed, and what the calls throw; each
+ * error names the task, or the key and the session of its submission.
  */
 async function runTask<Payload extends JsonObject, Result extends JsonResult>(
   deps: RunDeps,
   submission: TaskSubmission<Payload>,
   options: RunOptions = {},
 ): Promise<SuccessfulTask<Payload, Result>> {
-  const { onProgress, cancelOnAbort, idempotencyKey, ...call } = options;
-  const { signal } = call;
-  if (signal?.aborted) throw new AbortError(signal.reason);
-  const session = submission.cli_session_id || deps.ownSession;
-  const watch = createStreamWatch(deps.clock, signal);
-  const stopListening = deps.feeds.listen(session, watch.onItem);
+  const { signal, cancelOnAbort, idempotencyKey = createId(), headers } = options;
+  const cli_session_id = submission.cli_session_id || deps.ownSession;
+  // A session of the caller's may have a long history, all of which a stream would send first.
+  const hasStream = cli_session_id === deps.ownSession;
+  const watch = createStreamWatch(deps.clock, signal, hasStream);
+  const stopListening = hasStream ? deps.feeds.listen(cli_session_id, watch.onItem) : undefined;
+  const submitted: Submitted = { names: { idempotencyKey, cli_session_id } };
+  const ending = linkSignals(cancelOnAbort ? undefined : signal);
   try {
-    await watch.waitForOpen(OPEN_MAX_MS);
-    if (signal?.aborted) throw new AbortError(signal.reason);
-    const { timeout = QUEUE_SECONDS } = submission;
-    const queueSeconds = timeout >= 0 && timeout < QUEUE_SECONDS ? timeout : QUEUE_SECONDS;
-    const queue_timeout = submission.queue_timeout ?? queueSeconds;
-    const submitted = await deps.calls.submitTask<Payload, Result>(
-      { ...submission, queue_timeout, cli_session_id: session },
-      { ...call, idempotencyKey, signal: cancelOnAbort ? undefined : signal },
+    return await untilAborted(signal, () =>
+      submitAndFollow<Payload, Result>(
+        deps,
+        { ...submission, cli_session_id },
+        { ...options, idempotencyKey, submitSignal: ending.signal },
+        { watch, submitted },
+      ),
     );
-    const { request_id } = submitted;
-    watch.watchTask(request_id);
-    return await followTask(deps, submitted, watch, { onProgress, cancelOnAbort, call }).catch(
-      (error: unknown) => {
-        throw error instanceof TaskGatewayError ? Object.assign(error, { request_id }) : error;
-      },
-    );
+  } catch (error) {
+    if (!cancelOnAbort || !(error instanceof AbortError)) throw nameTask(error, submitted.names);
+    const cancelled = cancelSubmitted(deps, submitted, { headers, ending });
+    void cancelled.then(() => nameTask(error, submitted.names));
+    throw nameTask(error, { ...submitted.names, cancelled });
   } finally {
-    stopListening();
+    ending.release();
+    stopListening?.();
   }
+}
+
+/** Submits the task when its stream is open, and follows it. Sends nothing more once the signal has fired. */
+async function submitAndFollow<Payload extends JsonObject, Result extends JsonResult>(
+  deps: RunDeps,
+  submission: TaskSubmission<Payload>,
+  {
+    onProgress,
+    cancelOnAbort: _,
+    idempotencyKey,
+    submitSignal,
+    ...call
+  }: RunOptions & { readonly submitSignal: AbortSignal },
+  { watch, submitted }: { readonly watch: StreamWatch; readonly submitted: Submitted },
+): Promise<SuccessfulTask<Payload, Result>> {
+  await watch.waitForOpen(OPEN_MAX_MS);
+  requireUnaborted(call.signal);
+  const { timeout = QUEUE_SECONDS } = submission;
+  const queueSeconds = timeout >= 0 && timeout < QUEUE_SECONDS ? timeout : QUEUE_SECONDS;
+  const submitting = deps.calls.submitTask<Payload, Result>(
+    { ...submission, queue_timeout: submission.queue_timeout ?? queueSeconds },
+    { ...call, idempotencyKey, signal: submitSignal },
+  );
+  submitted.task = submitting as Promise<unknown> as Promise<Task>;
+  const task = await submitting;
+  submitted.names.request_id = task.request_id;
+  watch.watchTask(task.request_id);
+  return await followTask(deps, task, watch, { onProgress, call });
+}
+
+function requireUnaborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new AbortError(signal.reason);
 }
 
 /** Gets the task whenever the watch says so, until it is settled. */
 async function followTask<Payload extends JsonObject, Result extends JsonResult>(
-  deps: RunDeps,
+  { calls, clock, polls }: RunDeps,
   submitted: Task<Payload, Result>,
   watch: StreamWatch,
-  {
-    onProgress,
-    cancelOnAbort,
-    call,
-  }: Pick<RunOptions, 'onProgress' | 'cancelOnAbort'> & { readonly call: CallOptions },
+  { onProgress, call }: Pick<RunOptions, 'onProgress'> & { readonly call: CallOptions },
 ): Promise<SuccessfulTask<Payload, Result>> {
-  const { calls, clock } = deps;
   const { signal } = call;
   const giveUpMs = readMonotonicMs(clock) + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
   let failures = 0;
   const notify = (): void => runCallback('onProgress', () => onProgress?.(task as unknown as Task));
+  requireUnaborted(signal);
   notify();
   for (;;) {
     if (isSettled(task)) return await requireSuccess(calls, task, call);
     await watch.waitForCheck(onProgress ? PROGRESS_EVERY_MS : CHECK_EVERY_MS);
-    if (signal?.aborted) {
-      if (cancelOnAbort) await cancelQuietly(calls, task.request_id, call);
-      throw new AbortError(signal.reason);
-    }
-    const wait = watch.isOpen() ? undefined : onProgress ? PROGRESS_EVERY_MS / 1_000 : POLL_SECONDS;
+    requireUnaborted(signal);
+    const mayBeHeld = !watch.isOpen() && polls.held < (globalThis.location ? HELD_MAX : Infinity);
+    const seconds = onProgress ? PROGRESS_EVERY_MS / 1_000 : POLL_SECONDS;
+    const wait = mayBeHeld ? seconds : undefined;
+    polls.held += Number(mayBeHeld);
     try {
       const before = task;
       task = await calls.getTask<Payload, Result>(task.request_id, { ...call, wait });
       failures = 0;
       if (task.status !== before.status || task.progress !== before.progress) notify();
     } catch (error) {
-      if (error instanceof AbortError) continue;
       if (!isOutage(error) || readMonotonicMs(clock) > giveUpMs) throw error;
       const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined;
       await clock.sleep(choosePauseMs(clock, OUTAGE, failures, askedMs), signal);
       failures += 1;
       watch.requestCheck();
+    } finally {
+      polls.held -= Number(mayBeHeld);
     }
   }
 }
@@ -215,95 +253,27 @@ function isOutage(error: unknown): error is TaskGatewayError {
 }
 
 /**
- * Cancels the task for a caller who has aborted the run. A failure is ignored: the caller gets the
- * `AbortError`.
+ * Cancels the task of an aborted run, if there is one: a submission under way is waited for. Resolves within
+ * `CANCEL_MAX_MS` to whether the task is sure not to go on.
  */
-async function cancelQuietly(calls: RunDeps['calls'], request_id: string, call: CallOptions): Promise<void> {
+async function cancelSubmitted(
+  { calls, clock }: RunDeps,
+  submitted: Submitted,
+  { headers, ending }: Pick<CallOptions, 'headers'> & { readonly ending: LinkedSignal },
+): Promise<boolean> {
+  const { signal } = ending;
+  void clock.sleep(CANCEL_MAX_MS, signal).then(() => ending.abort());
+  const { names } = submitted;
   try {
-    await calls.cancelTask(request_id, {
-      ...call,
-      signal: undefined,
-      timeoutMs: CANCEL_TIMEOUT_MS,
-      maxRetries: 1,
-    });
+    const { request_id } = (await submitted.task) ?? {};
+    const timeoutMs = CANCEL_TIMEOUT_MS;
+    if (request_id) names.request_id = request_id;
+    if (request_id) await calls.cancelTask(request_id, { headers, signal, timeoutMs });
+    return true;
   } catch (error) {
-    if (!(error instanceof TaskGatewayError)) throw error;
+    if (names.request_id) return error instanceof ApiError && /^task_/.test(error.code);
+    return !isOutage(error) && !(error instanceof AbortError);
+  } finally {
+    ending.abort();
   }
-}
-
-/** Watches a session's stream for one task, and decides when to get the task. */
-type StreamWatch = {
-  readonly onItem: FeedListener;
-  /**
-   * Resolves when the stream is open or known to be down, when `maxMs` has passed or when the signal fires.
-   */
-  waitForOpen(maxMs: number): Promise<void>;
-  /** Names the task whose events matter. One that came before counts too. */
-  watchTask(request_id: string): void;
-  isOpen(): boolean;
-  /** Makes the next `waitForCheck` resolve at once. */
-  requestCheck(): void;
-  /** Resolves when the task should be fetched, when `maxMs` has passed or when the signal fires. */
-  waitForCheck(maxMs: number): Promise<void>;
-};
-
-function createStreamWatch(clock: Clock, signal: AbortSignal | undefined): StreamWatch {
-  const early = new Set<string>();
-  let watched: string | undefined;
-  let state: 'new' | 'open' | 'down' = 'new';
-  let isDue = false;
-  let lastCheckMs = Number.NEGATIVE_INFINITY;
-  let quickChecks = QUICK_CHECKS;
-  let wake: () => void = () => undefined;
-
-  /** Waits until the condition, checked at each item of the feed, holds or `maxMs` has passed. */
-  async function waitUntil(isMet: () => boolean, maxMs: number): Promise<void> {
-    const linked = linkSignals(signal);
-    wake = () => {
-      if (isMet()) linked.abort();
-    };
-    wake();
-    await clock.sleep(maxMs, linked.signal);
-    linked.abort();
-  }
-
-  return {
-    isOpen: () => state === 'open',
-    requestCheck: () => {
-      isDue = true;
-    },
-    onItem(item) {
-      switch (item.kind) {
-        case 'event':
-          if (watched === undefined) early.add(item.event.request_id);
-          isDue ||= item.event.request_id === watched;
-          break;
-        case 'gap':
-          isDue = true;
-          break;
-        case 'open':
-          isDue ||= state === 'down';
-          state = 'open';
-          break;
-        default:
-          state = 'down';
-      }
-      wake();
-    },
-    waitForOpen: (maxMs) => waitUntil(() => state !== 'new', maxMs),
-    watchTask(request_id) {
-      watched = request_id;
-      isDue ||= early.has(request_id);
-      early.clear();
-    },
-    async waitForCheck(maxMs) {
-      await waitUntil(() => isDue || state === 'down', maxMs);
-      const restMs = lastCheckMs + HELD_EVERY_MS - readMonotonicMs(clock);
-      if (restMs > 0 && quickChecks === 0) await clock.sleep(restMs, signal);
-      else if (restMs > 0 && state === 'down') await waitUntil(() => isDue, restMs);
-      if (isDue && quickChecks > 0) quickChecks -= 1;
-      isDue = false;
-      lastCheckMs = readMonotonicMs(clock);
-    },
-  };
 }

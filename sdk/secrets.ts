@@ -2,8 +2,8 @@
  * Secrets: given as a string or as a function that fetches one, validated before use, and redacted from every
  * text meant for people.
  */
-import { type Clock, linkSignals } from './clock.ts';
-import { AbortError, AuthenticationError, InvalidOptionError, TimeoutError } from './errors.ts';
+import { type Clock, linkSignals, untilAborted } from './clock.ts';
+import { AuthenticationError, InvalidOptionError, TimeoutError } from './errors.ts';
 
 /** A secret, or a function that returns it, called before each call (for streams, before each connection). */
 export type Secret = string | (() => string | Promise<string>);
@@ -110,11 +110,11 @@ async function getWithin(source: SecretSource, { clock, signal, timeoutMs }: Sec
   const secret = source.get();
   if (typeof secret === 'string') return secret;
   const linked = linkSignals(signal);
-  const expired = clock.sleep(timeoutMs, linked.signal).then(() => {
-    if (signal?.aborted) throw new AbortError(signal.reason);
+  const expire = async (): Promise<never> => {
+    await clock.sleep(timeoutMs, linked.signal);
     throw new TimeoutError(timeoutMs, 'No secret from the auth function');
-  });
-  return await Promise.race([secret, expired]).finally(() => linked.abort());
+  };
+  return await untilAborted(signal, () => Promise.race([secret, expire()])).finally(() => linked.abort());
 }
 
 async function fetchSecret(name: string, fetch: () => string | Promise<string>): Promise<string> {

@@ -1,4 +1,5 @@
 /** How one call is made: with its options or the client's, and the secret where the contract expects it. */
+import { untilAborted } from './clock.ts';
 import { CALL_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
 import type { Guard } from './responses.ts';
 import { type SecretSource, withSecret } from './secrets.ts';
@@ -49,29 +50,31 @@ export function createSend(deps: CallsDeps) {
     const { signal, onResponse } = options ?? {};
     warnOfUnknownNames('The options of calls', options, CALL_OPTION_NAMES);
     const source = secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth;
-    return await withSecret(source, { clock: deps.clock, signal, timeoutMs }, (secret) =>
-      exchange(
-        deps,
-        { signal, timeoutMs, maxRetries, onResponse },
-        (fetch) =>
-          request(
-            {
-              headers: {
-                traceparent: options?.traceparent ?? deps.traceparent?.(),
-                tracestate: options?.tracestate,
-                ...options?.headers,
+    const call = () =>
+      withSecret(source, { clock: deps.clock, signal, timeoutMs }, (secret) =>
+        exchange(
+          deps,
+          { signal, timeoutMs, maxRetries, onResponse },
+          (fetch) =>
+            request(
+              {
+                headers: {
+                  traceparent: options?.traceparent ?? deps.traceparent?.(),
+                  tracestate: options?.tracestate,
+                  ...options?.headers,
+                },
+                fetch(one) {
+                  // Set last, it replaces a header of the caller's in any spelling.
+                  if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
+                  else if (secretIn !== 'body') one.headers.set(secretIn, secret);
+                  return fetch(one);
+                },
               },
-              fetch(one) {
-                // Set last, it replaces a header of the caller's in any spelling.
-                if (secretIn === 'authorization') one.headers.set(secretIn, `Bearer ${secret}`);
-                else if (secretIn !== 'body') one.headers.set(secretIn, secret);
-                return fetch(one);
-              },
-            },
-            secret,
-          ),
-        check,
-      ),
-    );
+              secret,
+            ),
+          check,
+        ),
+      );
+    return await untilAborted(signal, call);
   };
 }

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { parseJson, readText } from '../bodies.ts';
-import { checkHeartbeatReceipt, checkRegistrationReceipt } from '../responses.ts';
+import { checkHeartbeatReceipt, checkRegistrationReceipt } from '../later-responses.ts';
 import type { HeartbeatMessage, HeartbeatState, HeartbeatTarget } from './heartbeat.ts';
 
 const { baseUrl, headers }: HeartbeatTarget = workerData;

@@ -4,13 +4,12 @@ import {
   ApiError,
   AuthenticationError,
   ConnectionError,
-  NoAgentAvailableError,
   NotFoundError,
-  TaskFailedError,
   TaskGatewayError,
   TimeoutError,
   ValidationError,
 } from '../errors.ts';
+import { NoAgentAvailableError, TaskFailedError } from '../task-errors.ts';
 
 /**
  * All exit codes, one for each failure that a script may want to handle. The README's table lists the same.

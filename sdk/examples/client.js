@@ -1,9 +1,9 @@
 /**
- * Runs one task and prints its output.
+ * Runs one task and prints its output. Ctrl-C cancels the task.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node client.js shout 'hello'
  */
-import { createClient, TaskFailedError } from '@task-gateway/sdk';
+import { AbortError, createClient, TaskFailedError } from '@task-gateway/sdk';
 
 const [tag = 'shout', text = 'hello'] = process.argv.slice(2);
 const client = createClient();
@@ -21,7 +21,13 @@ try {
   );
   console.log(task.result.output);
 } catch (error) {
-  if (!(error instanceof TaskFailedError)) throw error;
-  console.error(`${error.code}: ${error.task.error_info}`);
-  process.exitCode = 1;
+  if (error instanceof AbortError) {
+    // A program that ended now would not cancel its task.
+    const isCancelled = await error.cancelled;
+    console.error(isCancelled ? 'cancelled' : `task ${error.request_id ?? 'unknown'} may go on`);
+    process.exitCode = 130;
+  } else if (error instanceof TaskFailedError) {
+    console.error(`${error.code}: ${error.task.error_info}`);
+    process.exitCode = 1;
+  } else throw error;
 }

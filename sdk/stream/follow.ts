@@ -35,7 +35,7 @@ export type FeedNotice =
  * Opens one connection: resolves when the response's head has arrived, rejects with an error of the SDK. The
  * signal belongs to this connection; it fires when the feed stops reading, and closes it.
  */
-type OpenStream = (
+export type OpenStream = (
   lastEventId: string | undefined,
   signal: AbortSignal,
 ) => Promise<ReadableStream<Uint8Array>>;

@@ -1,10 +1,11 @@
 /** A subscription to the events of one session, read with `for await`. */
 import { loadChunk } from '../chunks.ts';
-import { linkSignals } from '../clock.ts';
-import type { EventId, TaskDone } from '../contract.ts';
+import { linkSignals, untilAborted } from '../clock.ts';
+import type { EventId, SessionId, TaskDone } from '../contract.ts';
 import { AbortError, InvalidOptionError } from '../errors.ts';
 import { runCallback } from '../log.ts';
-import type { Cursor, FeedDeps, FeedNotice } from './follow.ts';
+import type { Cursor, FeedNotice } from './follow.ts';
+import type { StreamDeps } from './session.ts';
 
 /** The options of a subscription. */
 export type SubscribeOptions = {
@@ -45,11 +46,11 @@ const SEEN_MAX = 10_000;
  * `chunk_not_loaded`.
  */
 export function createSubscription(
-  deps: Pick<FeedDeps, 'openStream' | 'clock' | 'log' | 'maxResponseBytes'>,
-  options: SubscribeOptions = {},
+  deps: StreamDeps,
+  session: SessionId,
+  { signal, onNotice, lastEventId, ...options }: SubscribeOptions,
 ): EventSubscription {
-  const { signal, onNotice } = options;
-  const cursor: Cursor = { lastEventId: options.lastEventId };
+  const cursor: Cursor = { lastEventId };
   const closing = new AbortController();
   let isStarted = false;
 
@@ -57,15 +58,17 @@ export function createSubscription(
     const isNew = createDuplicateFilter();
     const linked = linkSignals(signal, closing.signal);
     try {
-      const part = await loadChunk(() => import('./follow.ts'), linked.signal);
-      if (part) {
-        const idleMs = options.idleMs ?? part.IDLE_MS;
-        for await (const item of part.followFeed({ ...deps, cursor, idleMs, signal: linked.signal })) {
-          if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
-          else if (isNew(item.event.request_id)) yield item.event;
-        }
+      const part = await loadChunk(() => import('./session.ts'), linked.signal);
+      for await (const item of part.followSession(deps, session, {
+        ...options,
+        ...{ cursor, signal: linked.signal },
+      })) {
+        if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
+        else if (isNew(item.event.request_id)) yield item.event;
       }
       if (signal?.aborted) throw new AbortError(signal.reason);
+    } catch (error) {
+      if (signal?.aborted || !closing.signal.aborted) throw error;
     } finally {
       linked.release();
     }
@@ -81,7 +84,7 @@ export function createSubscription(
       isStarted = true;
       const events = read();
       return {
-        next: () => events.next(),
+        next: () => untilAborted(signal, () => events.next()),
         return: () => {
           closing.abort();
           return events.return();

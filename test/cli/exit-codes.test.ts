@@ -7,10 +7,10 @@ import {
   AbortError,
   ConnectionError,
   createApiError,
-  createTaskError,
   InvalidOptionError,
   TimeoutError,
 } from '../../sdk/errors.ts';
+import { createTaskError } from '../../sdk/task-errors.ts';
 
 const task: Task = {
   ...{ request_id: 'T', task_type: 't', task_tags: [], payload: {}, status: 'failed', agent_id: null },

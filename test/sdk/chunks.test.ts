@@ -20,13 +20,13 @@ test('A signal ends the wait for a part, also one that fired before.', async () 
   const stop = new AbortController();
   const waiting = loadChunk(never, stop.signal);
   stop.abort();
-  expect(await waiting).toBeUndefined();
+  await expect(waiting).rejects.toMatchObject({ code: 'aborted' });
   const loads: string[] = [];
   const load = () => {
     loads.push('load');
     return never();
   };
-  expect(await loadChunk(load, AbortSignal.abort())).toBeUndefined();
+  await expect(loadChunk(load, AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });
   expect(loads).toEqual([]);
 });
 

@@ -5,8 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createApiError, createTaskError } from '../../sdk/errors.ts';
+import { createApiError } from '../../sdk/errors.ts';
 import * as sdk from '../../sdk/index.ts';
+import { createTaskError } from '../../sdk/task-errors.ts';
 import { requireObject } from '../../spec/document.ts';
 import { readDocument } from '../contract/document-check.ts';
 import { createScriptedFetch, json, type Step, someTask } from './scripted-fetch.ts';

@@ -1,6 +1,7 @@
 /** A gateway in memory for the tests of `runTask`: one task, and streams that the test writes to and cuts. */
 import * as sdk from '../../sdk/index.ts';
-// Loaded here, so that the client's import() of it takes no time that the fake clock does not know.
+// Loaded here, so that the client's import() of them takes no time that the fake clock does not know.
+import '../../sdk/later-calls.ts';
 import '../../sdk/run.ts';
 import { createScriptedFetch, json, type Sent, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
@@ -27,7 +28,13 @@ export function createGateway() {
     explanation: json(problem(404, 'route_not_found'), 404) as Response | undefined,
     /** Runs after the submission, before the response to it is sent. */
     onSubmit: () => {},
+    /** Whether a `getTask` with `wait` gets no response until `releasePolls()`. */
+    holdsPolls: false,
+    releasePolls: () => {},
   };
+  const released = new Promise<void>((resolve) => {
+    gateway.releasePolls = resolve;
+  });
 
   function openStream(sent: Sent): Response {
     const body = new ReadableStream<Uint8Array>({
@@ -55,6 +62,8 @@ export function createGateway() {
       gateway.onSubmit();
       return snapshot;
     }
+    if (gateway.holdsPolls && sent.url.searchParams.has('wait'))
+      return released.then(() => json(gateway.task));
     return json(gateway.task);
   });
   const client = sdk.createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch, clock });

@@ -2,7 +2,7 @@
  * `runTask`: it ends when the task is settled, by stream or by polling, whatever happens to the stream
  * meanwhile.
  */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Task } from '../../sdk/index.ts';
 import * as sdk from '../../sdk/index.ts';
 import { createGateway, submission } from './run-gateway.ts';
@@ -32,15 +32,39 @@ describe('runTask', () => {
     expect(gateway.clock.sleeping()).toBe(0);
   });
 
-  test('uses the session it is given', async () => {
+  test('in a session of the caller’s reads none of its history: it opens no stream, and looks at the task', async () => {
     const gateway = createGateway();
-    gateway.state.onSubmit = gateway.succeed;
     const run = gateway.client.runTask({ ...submission, cli_session_id: '会话' });
     await gateway.clock.advance(0);
-    gateway.streams[0]?.write(doneFrame('1', 'task-1'));
-    await run;
-    expect(gateway.streams[0]?.sent.url.searchParams.get('cli_session_id')).toBe('会话');
     expect(gateway.submits()[0]?.body).toMatchObject({ cli_session_id: '会话' });
+    expect(gateway.clock.nowMs()).toBe(0);
+    await pass(gateway.clock, 3_000);
+    expect(gateway.streams).toHaveLength(0);
+    expect(new Set(gateway.waits())).toEqual(new Set(['20']));
+    expect(gateway.gets()).toBeLessThanOrEqual(4);
+    gateway.succeed();
+    expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
+    expect(gateway.clock.sleeping()).toBe(0);
+  });
+
+  test('in a browser has no more than three polls held, so that connections remain', async () => {
+    vi.stubGlobal('location', { href: 'http://page.test/', origin: 'http://page.test' });
+    try {
+      const gateway = createGateway();
+      gateway.state.holdsPolls = true;
+      const runs = Array.from({ length: 8 }, () =>
+        gateway.client.runTask({ ...submission, cli_session_id: '会话' }),
+      );
+      await pass(gateway.clock, 5_000);
+      expect(gateway.waits()).toEqual(['20', '20', '20']);
+      expect(gateway.gets()).toBeGreaterThan(20);
+      gateway.state.holdsPolls = false;
+      gateway.succeed();
+      gateway.state.releasePolls();
+      for (const run of runs) expect(await elapse(gateway.clock, run)).toMatchObject({ status: 'success' });
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
   test('accepts an event that comes before the response to the submission', async () => {
@@ -260,61 +284,5 @@ describe('when the gateway fails, runTask', () => {
     gateway.state.outage = json(problem(404, 'task_not_found'), 404);
     gateway.streams[0]?.write(doneFrame('1', 'task-1'));
     expect(await run).toMatchObject({ name: 'NotFoundError' });
-  });
-});
-
-describe('when its signal fires, runTask', () => {
-  test('throws and does not cancel the task', async () => {
-    const gateway = createGateway();
-    const controller = new AbortController();
-    const run = gateway.client
-      .runTask(submission, { signal: controller.signal })
-      .catch((error: unknown) => error);
-    await gateway.clock.advance(0);
-    controller.abort('enough');
-    expect(await run).toMatchObject({ name: 'AbortError', cause: 'enough' });
-    expect(gateway.cancels()).toBe(0);
-    expect(gateway.clock.sleeping()).toBe(0);
-  });
-
-  test('cancels the task with `cancelOnAbort`', async () => {
-    const gateway = createGateway();
-    const controller = new AbortController();
-    const run = gateway.client
-      .runTask(submission, { signal: controller.signal, cancelOnAbort: true })
-      .catch((error: unknown) => error);
-    await gateway.clock.advance(0);
-    controller.abort();
-    expect(await run).toMatchObject({ name: 'AbortError' });
-    expect(gateway.cancels()).toBe(1);
-  });
-
-  test('cancels a task whose submission is in progress', async () => {
-    const gateway = createGateway();
-    const controller = new AbortController();
-    gateway.state.onSubmit = () => controller.abort();
-    const run = gateway.client.runTask(submission, { signal: controller.signal, cancelOnAbort: true });
-    await expect(run).rejects.toMatchObject({ name: 'AbortError' });
-    expect(gateway.cancels()).toBe(1);
-  });
-
-  test('throws the AbortError even if the cancellation fails', async () => {
-    const gateway = createGateway();
-    const controller = new AbortController();
-    const run = gateway.client
-      .runTask(submission, { signal: controller.signal, cancelOnAbort: true })
-      .catch((error: unknown) => error);
-    await gateway.clock.advance(0);
-    gateway.state.outage = json(problem(503, 'busy'), 503);
-    controller.abort();
-    expect(await elapse(gateway.clock, run)).toMatchObject({ name: 'AbortError' });
-  });
-
-  test('submits nothing if the signal had fired already', async () => {
-    const gateway = createGateway();
-    await expect(gateway.client.runTask(submission, { signal: AbortSignal.abort() })).rejects.toMatchObject({
-      name: 'AbortError',
-    });
-    expect(gateway.fetch.sent).toHaveLength(0);
   });
 });

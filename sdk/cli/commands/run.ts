@@ -2,12 +2,13 @@
 import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskSubmission } from '../../contract.ts';
-import { AbortError, NoAgentAvailableError, TaskFailedError, TaskGatewayError } from '../../errors.ts';
+import { AbortError, TaskGatewayError } from '../../errors.ts';
 import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
+import { NoAgentAvailableError, TaskFailedError } from '../../task-errors.ts';
 import type { Connection } from '../connection.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
 import { printOutcome } from '../terminal/outcome.ts';
-import { type Spinner, startSpinner } from '../terminal/spinner.ts';
+import { startSpinner } from '../terminal/spinner.ts';
 import { startTimer } from '../timers.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
 import { createAgentsWatch } from './agents-watch.ts';
@@ -104,7 +105,9 @@ async function runUntilSettled(
       return { task, hint };
     }
     if (error instanceof AbortError) {
-      return { task: await readAfterCancel(context, client, latest, spinner), hint: null };
+      await error.cancelled;
+      spinner.showText('waiting for the cancellation');
+      return { task: await readAfterCancel(context, client, error), hint: null };
     }
     throw error;
   } finally {
@@ -128,13 +131,15 @@ async function rejectAfterWait(seconds: number, getLatest: () => Task | undefine
 async function readAfterCancel(
   context: CommandContext,
   client: TaskGatewayClient,
-  latest: Task | undefined,
-  spinner: Spinner,
+  { request_id, idempotencyKey, cancelled }: AbortError,
 ): Promise<Task> {
   const exitCode = context.interrupts.exitCode();
-  if (!latest) throw new CommandError(exitCode, 'Interrupted before the gateway accepted the task.');
-  const { request_id } = latest;
-  spinner.showText('waiting for the cancellation');
+  if (!request_id) {
+    const advice = (await cancelled)
+      ? ''
+      : ` It may still have: repeat the command with --idempotency-key ${idempotencyKey} to find its task.`;
+    throw new CommandError(exitCode, `Interrupted before the gateway accepted the task.${advice}`);
+  }
   const task = await client
     .getTask(request_id, { timeoutMs: CANCEL_CHECK_MS, maxRetries: 0 })
     .catch((error: unknown) => {

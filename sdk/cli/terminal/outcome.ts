@@ -1,6 +1,6 @@
 /** Prints tasks, their results and other values in the format the user chose. */
 import type { Task, TaskResult } from '../../contract.ts';
-import { createTaskError } from '../../errors.ts';
+import { createTaskError } from '../../task-errors.ts';
 import { createTaskFailure } from '../exit-codes.ts';
 import { translateHint } from './explanation.ts';
 import { stringifySafely } from './safe-text.ts';

@@ -1,6 +1,6 @@
 /**
- * Opens the stream of a session's events, with one attempt. Retries are made by the feed that reads the
- * stream.
+ * Follows the events of one session. Each connection is opened with one attempt; the feed that reads it makes
+ * the next one.
  */
 import type { SessionId } from '../contract.ts';
 import { createForeignError } from '../errors.ts';
@@ -14,34 +14,45 @@ import {
   openOnce,
   requireResult,
 } from '../transport.ts';
-
-/** Opens a session's stream once. The signal must belong to this connection alone. */
-export type OpenSession = (
-  session: SessionId,
-  lastEventId: string | undefined,
-  options: { readonly signal: AbortSignal } & Pick<CallOptions, 'timeoutMs' | 'headers'>,
-) => Promise<ReadableStream<Uint8Array>>;
+import { type FeedDeps, type FeedItem, followFeed, IDLE_MS, type OpenStream } from './follow.ts';
 
 /**
  * Sends the request for the stream with the `fetch` it is given. The body of a success is returned unread.
  */
-type RequestStream = (request: {
+export type RequestStream = (request: {
   readonly params: { readonly query: { readonly cli_session_id: string } };
   readonly headers: Record<string, string>;
   readonly fetch: (request: Request) => Promise<Response>;
 }) => Promise<FetchResult & { readonly data?: ReadableStream<Uint8Array> | null }>;
 
-type OpenSessionDeps = Network &
-  Pick<CallSettings, 'timeoutMs'> & {
-    readonly auth: SecretSource;
-  };
+/** How a client opens streams, with the same settings as its calls. */
+export type StreamDeps = Network &
+  Pick<CallSettings, 'timeoutMs'> & { readonly auth: SecretSource; readonly requestStream: RequestStream };
 
-/** Creates the function that opens streams. It throws what the calls throw, and `not_an_event_stream`. */
-export function createOpenSession(deps: OpenSessionDeps, requestStream: RequestStream): OpenSession {
-  return (session, lastEventId, { signal, timeoutMs = deps.timeoutMs, headers }) =>
+/** What one feed asks for. */
+type Following = Pick<FeedDeps, 'cursor' | 'signal'> &
+  Pick<CallOptions, 'timeoutMs' | 'headers'> & { readonly idleMs?: number | undefined };
+
+/** Follows a session as `followFeed` does, and throws also what the calls throw and `not_an_event_stream`. */
+export function followSession(
+  deps: StreamDeps,
+  session: SessionId,
+  { cursor, signal, idleMs = IDLE_MS, ...options }: Following,
+): AsyncGenerator<FeedItem, void, undefined> {
+  const { clock, log, maxResponseBytes } = deps;
+  const openStream = createOpenStream(deps, session, options);
+  return followFeed({ openStream, clock, log, maxResponseBytes, cursor, idleMs, signal });
+}
+
+function createOpenStream(
+  deps: StreamDeps,
+  session: SessionId,
+  { timeoutMs = deps.timeoutMs, headers }: Pick<Following, 'timeoutMs' | 'headers'>,
+): OpenStream {
+  return (lastEventId, signal) =>
     withSecret(deps.auth, { clock: deps.clock, signal, timeoutMs }, async (auth) => {
       const result = await requireResult(() =>
-        requestStream({
+        deps.requestStream({
           params: { query: { cli_session_id: session } },
           headers: { ...headers },
           fetch(request) {

@@ -1,0 +1,92 @@
+/** Watches a session's stream for one task, and decides when a run gets the task. */
+import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
+import { HELD_EVERY_MS } from '../waiting.ts';
+import type { FeedListener } from './shared.ts';
+
+/**
+ * So many checks that the stream asks for are made at once. A stream that asks for more of one task is not a
+ * gateway's, and gets one each second.
+ */
+const QUICK_CHECKS = 5;
+
+/** Watches the stream for one task. */
+export type StreamWatch = {
+  readonly onItem: FeedListener;
+  /**
+   * Resolves when the stream is open or known to be down, when `maxMs` has passed or when the signal fires.
+   */
+  waitForOpen(maxMs: number): Promise<void>;
+  /** Names the task whose events matter. One that came before counts too. */
+  watchTask(request_id: string): void;
+  isOpen(): boolean;
+  /** Makes the next `waitForCheck` resolve at once. */
+  requestCheck(): void;
+  /** Resolves when the task should be fetched, when `maxMs` has passed or when the signal fires. */
+  waitForCheck(maxMs: number): Promise<void>;
+};
+
+/** Creates a watch; without a stream it begins as one whose stream is down. */
+export function createStreamWatch(
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  hasStream: boolean,
+): StreamWatch {
+  const early = new Set<string>();
+  let watched: string | undefined;
+  let state: 'new' | 'open' | 'down' = hasStream ? 'new' : 'down';
+  let isDue = false;
+  let lastCheckMs = Number.NEGATIVE_INFINITY;
+  let quickChecks = QUICK_CHECKS;
+  let wake: () => void = () => undefined;
+
+  /** Waits until the condition, checked at each item of the feed, holds or `maxMs` has passed. */
+  async function waitUntil(isMet: () => boolean, maxMs: number): Promise<void> {
+    const linked = linkSignals(signal);
+    wake = () => {
+      if (isMet()) linked.abort();
+    };
+    wake();
+    await clock.sleep(maxMs, linked.signal);
+    linked.abort();
+  }
+
+  return {
+    isOpen: () => state === 'open',
+    requestCheck: () => {
+      isDue = true;
+    },
+    onItem(item) {
+      switch (item.kind) {
+        case 'event':
+          if (watched === undefined) early.add(item.event.request_id);
+          isDue ||= item.event.request_id === watched;
+          break;
+        case 'gap':
+          isDue = true;
+          break;
+        case 'open':
+          isDue ||= state === 'down';
+          state = 'open';
+          break;
+        default:
+          state = 'down';
+      }
+      wake();
+    },
+    waitForOpen: (maxMs) => waitUntil(() => state !== 'new', maxMs),
+    watchTask(request_id) {
+      watched = request_id;
+      isDue ||= early.has(request_id);
+      early.clear();
+    },
+    async waitForCheck(maxMs) {
+      await waitUntil(() => isDue || state === 'down', maxMs);
+      const restMs = lastCheckMs + HELD_EVERY_MS - readMonotonicMs(clock);
+      if (restMs > 0 && quickChecks === 0) await clock.sleep(restMs, signal);
+      else if (restMs > 0 && state === 'down') await waitUntil(() => isDue, restMs);
+      if (isDue && quickChecks > 0) quickChecks -= 1;
+      isDue = false;
+      lastCheckMs = readMonotonicMs(clock);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** The errors of tasks that failed: thrown by `runTask`. The plain calls return such a task as data. */
+import type { FailedTask, RequestId, TaskExplanation } from './contract.ts';
+import type { ErrorCode, Open, TaskFailureCode } from './error-codes.ts';
+import { TaskGatewayError } from './errors.ts';
+import { CANCELLED_TEXT, NO_AGENT_TEXT, TIMEOUT_TEXT } from './settled.ts';
+
+/** A task failed. `code`: `task_failed`. Thrown by `runTask`. */
+export class TaskFailedError extends TaskGatewayError {
+  override readonly name: string = 'TaskFailedError';
+  declare readonly code: Open<TaskFailureCode>;
+  /** The task in its terminal state. */
+  readonly task: FailedTask;
+  override readonly request_id: RequestId;
+
+  constructor(task: FailedTask, code: ErrorCode = 'task_failed', advice = '') {
+    super(code, `Task ${task.request_id} failed: ${task.error_info ?? 'no reason given'}${advice}`);
+    this.task = task;
+    this.request_id = task.request_id;
+  }
+}
+
+/** The task was cancelled. `code`: `task_cancelled`. */
+export class TaskCancelledError extends TaskFailedError {
+  override readonly name: string = 'TaskCancelledError';
+  declare readonly code: 'task_cancelled';
+
+  constructor(task: FailedTask) {
+    super(task, 'task_cancelled');
+  }
+}
+
+/** The task's own `timeout` passed. `code`: `task_timeout`. */
+export class TaskTimeoutError extends TaskFailedError {
+  override readonly name: string = 'TaskTimeoutError';
+  declare readonly code: 'task_timeout';
+
+  constructor(task: FailedTask) {
+    super(task, 'task_timeout');
+  }
+}
+
+/**
+ * No agent qualified: none with a tag in common, in the right state and with a free slot. `code`:
+ * `no_agent_available`. The message says why and what to do, if the gateway said so in time.
+ */
+export class NoAgentAvailableError extends TaskFailedError {
+  override readonly name: string = 'NoAgentAvailableError';
+  declare readonly code: 'no_agent_available';
+  /** Which agents there were, and what to do; absent if the gateway did not say so within 2 s. */
+  declare readonly explanation: TaskExplanation | undefined;
+
+  constructor(task: FailedTask, explanation?: TaskExplanation) {
+    const tags = JSON.stringify(task.task_tags);
+    const advice =
+      explanation?.hint ??
+      `No agent with one of the tags ${tags} had a free slot in time: start one, or raise queue_timeout.`;
+    super(task, 'no_agent_available', ` (no agent available). ${advice}`);
+    this.explanation = explanation;
+  }
+}
+
+/** Creates the error for a failed task, of the class that its `error_info` indicates. */
+export function createTaskError(task: FailedTask): TaskFailedError {
+  switch (task.error_info) {
+    case CANCELLED_TEXT:
+      return new TaskCancelledError(task);
+    case TIMEOUT_TEXT:
+      return new TaskTimeoutError(task);
+    case NO_AGENT_TEXT:
+      return new NoAgentAvailableError(task);
+    default:
+      return new TaskFailedError(task);
+  }
+}
