@@ -1,12 +1,13 @@
 /**
  * `npm test`, `npm run test:ci` and `npm run test:alone`: runs one of the groups of tests with vitest, and
  * passes on its options. Where files are named (`npm test -- FILE…`), exactly these are run, of whichever
- * group, with their full counts.
+ * group, with their full counts. It ends with what was skipped and why, then with the names of what failed.
  */
 import { enableCompileCache } from 'node:module';
-import { createCLI, parseCLI, startVitest } from 'vitest/node';
+import { createCLI, parseCLI, startVitest, type TestCase, type Vitest } from 'vitest/node';
 import { CI_SUITES } from './ci-suites.ts';
 import { refuseOptions } from './harness/script-options.ts';
+import { findRemedy, TOOL_NAMES } from './harness/tools.ts';
 
 // The threads of the engines and the processes of the tests load the same sources hundreds of times.
 const cacheFolder = new URL('../node_modules/.cache/task-gateway-tests', import.meta.url).pathname;
@@ -21,6 +22,7 @@ if (filter.length === 0) {
   console.log(describeGroup());
 }
 const vitest = await startVitest('test', filter, options);
+printSkippedAndFailed(vitest);
 await vitest.exit();
 
 /** What is left out, and which counts are smaller. */
@@ -44,5 +46,29 @@ function requireKnownOptions(given: readonly string[]): void {
   } catch (error) {
     const mistake = error instanceof Error ? error.message : String(error);
     refuseOptions('npm test', mistake, 'It takes files, and the options of vitest, such as -t NAME.');
+  }
+}
+
+/** How many were not run for want of each tool; then the names of all that failed, which come last. */
+function printSkippedAndFailed({ state }: Vitest): void {
+  const modules = state.getTestModules();
+  const tests = modules.flatMap((module) => [...module.children.allTests()]);
+  const skipped = tests.filter((test) => test.result().state === 'skipped');
+  for (const name of TOOL_NAMES) {
+    const mine = skipped.filter(({ tags }) => tags.includes(name));
+    const remedy = findRemedy(name);
+    if (remedy !== null && mine.length > 0)
+      console.log(`Skipped for want of ${name}: ${mine.length} (${remedy})`);
+  }
+  const noteOf = (test: TestCase): string => {
+    const result = test.result();
+    return result.state === 'skipped' ? (result.note ?? '') : '';
+  };
+  for (const test of skipped.filter((one) => noteOf(one) !== ''))
+    console.log(`Skipped: ${test.module.relativeModuleId} > ${test.fullName}: ${noteOf(test)}.`);
+  for (const module of modules) {
+    const failed = [...module.children.allTests('failed')];
+    if (!module.ok() && failed.length === 0) console.log(`Failed: ${module.relativeModuleId}`);
+    for (const { fullName } of failed) console.log(`Failed: ${module.relativeModuleId} > ${fullName}`);
   }
 }

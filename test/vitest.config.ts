@@ -7,6 +7,7 @@ import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { CI_SUITES } from './ci-suites.ts';
+import { demandToolsInCi, findTool, TOOL_NAMES } from './harness/tools.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 const CONTRACT = 'test/contract/contract.test.ts';
@@ -57,11 +58,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** A test with the tag of a tool is skipped where the tool is missing. */
+const tags = TOOL_NAMES.map((name) => ({ name, ...(findTool(name) === null && { skip: true }) }));
+
 /**
  * Suites beside each other: many wait more than they compute, so two cores serve three of the long ones, and
  * four of the others.
  */
 const WORKERS = { alone: 1, quick: 4 }[group ?? ''] ?? 3;
+
+demandToolsInCi();
 
 export default defineConfig({
   root,
@@ -76,7 +82,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is waited for comes within milliseconds; on a machine with other work it may take longer.
-    expect: { poll: { timeout: 10_000 } },
+    // A test that returns before it asserts anything would count as passed.
+    expect: { poll: { timeout: 10_000 }, requireAssertions: true },
+    tags,
     projects: [
       { extends: true, test: { name: 'unit', ...unit } },
       {

@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findCommands } from '../harness/tools.ts';
 import { SECRET } from './parties.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
@@ -131,11 +132,12 @@ export function startBare(name: string): Promise<Server> {
 
 /** A Redis of its own; null where none is installed. */
 export async function startRedis(appendfsync: 'always' | 'everysec'): Promise<Redis | null> {
-  if (!isInstalled('redis-server')) return null;
+  const [command] = findCommands(['redis-server']);
+  if (command === undefined) return null;
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-bench-redis-'));
   const port = await findFreePort();
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-  const child = spawn('redis-server', [...settings, '--appendonly', 'yes', '--appendfsync', appendfsync], {
+  const child = spawn(command, [...settings, '--appendonly', 'yes', '--appendfsync', appendfsync], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await new Promise<void>((resolve, reject) => {
@@ -153,10 +155,6 @@ export async function startRedis(appendfsync: 'always' | 'everysec'): Promise<Re
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-function isInstalled(command: string): boolean {
-  return (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, command)));
 }
 
 async function findFreePort(): Promise<number> {

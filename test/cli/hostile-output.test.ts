@@ -6,10 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommand } from './cli-process.ts';
 import { AGENT, EVIL, FAILED, findObeyed, SUCCESS, startEvilGateway } from './evil-gateway.ts';
-import { hasTmux, recordTerminal } from './tmux-terminal.ts';
-
-const isInstalled = hasTmux();
-if (!isInstalled) console.warn('tmux is not installed: nothing was tested in a real terminal');
+import { recordTerminal } from './tmux-terminal.ts';
 
 let gateway: Awaited<ReturnType<typeof startEvilGateway>>;
 let env: Record<string, string>;
@@ -48,20 +45,19 @@ const LINES: readonly string[] = [
   'doctor -o json',
 ];
 
-test.runIf(isInstalled)(
-  'a terminal gets nothing that it obeys but the colours and the status line',
-  async () => {
-    const words = LINES.map((line) => `'${line}'`).join(' ');
-    const script = `'${process.execPath}' '${join(import.meta.dirname, 'many-commands.ts')}' ${words}`;
-    const raw = await recordTerminal({ PATH: process.env.PATH ?? '', ...env }, script);
-    const own = new RegExp(`${ESCAPE}\\[(?:1|2|22|31|32|33|36|39)m|\\r${ESCAPE}\\[K|\\r\\n`, 'g');
-    expect(findObeyed(raw.replaceAll(own, '\n'))).toBeUndefined();
-    // The texts themselves arrived, without what was removed.
-    expect(raw).toContain('x]52;c;ZXZpbA==[35m35m0;ty');
-    expect(raw.split('x]52;c').length).toBeGreaterThan(LINES.length);
-  },
-  60_000,
-);
+test('a terminal gets nothing that it obeys but the colours and the status line', {
+  tags: 'tmux',
+  timeout: 60_000,
+}, async () => {
+  const words = LINES.map((line) => `'${line}'`).join(' ');
+  const script = `'${process.execPath}' '${join(import.meta.dirname, 'many-commands.ts')}' ${words}`;
+  const raw = await recordTerminal({ PATH: process.env.PATH ?? '', ...env }, script);
+  const own = new RegExp(`${ESCAPE}\\[(?:1|2|22|31|32|33|36|39)m|\\r${ESCAPE}\\[K|\\r\\n`, 'g');
+  expect(findObeyed(raw.replaceAll(own, '\n'))).toBeUndefined();
+  // The texts themselves arrived, without what was removed.
+  expect(raw).toContain('x]52;c;ZXZpbA==[35m35m0;ty');
+  expect(raw.split('x]52;c').length).toBeGreaterThan(LINES.length);
+});
 
 test('a file gets JSON in which everything a terminal obeys is escaped, and which is the same JSON', async () => {
   const [list, agents, got, events, submitted] = await Promise.all([

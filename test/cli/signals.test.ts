@@ -10,12 +10,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { envFor, isRunning, writeLauncher } from './cli-process.ts';
-import { hasTmux, openTerminal } from './tmux-terminal.ts';
+import { openTerminal } from './tmux-terminal.ts';
 
 type Where = 'terminal' | 'redirected' | 'nohup';
-
-const isInstalled = hasTmux();
-if (!isInstalled) console.warn('tmux is not installed: no signal was tested in a real terminal');
 
 let gateway: GatewayProcess;
 let client: TaskGatewayClient;
@@ -88,13 +85,19 @@ async function waitForNone(pids: readonly number[]): Promise<void> {
 const SIGNALS: readonly NodeJS.Signals[] = [
   ...(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGALRM', 'SIGABRT', 'SIGKILL'] as const),
 ];
-const PLACES: readonly Where[] = isInstalled ? ['terminal', 'redirected', 'nohup'] : ['nohup'];
+const PLACES = [
+  ['terminal', ['tmux']],
+  ['redirected', ['tmux']],
+  ['nohup', []],
+] as const;
 /** Under `nohup` there is no terminal, and SIGHUP is ignored. */
 const survives = (where: Where, signal: NodeJS.Signals): boolean => signal === 'SIGHUP' && where === 'nohup';
 
-test.each(PLACES)(
-  '%s: no signal ends the agent without its programs',
-  async (where) => {
+for (const [where, tags] of PLACES) {
+  test(`${where}: no signal ends the agent without its programs`, {
+    tags: [...tags],
+    timeout: 90_000,
+  }, async () => {
     const agents = await Promise.all(
       SIGNALS.map(async (signal) => ({ signal, ...(await startAgent(where)) })),
     );
@@ -114,9 +117,8 @@ test.each(PLACES)(
     } finally {
       for (const { close } of agents) close();
     }
-  },
-  90_000,
-);
+  });
+}
 
 test('the README’s table has a row for each of the signals', () => {
   const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');

@@ -8,10 +8,7 @@ import { measureWidth } from '../../sdk/cli/terminal/width.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/client.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { envFor, isRunning, writeLauncher } from './cli-process.ts';
-import { hasTmux, openTerminal, type TmuxTerminal } from './tmux-terminal.ts';
-
-const isInstalled = hasTmux();
-if (!isInstalled) console.warn('tmux is not installed: nothing was tested in a real terminal');
+import { openTerminal, type TmuxTerminal } from './tmux-terminal.ts';
 
 let gateway: GatewayProcess;
 let client: TaskGatewayClient;
@@ -61,7 +58,7 @@ async function typeLine(
   return terminal;
 }
 
-describe.runIf(isInstalled)('in a terminal', () => {
+describe('in a terminal', { tags: 'tmux' }, () => {
   test('run shows a spinner with the progress; Ctrl-C cancels the task and removes the spinner', async () => {
     const { waitForText, press } = await typeLine('task-gateway run hang -t w; echo "exit=$?"');
     await waitForText(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] running on 执行者 42 % \d+ s$/m);

@@ -1,5 +1,5 @@
 /** A real terminal, provided by tmux: tests type into it and read what it shows. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,11 +15,6 @@ export type TmuxTerminal = {
   waitForText(text: RegExp, colours?: boolean): Promise<string>;
   close(): void;
 };
-
-/** Whether tmux is installed. */
-export function hasTmux(): boolean {
-  return spawnSync('tmux', ['-V']).error === undefined;
-}
 
 let opened = 0;
 

@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
-import { findBrowser, launchBrowser } from '../resilience/browser-page.ts';
+import { launchBrowser } from '../resilience/browser-page.ts';
 
 /** What a page did since it was opened. */
 type Seen = {
@@ -23,15 +23,6 @@ export type OpenOptions = {
   /** The secrets in the tab's storage; `null` for a page that is not signed in. */
   readonly secrets?: { readonly admin: string; readonly gateway?: string } | null;
 };
-
-/** The path of the browser. Without one it says so loudly, and in CI it throws. */
-export function requireBrowser(what: string): string | undefined {
-  const executable = findBrowser();
-  if (executable !== undefined) return executable;
-  if (process.env.CI) throw new Error(`There is no chromium; ${what} needs one (apt-get install chromium).`);
-  console.warn(`!!! NOT TRIED: ${what}, for there is no chromium (apt-get install chromium).`);
-  return undefined;
-}
 
 export { launchBrowser };
 

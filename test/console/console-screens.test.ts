@@ -2,6 +2,7 @@
  * Each screen of the console in a real browser over the real gateway: axe finds nothing, the browser
  * complains of nothing, no request leaves the origin, no address holds a secret, nothing scrolls sideways,
  * and what it loads is small.
+ * @module-tag chromium
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
-import { findViolations, launchBrowser, openConsole, requireBrowser } from './console-page.ts';
+import { findViolations, launchBrowser, openConsole } from './console-page.ts';
 import { SCENE_SESSION, type Scene, startScene } from './console-scene.ts';
 
 /** The most that a screen may load, gzipped. */
@@ -22,8 +23,6 @@ function countLoadedBytes(urls: readonly string[]): number {
   const files = [...new Set([...names, 'index.html'])].map((name) => readFileSync(join(FILES, name)));
   return files.reduce((sum, bytes) => sum + gzipSync(bytes, { level: 9 }).length, 0);
 }
-
-const executable = requireBrowser('the screens of the console');
 
 type Screen = {
   readonly name: string;
@@ -53,11 +52,11 @@ const SCREENS: readonly Screen[] = [
   { name: 'no page', path: () => 'nowhere', shows: 'There is no page at this address' },
 ];
 
-describe.skipIf(executable === undefined)('each screen of the console', () => {
+describe('each screen of the console', () => {
   let browser: Browser;
   let scene: Scene;
   beforeAll(async () => {
-    [browser, scene] = await Promise.all([launchBrowser(executable ?? ''), startScene()]);
+    [browser, scene] = await Promise.all([launchBrowser(), startScene()]);
   }, 60_000);
   afterAll(async () => {
     await browser?.close();

@@ -2,21 +2,19 @@
  * The console as its gateway comes and goes, in a real browser over the real gateway: signing in, what is
  * refused, an empty gateway, a gateway that is killed and started again, a store that is, a part that cannot
  * be read, and a console that only reads.
+ * @module-tag chromium
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { useFolder } from '../harness/folder.ts';
 import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { demandRedis, findFreePort, REDIS_COMMANDS, startRedis } from '../harness/redis-process.ts';
-import { launchBrowser, type OpenOptions, openConsole, requireBrowser } from './console-page.ts';
+import { findFreePort, startRedis } from '../harness/redis-process.ts';
+import { launchBrowser, type OpenOptions, openConsole } from './console-page.ts';
 
-const executable = requireBrowser('the states of the console');
-demandRedis('the console while the store is down');
-
-describe.skipIf(executable === undefined)('the console', () => {
+describe('the console', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchBrowser(executable ?? '');
+    browser = await launchBrowser();
   }, 30_000);
   afterAll(() => browser?.close());
 
@@ -102,25 +100,21 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.locator('main').evaluate((main) => getComputedStyle(main).filter)).toBe('none');
   }, 60_000);
 
-  test.skipIf(REDIS_COMMANDS.length === 0)(
-    'says so when the store is gone, and is live again when it is back',
-    async () => {
-      const redis = await startRedis();
-      onTestFinished(() => redis.dispose());
-      const { baseUrl } = await start({ STORE: redis.url });
-      const { page } = await open(baseUrl);
-      await page.getByText('Live', { exact: true }).waitFor();
-      await redis.kill();
-      const banner = page.getByRole('alert').filter({ hasText: 'The store has not answered' });
-      await banner.waitFor({ timeout: 30_000 });
-      expect(await banner.innerText()).not.toContain(SECRET);
-      await page.getByText('Not live', { exact: true }).waitFor();
-      await redis.restart();
-      await page.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 });
-      await expect.poll(() => banner.count()).toBe(0);
-    },
-    90_000,
-  );
+  test('says so when the store is gone, and is live again when it is back', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.dispose());
+    const { baseUrl } = await start({ STORE: redis.url });
+    const { page } = await open(baseUrl);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await redis.kill();
+    const banner = page.getByRole('alert').filter({ hasText: 'The store has not answered' });
+    await banner.waitFor({ timeout: 30_000 });
+    expect(await banner.innerText()).not.toContain(SECRET);
+    await page.getByText('Not live', { exact: true }).waitFor();
+    await redis.restart();
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 });
+    await expect.poll(() => banner.count()).toBe(0);
+  }, 90_000);
 
   test('says which part could not be read, and keeps the others current', async () => {
     const { baseUrl } = await start();

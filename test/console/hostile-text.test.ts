@@ -2,6 +2,7 @@
  * What an attacker writes into types, tags, sessions, payloads, results, errors and the ids of agents is text
  * on every page: no script of it runs, nothing of it becomes an element or leads elsewhere, the page's policy
  * is never violated, and nothing of it makes a page wider than its window.
+ * @module-tag chromium
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,9 +14,7 @@ import {
   type TaskGatewayClient,
 } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { type ConsolePage, launchBrowser, openConsole, requireBrowser } from './console-page.ts';
-
-const executable = requireBrowser('what attackers write, in the console');
+import { type ConsolePage, launchBrowser, openConsole } from './console-page.ts';
 
 /** Each would set `window.ran` if it were anything but text. */
 const TEXTS = [
@@ -67,13 +66,13 @@ async function fillGateway(client: TaskGatewayClient): Promise<readonly RequestI
   return ids;
 }
 
-describe.skipIf(executable === undefined)('what attackers write', () => {
+describe('what attackers write', () => {
   let browser: Browser;
   let gateway: GatewayProcess;
   let ids: readonly RequestId[];
   let shared: ConsolePage;
   beforeAll(async () => {
-    [browser, gateway] = await Promise.all([launchBrowser(executable ?? ''), startGateway()]);
+    [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
     ids = await fillGateway(
       createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET }),
     );

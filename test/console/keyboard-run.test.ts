@@ -1,16 +1,15 @@
 /**
  * The console without a pointer, over the real gateway: to a page, to a task, a filter, a selection,
  * cancelling all that match, submitting again with another payload, the help, and where the focus is.
+ * @module-tag chromium
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type AgentId, createClient, type RequestId, type TaskGatewayClient } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { launchBrowser, openConsole, requireBrowser } from './console-page.ts';
+import { launchBrowser, openConsole } from './console-page.ts';
 
-const executable = requireBrowser('the console by its keys');
-
-describe.skipIf(executable === undefined)('without a pointer', () => {
+describe('without a pointer', () => {
   let browser: Browser;
   let gateway: GatewayProcess;
   let client: TaskGatewayClient;
@@ -21,7 +20,7 @@ describe.skipIf(executable === undefined)('without a pointer', () => {
   let tag = '';
   let tests = 0;
   beforeAll(async () => {
-    [browser, gateway] = await Promise.all([launchBrowser(executable ?? ''), startGateway()]);
+    [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
     client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
   }, 60_000);
   afterAll(async () => {

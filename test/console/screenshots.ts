@@ -8,9 +8,10 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { startGateway } from '../harness/gateway-process.ts';
-import { REDIS_COMMANDS, startRedis } from '../harness/redis-process.ts';
+import { startRedis } from '../harness/redis-process.ts';
 import { readScriptOptions, refuseOptions } from '../harness/script-options.ts';
-import { launchBrowser, type OpenOptions, openConsole, requireBrowser } from './console-page.ts';
+import { findRemedy } from '../harness/tools.ts';
+import { launchBrowser, type OpenOptions, openConsole } from './console-page.ts';
 import { SCENE_SESSION, type Scene, startScene } from './console-scene.ts';
 
 type Shot = {
@@ -98,10 +99,9 @@ async function takeStates(take: Take): Promise<void> {
     await take(scene.gateway.baseUrl, { name: 'broken-unreachable', shows, act }, [look]);
     await scene.stop();
   }
-  if (REDIS_COMMANDS.length === 0) {
-    console.error(
-      '!!! No picture of a store that is down: neither redis-server nor valkey-server is installed.',
-    );
+  const remedy = findRemedy('redis');
+  if (remedy !== null) {
+    console.error(`!!! No picture of a store that is down, for there is no Redis: ${remedy}.`);
     return;
   }
   const redis = await startRedis();
@@ -138,10 +138,8 @@ function writeComparison(folder: string, beside: string): void {
 }
 
 async function takeScreenshots(folder: string): Promise<void> {
-  const executable = requireBrowser('taking pictures of the console');
-  if (executable === undefined) throw new Error('There is no browser to take pictures with.');
   mkdirSync(folder, { recursive: true });
-  const browser = await launchBrowser(executable);
+  const browser = await launchBrowser();
   const take = createTake(browser, folder);
   const scene = await startScene();
   try {

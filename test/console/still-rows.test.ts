@@ -2,6 +2,7 @@
  * Nothing moves under the pointer while data changes: rows keep their order and their height, new ones wait
  * in a space that is there before, rows that leave the filter stay; selection, focus and scroll survive. What
  * moves without having been asked to is counted by the browser itself (its layout shifts).
+ * @module-tag chromium
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -13,19 +14,18 @@ import {
   type TaskGatewayClient,
 } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { launchBrowser, openConsole, requireBrowser } from './console-page.ts';
+import { launchBrowser, openConsole } from './console-page.ts';
 
-const executable = requireBrowser('rows that do not move');
 const SESSION = 'still' as SessionId;
 /** An age at the right of a cell gets a digit and begins further left; a row that moves is far over it. */
 const SHIFT_MAX = 0.005;
 
-describe.skipIf(executable === undefined)('while data changes', () => {
+describe('while data changes', () => {
   let browser: Browser;
   let gateway: GatewayProcess;
   let client: TaskGatewayClient;
   beforeAll(async () => {
-    [browser, gateway] = await Promise.all([launchBrowser(executable ?? ''), startGateway()]);
+    [browser, gateway] = await Promise.all([launchBrowser(), startGateway()]);
     client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
   }, 60_000);
   afterAll(async () => {

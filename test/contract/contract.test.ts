@@ -59,12 +59,15 @@ describe(`the contract on the ${peer}`, () => {
     expect([...new Set(tried.map(name))].sort()).toEqual(documented);
   });
 
-  test.runIf(peer === 'server')('every documented code has a row, and every error row is one of them', () => {
-    const documented = check.documented.flatMap((one) => one.codes.map((code) => `${name(one)} ${code}`));
-    const carriedOut = rows.flatMap((row) => (row.status >= 400 ? [`${name(row)} ${row.expect?.code}`] : []));
-    expect(documented.length).toBeGreaterThan(check.documented.length / 2);
-    expect([...new Set(carriedOut)].sort()).toEqual(documented.sort());
-  });
+  if (peer === 'server')
+    test('every documented code has a row, and every error row is one of them', () => {
+      const documented = check.documented.flatMap((one) => one.codes.map((code) => `${name(one)} ${code}`));
+      const carriedOut = rows.flatMap((row) =>
+        row.status >= 400 ? [`${name(row)} ${row.expect?.code}`] : [],
+      );
+      expect(documented.length).toBeGreaterThan(check.documented.length / 2);
+      expect([...new Set(carriedOut)].sort()).toEqual(documented.sort());
+    });
 
   test.each(tried)('$operationId responds $status when $when', async (row) => {
     const response = await call(row);

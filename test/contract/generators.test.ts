@@ -15,19 +15,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { FOREIGN_MODULES, findTool, type ToolName } from '../harness/tools.ts';
 import { type Generator, generators } from './clients.ts';
 import { foreignGenerators } from './foreign-clients.ts';
-import { checkForeignTools, FOREIGN_MODULES } from './foreign-tools.ts';
 import { runNode } from './run-tool.ts';
 
 const modules = join(import.meta.dirname, '../../node_modules');
 const openapi = join(import.meta.dirname, '../../generated/openapi');
-const isInstalled = checkForeignTools(foreignGenerators.map(({ name }) => name).join(', '));
 
 /** Each with the folder of its packages. */
 const tried = [
-  ...generators.map((generator) => ({ ...generator, packages: modules })),
-  ...(isInstalled ? foreignGenerators : []).map((generator) => ({ ...generator, packages: FOREIGN_MODULES })),
+  ...generators.map((generator) => ({ ...generator, packages: modules, tags: [] as ToolName[] })),
+  ...foreignGenerators.map((generator) => ({
+    ...generator,
+    packages: FOREIGN_MODULES,
+    tags: ['generators'] as ToolName[],
+  })),
 ];
 const documents = [
   ['gateway', 'task-gateway.3.1.json'],
@@ -51,7 +54,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-clients-'));
   gateway = await startGateway();
   // What the clients import.
-  if (isInstalled) symlinkSync(FOREIGN_MODULES, join(folder, 'node_modules'));
+  if (findTool('generators') !== null) symlinkSync(FOREIGN_MODULES, join(folder, 'node_modules'));
   const { dependencies } = JSON.parse(readFileSync(join(FOREIGN_MODULES, '../package.json'), 'utf8'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs', dependencies }));
   await generateAll();
@@ -65,7 +68,8 @@ afterAll(async () => {
 
 /** Two at a time: each uses one core. */
 async function generateAll(): Promise<void> {
-  const jobs = tried.flatMap((generator) =>
+  const runnable = tried.filter(({ tags }) => tags.every((tag) => findTool(tag) !== null));
+  const jobs = runnable.flatMap((generator) =>
     documents.map(
       ([of, name]) =>
         () =>
@@ -101,40 +105,42 @@ function buildFolderName(name: string): string {
   return name.replace(/^@.*\//, '');
 }
 
-describe.each(tried)('$name', ({ name }) => {
-  test.each(documents)('makes a client of the %s without a warning', (of) => {
-    const { code, output = '' } = results.get(`${name}, ${of}`) ?? {};
-    expect(code, output).toBe(0);
-    expect(output).not.toMatch(/warn|deprecat|duplicate|collision|conflict|unsupported|error/i);
-  });
+for (const { name, tags } of tried) {
+  describe(name, { tags }, () => {
+    test.each(documents)('makes a client of the %s without a warning', (of) => {
+      const { code, output = '' } = results.get(`${name}, ${of}`) ?? {};
+      expect(code, output).toBe(0);
+      expect(output).not.toMatch(/warn|deprecat|duplicate|collision|conflict|unsupported|error/i);
+    });
 
-  test('knows the events of the stream', () => {
-    const own = join(folder, buildFolderName(name), 'gateway');
-    const files = readdirSync(own, { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.ts'),
-    );
-    expect(files.filter((file) => /\btask_?done\b/i.test(readFileSync(join(own, file), 'utf8')))).not.toEqual(
-      [],
-    );
-  });
+    test('knows the events of the stream', () => {
+      const own = join(folder, buildFolderName(name), 'gateway');
+      const files = readdirSync(own, { recursive: true, encoding: 'utf8' }).filter((file) =>
+        file.endsWith('.ts'),
+      );
+      expect(
+        files.filter((file) => /\btask_?done\b/i.test(readFileSync(join(own, file), 'utf8'))),
+      ).not.toEqual([]);
+    });
 
-  test('makes clients that compile', () => {
-    const { output = 'It was not run.' } = results.get('compiler') ?? {};
-    const own = output.split('\n').filter((line) => line.startsWith(`${buildFolderName(name)}/`));
-    expect(own.join('\n')).toBe('');
-  });
+    test('makes clients that compile', () => {
+      const { output = 'It was not run.' } = results.get('compiler') ?? {};
+      const own = output.split('\n').filter((line) => line.startsWith(`${buildFolderName(name)}/`));
+      expect(own.join('\n')).toBe('');
+    });
 
-  test('makes a client that submits a task and gets it, and schemas that refuse a wrong one', async () => {
-    const program = join(folder, 'built', buildFolderName(name), 'gateway/program.js');
-    const { code, output, errors } = await runNode([program, gateway.baseUrl, SECRET], folder);
-    expect(code, output + errors).toBe(0);
-    const [submitted, got, refuses = true] = JSON.parse(output);
-    const empty = { agent_id: null, progress: 0, result: null, error_info: null };
-    expect(submitted).toMatchObject({ status: 'pending', ...empty });
-    expect(got).toEqual({ ...submitted, status: 'failed', error_info: '无可用 Agent' });
-    expect(refuses).toBe(true);
+    test('makes a client that submits a task and gets it, and schemas that refuse a wrong one', async () => {
+      const program = join(folder, 'built', buildFolderName(name), 'gateway/program.js');
+      const { code, output, errors } = await runNode([program, gateway.baseUrl, SECRET], folder);
+      expect(code, output + errors).toBe(0);
+      const [submitted, got, refuses = true] = JSON.parse(output);
+      const empty = { agent_id: null, progress: 0, result: null, error_info: null };
+      expect(submitted).toMatchObject({ status: 'pending', ...empty });
+      expect(got).toEqual({ ...submitted, status: 'failed', error_info: '无可用 Agent' });
+      expect(refuses).toBe(true);
+    });
   });
-});
+}
 
 test('all clients compile together', () => {
   expect(results.get('compiler')).toEqual({ code: 0, output: '' });

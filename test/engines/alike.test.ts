@@ -2,11 +2,12 @@
  * Compares the two engines: the same random calls, commits of every shape among them, give equal results and
  * leave equal data. What each engine chooses itself (revisions, leases, which of several free agents it
  * names) is not compared directly: later calls use it, and their results must be equal.
+ * @module-tag redis
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OUTCOMES } from '../../server/domain/history-record.ts';
 import type { AgentStatus, Demand, Store } from '../../server/ports/store.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import {
   AGENTS,
   drawCommit,
@@ -23,8 +24,6 @@ import { createMemoryStoreUnderTest } from './embedded-under-test.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { createRandom, drawSeed, idsOf, readFeed, type StoreUnderTest } from './store-under-test.ts';
 
-demandRedis('the comparison of the engines');
-
 /** How many runs of so many steps; `ALIKE_RUNS` asks for more runs, `ALIKE_SEED` repeats one. */
 const RUNS = Number(process.env.ALIKE_RUNS ?? 25);
 const STEPS = 60;
@@ -37,23 +36,21 @@ beforeAll(async () => {
 });
 afterAll(() => redis.dispose());
 
-test.runIf(REDIS_COMMANDS.length > 0)(
-  `the engines give equal results in ${RUNS} runs of random calls`,
-  { timeout: 60_000 + RUNS * 5_000 },
-  async () => {
-    const first = Number(process.env.ALIKE_SEED ?? drawSeed());
-    let commits = 0;
-    let conflicts = 0;
-    for (let run = 0; run < RUNS; run += 1) {
-      const counts = await compareEngines(first + run);
-      commits += counts.commits;
-      conflicts += counts.conflicts;
-    }
-    // Runs in which every commit conflicts, or none does, compare little.
-    expect(commits).toBeGreaterThan(RUNS * 5);
-    expect(conflicts).toBeGreaterThan(RUNS * 5);
-  },
-);
+test(`the engines give equal results in ${RUNS} runs of random calls`, {
+  timeout: 60_000 + RUNS * 5_000,
+}, async () => {
+  const first = Number(process.env.ALIKE_SEED ?? drawSeed());
+  let commits = 0;
+  let conflicts = 0;
+  for (let run = 0; run < RUNS; run += 1) {
+    const counts = await compareEngines(first + run);
+    commits += counts.commits;
+    conflicts += counts.conflicts;
+  }
+  // Runs in which every commit conflicts, or none does, compare little.
+  expect(commits).toBeGreaterThan(RUNS * 5);
+  expect(conflicts).toBeGreaterThan(RUNS * 5);
+});
 
 type Counts = { commits: number; conflicts: number };
 

@@ -1,6 +1,7 @@
 /**
  * Replicas whose own clocks differ use that of Redis: they agree on the time, and on what is due. One whose
  * monotonic clock stood still takes the time of the others.
+ * @module-tag redis
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
@@ -8,12 +9,9 @@ import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
-import { demandRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { canStepClocks, type SteppedRedis, startSteppedRedis } from '../harness/stepped-redis.ts';
+import { type SteppedRedis, startSteppedRedis } from '../harness/stepped-redis.ts';
 import { agentRef, must, register, until } from './store-under-test.ts';
-
-demandRedis('the suite on clocks that differ');
 
 const APART_MS = 5_000;
 /** How wrong the wall clock of this process is: a time that is taken from it is far from that of Redis. */
@@ -75,26 +73,25 @@ test('two replicas with clocks five seconds apart agree on the time, and neither
 /** For so long a virtual machine was suspended: its monotonic clock goes on where it was. */
 const SUSPENDED_MS = 20_000;
 
-test.runIf(canStepClocks('a replica that was suspended'))(
-  'a replica that was suspended takes the time of the others, and they keep it',
-  async () => {
-    const elsewhere = { ms: 0 };
-    const running = await open(elsewhere, '{suspended}:');
-    const suspended = await open({ ms: 0 }, '{suspended}:');
-    for (const store of [running, suspended]) await store.takeDue(1);
-    // The time passes everywhere but in the suspended replica.
-    redis.setClock(SUSPENDED_MS);
-    elsewhere.ms = SUSPENDED_MS;
-    await running.takeDue(1);
-    // What it was about to commit comes too late: its caller gave up twenty seconds ago.
-    await expect(register(suspended, 'A')).rejects.toThrow(/it was not applied/);
-    await register(suspended, 'A');
-    for (const store of [suspended, running]) await store.takeDue(1);
-    const nowMs = performance.timeOrigin + performance.now() + SUSPENDED_MS;
-    for (const store of [suspended, running]) {
-      expect(Math.abs(store.nowMs() - nowMs)).toBeLessThan(SLACK_MS);
-      expect(store.health()).toEqual({ ok: true });
-    }
-    expect(await redis.send('HGET {suspended}:meta offset')).toBe('$-1\r\n');
-  },
-);
+test('a replica that was suspended takes the time of the others, and they keep it', {
+  tags: 'faketime',
+}, async () => {
+  const elsewhere = { ms: 0 };
+  const running = await open(elsewhere, '{suspended}:');
+  const suspended = await open({ ms: 0 }, '{suspended}:');
+  for (const store of [running, suspended]) await store.takeDue(1);
+  // The time passes everywhere but in the suspended replica.
+  redis.setClock(SUSPENDED_MS);
+  elsewhere.ms = SUSPENDED_MS;
+  await running.takeDue(1);
+  // What it was about to commit comes too late: its caller gave up twenty seconds ago.
+  await expect(register(suspended, 'A')).rejects.toThrow(/it was not applied/);
+  await register(suspended, 'A');
+  for (const store of [suspended, running]) await store.takeDue(1);
+  const nowMs = performance.timeOrigin + performance.now() + SUSPENDED_MS;
+  for (const store of [suspended, running]) {
+    expect(Math.abs(store.nowMs() - nowMs)).toBeLessThan(SLACK_MS);
+    expect(store.health()).toEqual({ ok: true });
+  }
+  expect(await redis.send('HGET {suspended}:meta offset')).toBe('$-1\r\n');
+});

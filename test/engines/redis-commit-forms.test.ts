@@ -1,6 +1,7 @@
 /**
  * The two forms of a commit on Redis: random batches, in their flat form and several in one script, have the
  * results of the same batches in their general form, each in a script of its own, and leave the same keys.
+ * @module-tag redis
  */
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,7 +10,7 @@ import type { Reply } from '../../server/engines/redis/client.ts';
 import { type EncodedCommit, encodeCommit } from '../../server/engines/redis/commit-arguments.ts';
 import { type Script, scripts } from '../../server/engines/redis/scripts.ts';
 import type { Batch, Lease, Ref, Store } from '../../server/ports/store.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import {
   AGENTS,
   buildEnding,
@@ -32,8 +33,6 @@ import {
 } from './store-under-test.ts';
 import { readKeys } from './stored-keys.ts';
 
-demandRedis('the comparison of the forms of a commit');
-
 /** How many runs of so many steps; `FORMS_RUNS` asks for more runs, `FORMS_SEED` repeats one. */
 const RUNS = Number(process.env.FORMS_RUNS ?? 8);
 const STEPS = 40;
@@ -54,50 +53,45 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-test.runIf(REDIS_COMMANDS.length > 0)(
-  `flat and general commits do the same in ${RUNS} runs of random batches`,
-  { timeout: 60_000 + RUNS * 5_000 },
-  async () => {
-    const first = Number(process.env.FORMS_SEED ?? drawSeed());
-    const results = new Map<string, number>();
-    for (let run = 0; run < RUNS; run += 1) await compareForms(first + run, results);
-    // Runs in which a kind of result never comes compare little.
-    for (const result of ['ok', 'revision', 'lease', 'slot', 'waiting', 'full'])
-      expect(results.get(`flat ${result}`) ?? 0, result).toBeGreaterThan(0);
-    expect(results.get('general ok')).toBeGreaterThan(0);
-  },
-);
+test(`flat and general commits do the same in ${RUNS} runs of random batches`, {
+  timeout: 60_000 + RUNS * 5_000,
+}, async () => {
+  const first = Number(process.env.FORMS_SEED ?? drawSeed());
+  const results = new Map<string, number>();
+  for (let run = 0; run < RUNS; run += 1) await compareForms(first + run, results);
+  // Runs in which a kind of result never comes compare little.
+  for (const result of ['ok', 'revision', 'lease', 'slot', 'waiting', 'full'])
+    expect(results.get(`flat ${result}`) ?? 0, result).toBeGreaterThan(0);
+  expect(results.get('general ok')).toBeGreaterThan(0);
+});
 
-test.runIf(REDIS_COMMANDS.length > 0)(
-  'a commit behind one that settles the last waiting task is not refused for that task',
-  async () => {
-    const run = createRun(1);
-    const prefixes = await createStores('waiting');
-    const commitAll = async (...batches: readonly Batch[]) =>
-      (
-        await compareGroup(
-          run,
-          prefixes,
-          batches,
-          batches.map(() => createName(run)),
-          'waiting',
-        )
-      ).results;
-    const write = (id: string, more: object): Batch['writes'] => [
-      { kind: 'task', id, expect: 'any', value: buildState(run.side.store, more) },
-    ];
-    const wait = { op: 'join', request_id: 'w', tags: ['a'], sinceMs: 1 } as const;
-    await commitAll({ writes: write('w', { waiting: true }), wait });
-    const settled = { status: 'success', result: {}, settledMs: run.nowMs };
-    const noneWaiting = ['a'];
-    const results = await commitAll(
-      { writes: write('t1', {}), noneWaiting },
-      { writes: write('w', settled) },
-      { writes: write('t2', {}), noneWaiting },
-    );
-    expect(results).toEqual(['waiting', 'ok', 'ok']);
-  },
-);
+test('a commit behind one that settles the last waiting task is not refused for that task', async () => {
+  const run = createRun(1);
+  const prefixes = await createStores('waiting');
+  const commitAll = async (...batches: readonly Batch[]) =>
+    (
+      await compareGroup(
+        run,
+        prefixes,
+        batches,
+        batches.map(() => createName(run)),
+        'waiting',
+      )
+    ).results;
+  const write = (id: string, more: object): Batch['writes'] => [
+    { kind: 'task', id, expect: 'any', value: buildState(run.side.store, more) },
+  ];
+  const wait = { op: 'join', request_id: 'w', tags: ['a'], sinceMs: 1 } as const;
+  await commitAll({ writes: write('w', { waiting: true }), wait });
+  const settled = { status: 'success', result: {}, settledMs: run.nowMs };
+  const noneWaiting = ['a'];
+  const results = await commitAll(
+    { writes: write('t1', {}), noneWaiting },
+    { writes: write('w', settled) },
+    { writes: write('t2', {}), noneWaiting },
+  );
+  expect(results).toEqual(['waiting', 'ok', 'ok']);
+});
 
 /** What a run knows: it issues the revisions and leases itself, so both stores have the same. */
 type Run = {

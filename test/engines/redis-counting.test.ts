@@ -1,13 +1,14 @@
 /**
  * What is counted of the tasks on Redis: shared by replicas, and beside gateways of version 1.0, which count
  * nothing: before this one, in between, and at the same time.
+ * @module-tag redis
  */
 import { createClient } from '@redis/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OUTCOMES } from '../../server/domain/history-record.ts';
 import { fillOutcomes } from '../../server/domain/task-counts.ts';
 import type { Store } from '../../server/ports/store.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { endAs } from './counting.suite.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import {
@@ -20,11 +21,9 @@ import {
   writeTask,
 } from './store-under-test.ts';
 
-demandRedis('what is counted on Redis');
-
 const RETENTION = { keepTasksMs: 60_000, sessionEventsMax: 1_000 };
 
-describe.runIf(REDIS_COMMANDS.length > 0)('on Redis', () => {
+describe('on Redis', () => {
   let redis: RedisProcess;
   let client: ReturnType<typeof createClient>;
   let underTest: StoreUnderTest;

@@ -1,16 +1,15 @@
 /**
  * A task that something else has damaged in Redis: an error of its own, which repeats nothing of its content.
+ * @module-tag redis
  */
 import { inspect } from 'node:util';
 import { createClient } from '@redis/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { toProblem } from '../../server/http/problems.ts';
 import { StoreDamaged } from '../../server/ports/store.ts';
-import { demandRedis, REDIS_COMMANDS, startRedis } from '../harness/redis-process.ts';
+import { REDIS_COMMANDS, startRedis } from '../harness/redis-process.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import { submit } from './store-under-test.ts';
-
-demandRedis('a damaged value in Redis');
 
 test.each(REDIS_COMMANDS)('on %s: its state and its input', async (command) => {
   const redis = await startRedis(['--appendonly', 'no'], command);

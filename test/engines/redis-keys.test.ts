@@ -1,7 +1,10 @@
-/** Retention on Redis: every key that the engine writes is removed when it is no longer needed. */
+/**
+ * Retention on Redis: every key that the engine writes is removed when it is no longer needed.
+ * @module-tag redis
+ */
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import {
   assign,
@@ -15,8 +18,6 @@ import {
   submit,
   writeTask,
 } from './store-under-test.ts';
-
-demandRedis('the keys of the Redis engine');
 
 const DAY_MS = 24 * 3_600_000;
 const RETENTION = { keepTasksMs: DAY_MS, sessionEventsMax: 5 };

@@ -1,5 +1,6 @@
 /**
  * A commit whose reply is lost on the way is sent again, found where it was applied, and never applied twice.
+ * @module-tag redis
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseRedisAddress } from '../../server/engines/redis/address.ts';
@@ -11,12 +12,10 @@ import { scripts } from '../../server/engines/redis/scripts.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
-import { demandRedis, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { endingOf, finish, idsOf, must, readFeed, readState, submit, until } from './store-under-test.ts';
-
-demandRedis('the suite on lost replies');
 
 const PREFIX = '{lost-replies}:';
 let redis: RedisProcess;

@@ -1,12 +1,13 @@
 /**
  * Tasks that a process of the Redis engine, or another one beside it, has written a moment ago: what is
  * decided on them and what is shown of them.
+ * @module-tag redis
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { JsonText } from '../../server/domain/json-text.ts';
 import { createWrittenTasks } from '../../server/engines/redis/written-tasks.ts';
 import { type Batch, type Store, StoreUnavailable } from '../../server/ports/store.ts';
-import { demandRedis, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { createRedisSubject } from './redis-under-test.ts';
 import {
   buildInput,
@@ -18,8 +19,6 @@ import {
   submit,
   taskRef,
 } from './store-under-test.ts';
-
-demandRedis('the suite on written tasks');
 
 let redis: RedisProcess;
 let subject: StoreUnderTest;

@@ -1,16 +1,11 @@
-/** The Redis engine keeps the store port's promises, on every Redis or Valkey that is installed. */
+/**
+ * The Redis engine keeps the store port's promises, on every Redis or Valkey that is installed.
+ * @module-tag redis
+ */
 import { afterAll, beforeAll, describe } from 'vitest';
-import {
-  demandRedis,
-  REDIS_COMMANDS,
-  type RedisProcess,
-  startRedis,
-  startReplicated,
-} from '../harness/redis-process.ts';
+import { REDIS_COMMANDS, type RedisProcess, startRedis, startReplicated } from '../harness/redis-process.ts';
 import { describeStore } from './conformance.ts';
 import { createRedisSubject } from './redis-under-test.ts';
-
-demandRedis('the conformance suite on Redis');
 
 describe.each(REDIS_COMMANDS)('%s', (command) => {
   let redis: RedisProcess;

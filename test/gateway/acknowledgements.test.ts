@@ -7,7 +7,7 @@ import type { Batch, Store } from '../../server/ports/store.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';
 import { createFakePusher } from '../harness/fake-pusher.ts';
 import { createFaultyStore } from '../harness/faulty-store.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, countIds, createWorld, type World } from '../harness/world.ts';
 import { read, submit } from '../harness/world-calls.ts';
 import { type StartWorld, useWorlds } from '../harness/worlds.ts';
@@ -74,7 +74,7 @@ const writesDelivery = (batch: Batch, has: { acknowledged: boolean; disowned: bo
       value.delivery.disowned > 0 === has.disowned,
   );
 
-describe.each(STORES)('on %s, a task that an agent is free for', (_name, open) => {
+describeEachStore('on %s, a task that an agent is free for', (_name, open) => {
   const start = useWorlds(open);
 
   test('takes two commits in all when it is reported within 250 ms', async () => {
@@ -214,7 +214,7 @@ describe.each(STORES)('on %s, a task that an agent is free for', (_name, open) =
   });
 });
 
-describe.each(STORES.slice(0, 1))('on %s, a wrong design is found', (_name, open) => {
+describe.each(QUICK_STORES.slice(0, 1))('on %s, a wrong design is found', (_name, open) => {
   const start = useWorlds(open);
 
   test('acknowledgements that wait are dropped at the drain', async () => {

@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { REFUSED } from '../harness/fake-pusher.ts';
 import { listAgents, listTasks, type TasksPage } from '../harness/listings.ts';
-import { QUICK_STORES, STORES } from '../harness/stores.ts';
+import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { agentOf, read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   describe('states', () => {

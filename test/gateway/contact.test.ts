@@ -1,15 +1,15 @@
 /** What registering, unregistering and losing contact do to an agent's tasks and to those that wait. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, NEVER } from '../harness/world.ts';
 import { agentOf, read, submitLong as submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 const A = 'http://A.test/tasks';
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   test('a task whose agent registered again neither blocks other waiting tasks nor is pushed faster', async () => {

@@ -1,12 +1,12 @@
 /** One deadline for a call: the caller gets its response in time, and nothing is applied after a 503. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Batch, Store } from '../../server/ports/store.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   /** Every call that changes something, made on a pending task. */

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   describe('a pushed task', () => {

@@ -1,9 +1,9 @@
 /** What a reader of a session's stream keeps in memory. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { StreamItem } from '../../server/ports/gateway.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
@@ -20,7 +20,7 @@ async function settleTasks(world: World): Promise<void> {
   }
 }
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   test('a reader that pauses keeps its present event in memory, and none of the events before it', async () => {

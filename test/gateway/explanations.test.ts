@@ -4,10 +4,10 @@
  * program reads.
  */
 import type { components } from '@task-gateway/contract';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { BROKEN, BUSY, REFUSED } from '../harness/fake-pusher.ts';
 import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
 import { submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -196,7 +196,7 @@ const describeRemedies = ({ remedies }: Pick<Explanation, 'remedies'>): readonly
     [kind, tag, agent_id, seconds].filter((part) => part !== null).join(' '),
   );
 
-describe.each(STORES)('on %s, a task is explained', (_name, open) => {
+describeEachStore('on %s, a task is explained', (_name, open) => {
   const start = useWorlds(open);
 
   test.each(SITUATIONS)('$name', async ({ arrange, hint, remedies, events }) => {
@@ -210,7 +210,7 @@ describe.each(STORES)('on %s, a task is explained', (_name, open) => {
   });
 });
 
-describe.each(STORES)('on %s, a history', (_name, open) => {
+describeEachStore('on %s, a history', (_name, open) => {
   const start = useWorlds(open);
 
   test('has the acknowledgement that still waited when the task was settled, and when it came', async () => {
@@ -250,7 +250,7 @@ describe.each(STORES)('on %s, a history', (_name, open) => {
   });
 });
 
-describe.each(STORES)('on %s, a preview', (_name, open) => {
+describeEachStore('on %s, a preview', (_name, open) => {
   const start = useWorlds(open);
 
   async function preview(world: World, task_tags: readonly string[]): Promise<Preview> {

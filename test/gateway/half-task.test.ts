@@ -1,14 +1,14 @@
 /**
  * A task of which the store has only one half is reported as damage, never as a task that was not submitted.
  */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readTask } from '../../server/gateway/tasks.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { buildInput, buildState, must } from '../engines/store-under-test.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 
-describe.each(STORES)('half a task in %s', (_name, openStore) => {
+describeEachStore('half a task in %s', (_name, openStore) => {
   const put = async (store: Store, half: 'input' | 'task'): Promise<void> => {
     const write =
       half === 'input'

@@ -1,13 +1,13 @@
 /** What an agent's load is, and whom a task is assigned to because of it. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { REFUSED } from '../harness/fake-pusher.ts';
 import { listTasks } from '../harness/listings.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { agentOf, read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
-describe.each(STORES)('the load on %s', (_name, open) => {
+describeEachStore('the load on %s', (_name, open) => {
   const start = useWorlds(open);
 
   test('external load counts against the capacity until the agent reports another', async () => {

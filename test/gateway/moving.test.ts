@@ -1,9 +1,9 @@
 /** When a task that its agent did not take moves: who is offered it, at which moment, and who is not. */
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, NEVER, type World } from '../harness/world.ts';
 import { submitLong as submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -32,7 +32,7 @@ async function passOnline(world: World, ms: number, ...agents: readonly string[]
   }
 }
 
-describe.each(STORES)('on %s, an agent whose origin has all the pushes it may have', (_name, open) => {
+describeEachStore('on %s, an agent whose origin has all the pushes it may have', (_name, open) => {
   const start = useWorlds(open);
 
   test('is passed over for one of another origin, and gets the task when there is none', async () => {
@@ -53,7 +53,7 @@ describe.each(STORES)('on %s, an agent whose origin has all the pushes it may ha
   });
 });
 
-describe.each(STORES)('on %s, a task whose payload is damaged', (_name, open) => {
+describeEachStore('on %s, a task whose payload is damaged', (_name, open) => {
   const start = useWorlds(open);
 
   test('is tried after the usual pauses until its deadline, and says nothing of its agent', async () => {
@@ -84,7 +84,7 @@ describe.each(STORES)('on %s, a task whose payload is damaged', (_name, open) =>
   });
 });
 
-describe.each(STORES)('on %s, a task that its agent did not take', (_name, open) => {
+describeEachStore('on %s, a task that its agent did not take', (_name, open) => {
   const start = useWorlds(open);
 
   test('moves at once, not at its next attempt, to an agent that comes to have room', async () => {
@@ -203,7 +203,7 @@ describe.each(STORES)('on %s, a task that its agent did not take', (_name, open)
   });
 });
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   test('an agent that responded with 410 is not pushed to before its next heartbeat, and then at once', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Observer } from '../../server/ports/observer.ts';
 import { GONE } from '../harness/fake-pusher.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -25,7 +25,7 @@ function createTranscript(): { readonly lines: string[]; readonly observer: Obse
   };
 }
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   async function startObserved(): Promise<{ world: World; take: () => readonly string[] }> {

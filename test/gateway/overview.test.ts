@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Overview } from '../../server/ports/admin.ts';
 import { BROKEN, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
-import { QUICK_STORES, STORES } from '../harness/stores.ts';
+import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
 import { submit, submitLong } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -19,7 +19,7 @@ async function register(world: World, agent_id: string, more = {}): Promise<void
   await world.runUntilIdle();
 }
 
-describe.each(STORES)('on %s, the overview', (_name, open) => {
+describeEachStore('on %s, the overview', (_name, open) => {
   const start = useWorlds(open);
 
   test('of a gateway without anything has counts of 0, no tags and no problems', async () => {
@@ -201,7 +201,7 @@ describe.each(QUICK_STORES)('on %s, while the store is out', (_name, open) => {
   });
 });
 
-describe.each(STORES)('on %s, agents as rows', (_name, open) => {
+describeEachStore('on %s, agents as rows', (_name, open) => {
   const start = useWorlds(open);
 
   async function arrange(world: World): Promise<void> {

@@ -1,12 +1,12 @@
 /** The result report, by who sends it, when, and with what. */
 import { describe, expect, test } from 'vitest';
 import { BUSY, REFUSED } from '../harness/fake-pusher.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
 import { read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
-describe.each(STORES)('reports on %s', (_name, open) => {
+describeEachStore('reports on %s', (_name, open) => {
   const start = useWorlds(open);
 
   test('a late or repeated report returns accepted: false without effect, and only the assignee may report', async () => {

@@ -2,9 +2,9 @@
  * Agents that register again: tasks they had and do not name are pushed again, whenever an earlier push is
  * responded to.
  */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { TAKEN } from '../harness/fake-pusher.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
@@ -14,7 +14,7 @@ async function submit(world: World): Promise<string> {
   return request_id;
 }
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   test('an acknowledged task that its restarted agent does not name is pushed to it again', async () => {

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Batch, Store } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
 import { read, submitLong as submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -50,7 +50,7 @@ const marksOffline = ({ writes }: Batch): boolean =>
 const losesTask = ({ writes }: Batch): boolean =>
   writes.some((write) => write.kind === 'task' && write.value?.error_info?.startsWith('agent lost'));
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   describe('an agent is offline', () => {

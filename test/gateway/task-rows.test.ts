@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TaskFilter } from '../../server/ports/admin.ts';
 import { REFUSED } from '../harness/fake-pusher.ts';
-import { QUICK_STORES, STORES } from '../harness/stores.ts';
+import { describeEachStore, QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
 import { read, submit, submitLong } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -49,7 +49,7 @@ async function listNames(world: World, filter: TaskFilter, limit = 100): Promise
   return names;
 }
 
-describe.each(STORES)('on %s', (_name, open) => {
+describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
   test('rows are found by each filter and by several, newest first, also row by row', async () => {

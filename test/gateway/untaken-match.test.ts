@@ -1,8 +1,8 @@
 /** Which agents qualify for a task that its agent does not take: what is said of that agent itself. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { PushOutcome } from '../../server/ports/pusher.ts';
 import { BUSY, REFUSED } from '../harness/fake-pusher.ts';
-import { STORES } from '../harness/stores.ts';
+import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
 import { submitLong } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
@@ -19,7 +19,7 @@ async function register(world: World, agent_id: string, more = {}): Promise<void
   await world.runUntilIdle();
 }
 
-describe.each(STORES)('on %s, a task that its agent does not take', (_name, open) => {
+describeEachStore('on %s, a task that its agent does not take', (_name, open) => {
   const start = useWorlds(open);
 
   test('is said to be that agent’s, also where it is full, and a failing agent is free for no one', async () => {

@@ -3,24 +3,20 @@
  * asks for the time while it begins, so the server gets the allocator of the C library.
  */
 import { type RedisProcess, startRedis } from './redis-process.ts';
-import { canStepClocks as canStep, createSteppedClock } from './stepped-clock.ts';
+import { createSteppedClock } from './stepped-clock.ts';
+import { CLOCK_LIBRARIES } from './tools.ts';
 
 export type SteppedRedis = RedisProcess & {
   /** Sets its wall clock apart from the real one, in milliseconds. */
   setClock(shiftMs: number): void;
 };
 
-const ALLOCATOR = ['libc_malloc_debug.so.0'];
-
-/** Prints that a suite does not run where the libraries are missing. Throws then where `CI` is set. */
-export const canStepClocks = (suite: string): boolean => canStep(suite, ALLOCATOR);
-
 /** Starts one; `settings` as for every Redis. Without the libraries its clock stays the real one. */
 export async function startSteppedRedis(
   shiftMs = 0,
   settings: readonly string[] = [],
 ): Promise<SteppedRedis> {
-  const clock = createSteppedClock(shiftMs, ALLOCATOR);
+  const clock = createSteppedClock(shiftMs, [CLOCK_LIBRARIES.allocator]);
   const redis = await startRedis(settings, undefined, clock.env);
   return {
     ...redis,

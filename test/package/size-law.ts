@@ -35,12 +35,12 @@ function nameOf(node: ts.SignatureDeclaration): string {
   return 'anonymous';
 }
 
-/** Whether a function is given to `describe`, `describe.each(…)` and the like. */
+/** Whether a function is given to `describe`, `describe.each(…)`, `describeEachStore` and the like. */
 function isDescribeCallback({ parent }: ts.Node): boolean {
   if (!ts.isCallExpression(parent)) return false;
   let callee: ts.Expression = parent.expression;
   while (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) callee = callee.expression;
-  return ts.isIdentifier(callee) && callee.text === 'describe';
+  return ts.isIdentifier(callee) && /^describe([A-Z]|$)/.test(callee.text);
 }
 
 /** The lines of a text; a last line without an end counts. */

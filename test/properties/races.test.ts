@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
-import { QUICK_STORES, REDIS_STORES } from '../harness/stores.ts';
+import { type NamedStore, QUICK_STORES, REDIS_STORE } from '../harness/stores.ts';
 import { describeRace, RACES } from './races.ts';
 
 /** How many interleavings of each race are run, half on each store in memory; `RACE_RUNS` changes it. */
@@ -14,14 +14,16 @@ const RUNS = Number(process.env.RACE_RUNS ?? 2_000);
 /** Fewer on a real Redis, where each takes longer. */
 const REDIS_RUNS = Number(process.env.RACE_REDIS_RUNS ?? Math.ceil(RUNS / 200));
 
-describe.each([
-  ...QUICK_STORES.map(([name, open]) => [name, open, Math.ceil(RUNS / QUICK_STORES.length)] as const),
-  ...REDIS_STORES.map(([name, open]) => [name, open, REDIS_RUNS] as const),
-])('on %s', (_name, open, runs) => {
+function describeRaces([, open]: NamedStore, runs: number): void {
   for (const [name, race] of Object.entries(RACES)) {
     test(`${name}: no order of the store calls breaks an invariant`, { timeout: 600_000 }, async () => {
       await fc.assert(describeRace(open, race), { numRuns: runs });
       printTally(`races:${name}`, runs, 'orders');
     });
   }
-});
+}
+
+describe.each(QUICK_STORES)('on %s', (...store) =>
+  describeRaces(store, Math.ceil(RUNS / QUICK_STORES.length)),
+);
+describe('on the Redis engine', { tags: 'redis' }, () => describeRaces(REDIS_STORE, REDIS_RUNS));

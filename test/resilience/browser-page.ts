@@ -1,15 +1,8 @@
 /** A real browser, and pages of an origin of their own that try to use the gateway behind its user's back. */
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
-
-const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-
-/** The path of an installed browser; undefined where there is none. */
-export function findBrowser(): string | undefined {
-  return EXECUTABLES.find((file) => existsSync(file));
-}
+import { findRemedy, findTool } from '../harness/tools.ts';
 
 export type ForeignPage = {
   readonly origin: string;
@@ -39,8 +32,10 @@ export async function openForeignPage(browser: Browser): Promise<ForeignPage> {
   };
 }
 
-/** Starts the browser of that path. */
-export function launchBrowser(executablePath: string): Promise<Browser> {
+/** Starts the browser of this machine. Throws where there is none. */
+export function launchBrowser(): Promise<Browser> {
+  const executablePath = findTool('chromium');
+  if (executablePath === null) throw new Error(`There is no browser: ${findRemedy('chromium')}`);
   return chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],

@@ -1,20 +1,12 @@
 /**
  * A page of another origin in a real browser, even one that knows the secret: it creates nothing without a
  * preflight and reads nothing, unless its origin is configured.
+ * @module-tag chromium
  */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
-import { type ForeignPage, findBrowser, launchBrowser, openForeignPage } from './browser-page.ts';
-
-const executable = findBrowser();
-if (executable === undefined) {
-  if (process.env.CI)
-    throw new Error('There is no chromium; the cross-site tests need one (apt-get install chromium).');
-  console.warn(
-    '!!! NOT TRIED: cross-site calls of a web page, for there is no chromium (apt-get install chromium).',
-  );
-}
+import { type ForeignPage, launchBrowser, openForeignPage } from './browser-page.ts';
 
 /** The options a script gives to fetch. */
 type Init = {
@@ -26,12 +18,12 @@ type Init = {
 
 const BODY = JSON.stringify({ auth: SECRET, task_type: 'csrf', task_tags: ['x'], payload: {} });
 
-describe.skipIf(executable === undefined)('a web page of another origin', () => {
+describe('a web page of another origin', () => {
   let browser: Browser;
   let gateway: GatewayProcess;
   let foreign: ForeignPage;
   beforeAll(async () => {
-    browser = await launchBrowser(executable ?? '');
+    browser = await launchBrowser();
     gateway = await startGateway();
     foreign = await openForeignPage(browser);
   });

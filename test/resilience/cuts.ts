@@ -2,7 +2,6 @@
  * Power cuts: a run of the real gateway is recorded under strace, its files are rebuilt as a cut would leave
  * them at points spread over that run, and what was acknowledged before each cut is looked up.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,16 +23,6 @@ type Promised = { readonly submitted: ReadonlySet<string>; readonly succeeded: R
 
 /** Resolves with what of that a database file lacks. */
 export type FindLost = (file: string, promised: Promised) => Promise<readonly string[]>;
-
-/** Why strace can't be used here; undefined when it can. */
-export function findTracingObstacle(): string | undefined {
-  try {
-    execFileSync('strace', ['-f', '-e', 'trace=none', 'true'], { stdio: 'ignore' });
-    return undefined;
-  } catch {
-    return 'strace is not installed or may not trace here (Debian: apt-get install strace)';
-  }
-}
 
 /**
  * Runs the real gateway under strace until so many tasks were submitted, claimed and reported, in so many

@@ -1,20 +1,14 @@
 /**
  * The page at `/docs` in a real Chromium, below a path as behind a proxy: what it shows, that no request
  * leaves its origin, and that its policy is not violated.
+ * @module-tag chromium
  */
 import { createServer, type Server, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
-import { findBrowser, launchBrowser } from './browser-page.ts';
-
-const executable = findBrowser();
-if (executable === undefined) {
-  if (process.env.CI)
-    throw new Error('There is no chromium; the API page needs one (apt-get install chromium).');
-  console.warn('!!! NOT TRIED: the API page, for there is no chromium (apt-get install chromium).');
-}
+import { launchBrowser } from './browser-page.ts';
 
 const PATH = '/behind/a/proxy';
 
@@ -36,13 +30,13 @@ async function startProxy(target: string): Promise<Server> {
   return proxy;
 }
 
-describe.skipIf(executable === undefined)('the API page', () => {
+describe('the API page', () => {
   let browser: Browser;
   let gateway: GatewayProcess;
   let proxy: Server;
   let origin: string;
   beforeAll(async () => {
-    browser = await launchBrowser(executable ?? '');
+    browser = await launchBrowser();
     gateway = await startGateway();
     proxy = await startProxy(gateway.baseUrl);
     origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;

@@ -1,14 +1,15 @@
-/** A primary is killed, and Sentinel promotes its replica: what was acknowledged is there. */
+/**
+ * A primary is killed, and Sentinel promotes its replica: what was acknowledged is there.
+ * @module-tag redis
+ */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { getAdmin, submit } from '../e2e/plain-calls.ts';
 import { printFigure, printTally } from '../harness/figures.ts';
-import { demandRedis, REDIS_COMMANDS, startReplicated, startSentinel } from '../harness/redis-process.ts';
+import { REDIS_COMMANDS, startReplicated, startSentinel } from '../harness/redis-process.ts';
 import { createAnswerHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
 import { createOutageChecker } from './outage-checker.ts';
 import { startReplicas } from './replicas.ts';
-
-demandRedis('the failover by Sentinel');
 
 const WAIT = { timeout: 60_000, interval: 50 };
 

@@ -2,21 +2,18 @@
  * Errors of the disk under the real gateway: a tracer that is attached to it answers its writes, or its
  * fsyncs, with an error, and is detached again. What an fsync that failed leaves behind after a power cut is
  * another suite's.
+ * @module-tag strace
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findTracingObstacle } from './cuts.ts';
+import { afterEach, beforeEach, describe, test } from 'vitest';
 import { expectSurvival, type Outage } from './outage.ts';
 
 /** How often each error begins and ends; `OUTAGE_TIMES` asks for more. */
 const TIMES = Number(process.env.OUTAGE_TIMES ?? 1);
-
-const obstacle = findTracingObstacle();
-if (obstacle !== undefined) console.warn(`NOT TRIED: errors of the disk. ${obstacle}.`);
 
 let folder: string;
 let tracer: ChildProcess | undefined;
@@ -56,11 +53,7 @@ const failing = (calls: string, error: string): Outage => ({
   end: detach,
 });
 
-test('where the tests must be complete, errors of the disk are tried', () => {
-  if (process.env.CI === 'true') expect(obstacle).toBeUndefined();
-});
-
-describe.skipIf(obstacle !== undefined)('an error of the disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
+describe('an error of the disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
   const file = (): string => join(folder, 'gateway.db');
 
   test('on writes is an outage that is over when they succeed again', async () => {

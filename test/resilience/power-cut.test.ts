@@ -2,6 +2,7 @@
  * A power cut at any point: the operations of the real process on its files are recorded under load, the
  * files are rebuilt as a cut would leave them, and the engine opens them; a sample is opened by the real
  * gateway. What was acknowledged before the cut is there, also when an fsync had failed before.
+ * @module-tag strace
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,6 @@ import { printTally } from '../harness/figures.ts';
 import {
   findLostByEngine,
   findLostByGateway,
-  findTracingObstacle,
   recordRun,
   spread,
   spreadBehindFailures,
@@ -34,20 +34,13 @@ const FAILING_TASKS = 100;
  */
 const REACH = 150;
 
-const obstacle = findTracingObstacle();
-if (obstacle !== undefined) console.warn(`NOT TRIED: power cuts. ${obstacle}.`);
-
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-cut-'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('where the tests must be complete, power cuts are tried', () => {
-  if (process.env.CI === 'true') expect(obstacle).toBeUndefined();
-});
-
-describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 + POINTS * 250 }, () => {
+describe('power cuts', { timeout: 120_000 + POINTS * 250 }, () => {
   test(`lose nothing that was acknowledged, at ${POINTS} points`, async () => {
     const operations = await recordRun(folder, TASKS, { parts: 2 });
     const byEngine = await tryCuts(operations, spread(operations, POINTS / CUTS.length), findLostByEngine);

@@ -1,6 +1,7 @@
 /**
  * What may happen between a gateway and its Redis, and to Redis itself, under load: every call returns in
  * time with the truth or a 503, the gateway is back within two seconds, and what was acknowledged is there.
+ * @module-tag redis
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,15 +9,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { get, getAdmin, post, submit } from '../e2e/plain-calls.ts';
 import { printFigure, printTally } from '../harness/figures.ts';
 import { ADMIN_SECRET, SECRET } from '../harness/gateway-process.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { MACHINE_SLACK_MS } from '../harness/slack.ts';
 import { type NetworkFault, startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { createAnswerHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
 import { createOutageChecker, type OutageChecker } from './outage-checker.ts';
 import { type Replicas, startReplicas } from './replicas.ts';
-
-demandRedis('faults between the gateway and Redis');
 
 /** How long each fault lasts; `STORE_FAULT_SECONDS` asks for more. */
 const FAULT_MS = 1_000 * Number(process.env.STORE_FAULT_SECONDS ?? 5);

@@ -1,5 +1,6 @@
 /**
  * What a gateway requires of its Redis before it starts, and what it warns of; each message says what to do.
+ * @module-tag redis
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,6 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { get, submit } from '../e2e/plain-calls.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import {
-  demandRedis,
   findFreePort,
   REDIS_COMMANDS,
   type RedisProcess,
@@ -15,8 +15,6 @@ import {
   untilReplicates,
 } from '../harness/redis-process.ts';
 import { makeCertificate } from '../push/certificate.ts';
-
-demandRedis('what is required of Redis at the start');
 
 const PASSWORD = 'a-password-of-the-redis-canary';
 

@@ -1,6 +1,7 @@
 /**
  * Three gateways on one Redis: each of them serves any call, each sees what another has committed, and when
  * one is killed the others take over within seconds.
+ * @module-tag redis
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,13 +9,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { get, post, replay, startPushAgent, submit, subscribe } from '../e2e/plain-calls.ts';
 import { printFigure, printTally } from '../harness/figures.ts';
 import { SECRET } from '../harness/gateway-process.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
+import { REDIS_COMMANDS, type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { MACHINE_SLACK_MS } from '../harness/slack.ts';
 import { createAnswerHistory } from './answer-history.ts';
 import { createLoad, SESSION } from './load.ts';
 import { type Replicas, startReplicas } from './replicas.ts';
-
-demandRedis('several replicas');
 
 /** How often one of the three is killed under load; `REPLICA_KILLS` asks for more. */
 const KILLS = Number(process.env.REPLICA_KILLS ?? 6);

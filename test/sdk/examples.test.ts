@@ -1,20 +1,19 @@
 /** Runs the examples of the SDK with the real gateway, the page in a real browser. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { bundle } from '../package/bundle.ts';
+import { launchBrowser } from '../resilience/browser-page.ts';
 import { until } from './sdk-clock.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../sdk/examples');
 const PUSH_SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1wdXNoZXM=';
-const CHROMIUM = '/usr/bin/chromium';
 
 let gateway: GatewayProcess;
 let client: TaskGatewayClient;
@@ -148,11 +147,12 @@ test('The shell agent example passes the payload to a command, and kills it when
   expect(await stop(lasting.child)).toBe(0);
 });
 
-test('The browser example runs a task and shows what went wrong.', async () => {
-  if (!existsSync(CHROMIUM))
-    throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
+test('The browser example runs a task and shows what went wrong.', {
+  tags: 'chromium',
+  timeout: 60_000,
+}, async () => {
   await startAgent('pull-agent.js');
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
     const errors: Error[] = [];
@@ -171,7 +171,7 @@ test('The browser example runs a task and shows what went wrong.', async () => {
   } finally {
     await browser.close();
   }
-}, 60_000);
+});
 
 test('Every example has a test here.', () => {
   const files = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());

@@ -1,18 +1,20 @@
-/** The client in a real browser, on another origin, with a gateway that is killed and restarted. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+/**
+ * The client in a real browser, on another origin, with a gateway that is killed and restarted.
+ * @module-tag chromium
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import type * as Sdk from '../../sdk/index.ts';
 import { SECRET, startGateway } from '../harness/gateway-process.ts';
 import { bundleChunks } from '../package/bundle.ts';
+import { launchBrowser } from '../resilience/browser-page.ts';
 import { until } from './sdk-clock.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
 const TASKS = 20;
 
 declare global {
@@ -93,17 +95,11 @@ async function servePages(missing: { readonly names: ReadonlySet<string> }) {
   return { pages, origin, later, asked };
 }
 
-function requireChromium(): void {
-  if (!existsSync(CHROMIUM))
-    throw new Error(`This test needs Chromium at ${CHROMIUM}: apt-get install chromium`);
-}
-
 test('A page that lacks the files for runs says so and sends nothing.', async () => {
-  requireChromium();
   const missing = { names: new Set<string>() };
   const { pages, origin, later, asked } = await servePages(missing);
   missing.names = later;
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
     await page.goto(origin);
@@ -123,7 +119,6 @@ test('A page that lacks the files for runs says so and sends nothing.', async ()
 }, 60_000);
 
 test('A page loses no result when the gateway is killed, and resumes behind the last event.', async () => {
-  requireChromium();
   const { pages, origin } = await servePages({ names: new Set() });
   const folder = mkdtempSync(join(tmpdir(), 'task-gateway-browser-'));
   const settings = { STORE: `sqlite:${join(folder, 'gateway.db')}`, CORS_ORIGINS: origin };
@@ -141,7 +136,7 @@ test('A page loses no result when the gateway is killed, and resumes behind the 
     },
   });
   await agent.start();
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
     await page.goto(origin);

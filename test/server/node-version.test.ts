@@ -87,11 +87,9 @@ describe('the check of Node’s version', () => {
     expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('started\n');
   });
 
-  test('on an old Node a program in TypeScript is not even read', async () => {
+  test('on an old Node a program in TypeScript is not even read', async ({ skip }) => {
     const nodes = findOldNodes();
-    if (nodes.size === 0) {
-      console.warn('NO NODE OLDER THAN 24 ON THIS MACHINE: only the simulated versions were checked');
-    }
+    skip(nodes.size === 0, 'there is no Node older than 24 on this machine');
     for (const [version, node] of nodes) {
       const missing = join(tmpdir(), 'a-program-that-is-not-there.ts');
       const { code, stdout, stderr } = await new Promise<{ code: unknown; stdout: string; stderr: string }>(

@@ -2,20 +2,19 @@
  * Party A registers agents with as many and as long tags as are allowed, over a real Redis: the tasks of
  * party B are matched beside them, also by a gateway that starts later. An agent or a task whose record is
  * damaged is in no other's way.
+ * @module-tag redis
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { getAdmin, post, submit } from '../../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
+import { type RedisProcess, startRedis } from '../../harness/redis-process.ts';
 import { SCALE } from './beside.ts';
-
-demandRedis('many agents with long tags on Redis');
 
 const AGENTS = Math.min(20_000, Math.round(600 * SCALE));
 const AT_ONCE = 5;
 const LONG_TAGS = Array.from({ length: 64 }, (_, index) => `${index}`.padEnd(256, '\u0001'));
 
-describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway on Redis', () => {
+describe('a gateway on Redis', () => {
   let redis: RedisProcess;
   const gateways: GatewayProcess[] = [];
   beforeEach(async () => {

@@ -1,16 +1,14 @@
 /**
  * The clock of the Redis host steps under running gateways: nothing expires, nothing is trimmed, dispatching
  * goes on within two seconds, events keep their order, and log and `/readyz` say what happened.
+ * @module-tag redis
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { get, type Stream, startPushAgent, submit, subscribe } from '../../e2e/plain-calls.ts';
 import { printFigure } from '../../harness/figures.ts';
 import { type GatewayProcess, startGateway } from '../../harness/gateway-process.ts';
-import { demandRedis } from '../../harness/redis-process.ts';
 import { MACHINE_SLACK_MS } from '../../harness/slack.ts';
-import { canStepClocks, type SteppedRedis, startSteppedRedis } from '../../harness/stepped-redis.ts';
-
-demandRedis('steps of the clock of Redis');
+import { type SteppedRedis, startSteppedRedis } from '../../harness/stepped-redis.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -82,7 +80,7 @@ function expectRising(stream: Stream): void {
   }
 }
 
-describe.runIf(canStepClocks('steps of the clock of Redis'))('the clock of the Redis host', () => {
+describe('the clock of the Redis host', { tags: 'faketime' }, () => {
   test.each(STEPS)('steps %s under two gateways', { timeout: 180_000 }, async (name, stepMs) => {
     await launch();
     const [one, two] = [await start(), await start()];

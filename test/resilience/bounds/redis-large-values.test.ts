@@ -1,22 +1,21 @@
 /**
  * Party A reads many large tasks at once, over a real Redis: each can be read, and the calls of party B are
  * served beside them.
+ * @module-tag redis
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildCall } from '../../contract/usual-calls.ts';
 import { get, post, submit } from '../../e2e/plain-calls.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
+import { type RedisProcess, startRedis } from '../../harness/redis-process.ts';
 import { expectUnaffected, measureBeside } from './beside.ts';
-
-demandRedis('large values on Redis');
 
 /** Almost the most that is accepted; each task has it twice, as payload and as result. */
 const LARGE = 'x'.repeat(3_900_000);
 const READERS = 20;
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 
-describe.skipIf(REDIS_COMMANDS.length === 0)('a gateway whose tasks are as large as is allowed', () => {
+describe('a gateway whose tasks are as large as is allowed', () => {
   let redis: RedisProcess;
   let gateway: GatewayProcess;
   let id: string;

@@ -1,19 +1,17 @@
 /**
  * Party A fills the memory of a real Redis with tasks. New tasks and agents are refused before it is full;
  * what ends or frees goes on even when it is full, and everything goes on by itself once memory is free.
+ * @module-tag redis
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Answer, get, post, submit } from '../../e2e/plain-calls.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../../harness/gateway-process.ts';
 import {
-  demandRedis,
   REDIS_COMMANDS,
   type RedisProcess,
   startRedis,
   startReplicated,
 } from '../../harness/redis-process.ts';
-
-demandRedis('a Redis whose memory is full');
 
 const WAIT = { timeout: 20_000, interval: 50 };
 const agent = { auth: SECRET, agent_id: 'b' };

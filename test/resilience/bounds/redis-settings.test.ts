@@ -2,6 +2,7 @@
  * A person changes the settings of a real Redis while gateways use it: within seconds they say so and use it
  * no more, until the settings are right again. Strangers read no text of Redis. Two stores in two databases
  * of one Redis do not hear each other.
+ * @module-tag redis
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseRedisAddress } from '../../../server/engines/redis/address.ts';
@@ -11,11 +12,9 @@ import { createClock } from '../../../server/system/clock.ts';
 import { get, submit } from '../../e2e/plain-calls.ts';
 import { register as registerAgent, until } from '../../engines/store-under-test.ts';
 import { startGateway } from '../../harness/gateway-process.ts';
-import { demandRedis, REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
+import { REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
 import { SILENT } from '../../harness/silent-log.ts';
 import { openConnection, type RawConnection } from '../../http/raw-connection.ts';
-
-demandRedis('settings of Redis that change');
 
 const WAIT = { timeout: 20_000, interval: 50 };
 

@@ -4,7 +4,6 @@
  * file of its own in place of `/etc/resolv.conf`, which takes a privilege; where that is not given,
  * `test/push/names.test.ts` remains.
  */
-import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -19,44 +18,37 @@ const AGENTS = 12;
 const TASKS_EACH = 20;
 const SILENT_SERVER = '127.53.53.53';
 
-const mount = spawnSync('unshare', ['-m', 'mount', '--bind', '/etc/hosts', '/etc/resolv.conf']);
-const mayMount = mount.status === 0;
-if (!mayMount) console.error('SKIPPED: no mount namespace, so the names of a whole process cannot be tested');
-
-test.skipIf(!mayMount)(
-  `beside ${AGENTS} agents whose names do not resolve, pushes to another are as fast as alone`,
-  {
-    timeout: 120_000,
-  },
-  async () => {
-    const silent = createSocket('udp4');
-    let queries = 0;
-    silent.on('message', () => {
-      queries += 1;
-    });
-    silent.bind(53, SILENT_SERVER);
-    await once(silent, 'listening');
-    const settings = join(useFolder(), 'resolv.conf');
-    writeFileSync(settings, `nameserver ${SILENT_SERVER}\n`);
-    const script = `mount --bind ${settings} /etc/resolv.conf && exec "$@"`;
-    const gateway = await startGateway({}, ['/usr/bin/env', 'unshare', '-m', 'sh', '-c', script, 'sh']);
-    onTestFinished(async () => {
-      silent.close();
-      await gateway.stop();
-    });
-    const measured = await measurePushesBeside({
-      name: 'unresolved-names',
-      baseUrl: gateway.baseUrl,
-      host: 'localhost',
-      async takeAll(caller) {
-        for (let n = 0; n < AGENTS; n += 1) {
-          await register(caller, `unresolved-${n}`, `http://agent-${n}.unresolved.test/tasks`);
-          await submitFor(caller, `unresolved-${n}`, { count: TASKS_EACH, textLength: 100 });
-        }
-        await expect.poll(() => queries).toBeGreaterThan(0);
-        return async () => undefined;
-      },
-    });
-    expectUnaffected(measured);
-  },
-);
+test(`beside ${AGENTS} agents whose names do not resolve, pushes to another are as fast as alone`, {
+  timeout: 120_000,
+  tags: 'mount',
+}, async () => {
+  const silent = createSocket('udp4');
+  let queries = 0;
+  silent.on('message', () => {
+    queries += 1;
+  });
+  silent.bind(53, SILENT_SERVER);
+  await once(silent, 'listening');
+  const settings = join(useFolder(), 'resolv.conf');
+  writeFileSync(settings, `nameserver ${SILENT_SERVER}\n`);
+  const script = `mount --bind ${settings} /etc/resolv.conf && exec "$@"`;
+  const gateway = await startGateway({}, ['/usr/bin/env', 'unshare', '-m', 'sh', '-c', script, 'sh']);
+  onTestFinished(async () => {
+    silent.close();
+    await gateway.stop();
+  });
+  const measured = await measurePushesBeside({
+    name: 'unresolved-names',
+    baseUrl: gateway.baseUrl,
+    host: 'localhost',
+    async takeAll(caller) {
+      for (let n = 0; n < AGENTS; n += 1) {
+        await register(caller, `unresolved-${n}`, `http://agent-${n}.unresolved.test/tasks`);
+        await submitFor(caller, `unresolved-${n}`, { count: TASKS_EACH, textLength: 100 });
+      }
+      await expect.poll(() => queries).toBeGreaterThan(0);
+      return async () => undefined;
+    },
+  });
+  expectUnaffected(measured);
+});

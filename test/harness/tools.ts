@@ -1,0 +1,163 @@
+/**
+ * The programs that some tests need and that `npm ci` does not bring: where each is, and how it is installed.
+ * A test names its tools as vitest's tags; `vitest.config.ts` has it skipped where one is missing. Nothing
+ * else looks for a tool. `TOOLS=none` hides all of them, as on a fresh machine. Otherwise, where `CI` is set,
+ * each must be there.
+ */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+type Tool = {
+  /** Where it is, or what it says of itself; null where it is missing. */
+  readonly find: () => string | null;
+  /** What a person does who wants it. */
+  readonly remedy: string;
+  /** What a machine may forbid, also where `CI` is set. */
+  readonly mayBeForbidden?: true;
+};
+
+/** Here each architecture has a folder of shared libraries. */
+const LIBRARY_ROOTS = ['/usr/lib', '/lib'];
+
+/** libfaketime, and the allocator of the C library, which a Redis needs below it. */
+export const CLOCK_LIBRARIES = {
+  faketime: 'faketime/libfaketimeMT.so.1',
+  allocator: 'libc_malloc_debug.so.0',
+} as const;
+
+/** The packages of the generators and validators of others; only there with the tool `generators`. */
+export const FOREIGN_MODULES = join(import.meta.dirname, '../contract/generators/node_modules');
+
+const onPath = (commands: readonly string[], remedy: string): Tool => ({
+  find: () => findCommands(commands)[0] ?? null,
+  remedy,
+});
+const debian = (name: string): Tool => onPath([name], `apt-get install ${name}`);
+/** What a harmless command shows by ending well. */
+const tried = (command: string, args: readonly string[]) => (): string | null =>
+  spawnSync(command, args).status === 0 ? command : null;
+
+const TOOLS = {
+  redis: onPath(['redis-server', 'valkey-server'], 'apt-get install redis-server'),
+  chromium: onPath(['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium'),
+  nginx: debian('nginx'),
+  caddy: debian('caddy'),
+  tmux: debian('tmux'),
+  zsh: debian('zsh'),
+  fish: debian('fish'),
+  'systemd-analyze': onPath(['systemd-analyze'], 'apt-get install systemd'),
+  prometheus: { find: findPrometheus, remedy: 'apt-get install prometheus' },
+  faketime: { find: findClockLibraries, remedy: 'apt-get install faketime' },
+  strace: {
+    find: tried('strace', ['-f', '-e', 'trace=none', 'true']),
+    remedy: 'apt-get install strace, where a process may be traced',
+  },
+  generators: {
+    find: () => (existsSync(join(FOREIGN_MODULES, '.package-lock.json')) ? FOREIGN_MODULES : null),
+    remedy: 'npm ci --ignore-scripts in test/contract/generators',
+  },
+  mount: {
+    find: tried('unshare', ['-m', 'mount', '--bind', '/etc/hosts', '/etc/resolv.conf']),
+    remedy: 'root, who may mount',
+    mayBeForbidden: true,
+  },
+  'second-address': {
+    find: findSecondAddress,
+    remedy: 'an IPv4 address beside 127.0.0.1',
+    mayBeForbidden: true,
+  },
+} as const satisfies Readonly<Record<string, Tool>>;
+
+export type ToolName = keyof typeof TOOLS;
+
+declare module 'vitest' {
+  interface TestTags {
+    readonly tags: ToolName;
+  }
+}
+
+/** Names in the order in which they are printed. */
+export const TOOL_NAMES = Object.keys(TOOLS) as readonly ToolName[];
+
+const found = new Map<ToolName, string | null>();
+
+/** Where the tool is, looked for once; null where it is missing or hidden. */
+export function findTool(name: ToolName): string | null {
+  if (areToolsHidden()) return null;
+  const known = found.get(name);
+  if (known !== undefined) return known;
+  const place = TOOLS[name].find();
+  found.set(name, place);
+  return place;
+}
+
+/** The remedy where a test with this tag is skipped; null where it is run. */
+export function findRemedy(name: ToolName): string | null {
+  return findTool(name) === null ? TOOLS[name].remedy : null;
+}
+
+/** Which of the commands are installed, as paths; none while tools are hidden. */
+export function findCommands(commands: readonly string[]): readonly string[] {
+  if (areToolsHidden()) return [];
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return commands.flatMap(
+    (command) => folders.map((folder) => join(folder, command)).find(isExecutable) ?? [],
+  );
+}
+
+/** Finds a shared library by its name in the folders of this machine's architecture. */
+export function findLibrary(name: string): string | null {
+  if (areToolsHidden()) return null;
+  for (const root of LIBRARY_ROOTS.filter((folder) => existsSync(folder))) {
+    const folders = readdirSync(root).filter((folder) => folder.endsWith('-linux-gnu'));
+    const place = folders.map((folder) => join(root, folder, name)).find((path) => existsSync(path));
+    if (place !== undefined) return place;
+  }
+  return null;
+}
+
+/** Throws with the remedies where `CI` is set and a tool is missing: there no test may be left out unseen. */
+export function demandToolsInCi(): void {
+  if (!process.env.CI || areToolsHidden()) return;
+  const missing = TOOL_NAMES.filter((name) => !('mayBeForbidden' in TOOLS[name]) && findTool(name) === null);
+  if (missing.length === 0) return;
+  const remedies = missing.map((name) => `${name} (${TOOLS[name].remedy})`);
+  throw new Error(
+    `CI is set, so all tests must be run, and this machine lacks ${remedies.join(', ')}. ` +
+      'Install them, or set TOOLS=none to run what needs no tool.',
+  );
+}
+
+/** Whether `TOOLS=none` is set, which also wins over `CI`. */
+function areToolsHidden(): boolean {
+  const given = process.env.TOOLS ?? '';
+  if (given !== '' && given !== 'none') throw new Error(`TOOLS is "${given}" and can only be "none".`);
+  return given === 'none';
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Both come with Debian's package. */
+function findPrometheus(): string | null {
+  return findCommands(['prometheus', 'promtool']).length === 2 ? 'prometheus' : null;
+}
+
+function findClockLibraries(): string | null {
+  const places = Object.values(CLOCK_LIBRARIES).map(findLibrary);
+  return places.includes(null) ? null : places.join(' ');
+}
+
+/** An address of this machine that is not loopback, as another machine's would be. */
+function findSecondAddress(): string | null {
+  const all = Object.values(networkInterfaces()).flat();
+  return all.find((info) => info?.family === 'IPv4' && !info.internal)?.address ?? null;
+}
