@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 
 const SHOW_TIMEOUT_MS = 12_000;
 const RECORD_TIMEOUT_MS = 45_000;
@@ -79,7 +79,7 @@ export function openTerminal(env: Readonly<Record<string, string>>, columns = 10
       vi.waitFor(
         () => {
           const screen = capture(colours);
-          if (!text.test(screen)) throw new Error(`Not on the terminal: ${text}\n${screen}`);
+          expect(screen).toMatch(text);
           return screen;
         },
         { timeout: SHOW_TIMEOUT_MS, interval: 50 },

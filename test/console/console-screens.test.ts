@@ -68,7 +68,8 @@ describe('each screen of the console', () => {
   test('offer the sessions of the newest tasks where none is chosen, and name the types of its events', async () => {
     const { page, context } = await openConsole(browser, scene.gateway.baseUrl, { path: 'events' });
     await page.getByRole('link', { name: SCENE_SESSION }).click();
-    await page.locator('[data-row]').getByText('translate', { exact: true }).first().waitFor();
+    const type = page.locator('[data-row]').getByText('translate', { exact: true }).first();
+    await expect.poll(() => type.isVisible()).toBe(true);
     await context.close();
   });
 

@@ -145,6 +145,9 @@ describe('the console', () => {
   test('offers nothing that changes anything where it only reads', async () => {
     const { baseUrl } = await start({ CONSOLE: 'read-only' });
     const { page } = await open(baseUrl, { path: 'submit' });
-    await page.getByText('This console only reads: it was started with CONSOLE=read-only.').first().waitFor();
+    const sentence = page
+      .getByText('This console only reads: it was started with CONSOLE=read-only.')
+      .first();
+    await expect.poll(() => sentence.isVisible()).toBe(true);
   });
 });

@@ -66,7 +66,7 @@ describe('without a pointer', () => {
       await heading(name);
     }
     await press('Escape', 'g', 'o');
-    await page.getByText('Demand and supply by tag').waitFor();
+    await expect.poll(() => page.getByText('Demand and supply by tag').isVisible()).toBe(true);
   });
 
   test('rows are walked, opened, copied and left again', async () => {

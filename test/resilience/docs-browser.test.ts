@@ -161,6 +161,7 @@ describe('the API page', () => {
     const page = await context.newPage();
     await page.route('**/openapi.3.2.json', (route) => route.fulfill({ status: 503, body: '' }));
     await page.goto(`${origin}${PATH}/docs`);
-    await page.getByText('could not be read: it responded with 503').waitFor();
+    const sentence = page.getByText('could not be read: it responded with 503');
+    await expect.poll(() => sentence.isVisible()).toBe(true);
   });
 });

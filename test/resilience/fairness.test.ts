@@ -130,7 +130,9 @@ describe('another session', { timeout: 300_000 }, () => {
     await caller.submitMany(STORED, { cli_session_id: 'long' });
     const readers = Array.from({ length: BEHIND }, () => open().pause());
     for (const socket of readers) socket.write(events('long'));
-    printTimes('beside_backlog', await sample());
+    const times = await sample();
+    printTimes('beside_backlog', times);
+    expect(times.event.length).toBe(SAMPLES);
     for (const socket of readers) socket.destroy();
   });
 

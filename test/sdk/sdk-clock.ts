@@ -1,5 +1,5 @@
 /** A fake `Clock` of the SDK, moved by tests. Its random number is always 0.5. */
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Clock } from '../../sdk/clock.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 
@@ -34,7 +34,7 @@ export async function elapse<T>(clock: SdkClock, work: Promise<T>, stepMs = 100)
 /** Resolves when the condition holds. Fails after ten seconds. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const check = async (): Promise<void> => {
-    if (!(await condition())) throw new Error(`This did not happen: ${what}`);
+    expect(await condition(), what).toBe(true);
   };
   await vi.waitFor(check, { timeout: 10_000, interval: 5 });
 }
