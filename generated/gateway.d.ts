@@ -1893,7 +1893,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Misdirected"];
             };
         };
-        /** @description The body is larger than 4 MiB. Keep large data elsewhere and send a reference to it. */
+        /** @description The body is larger than 1 MiB. Keep large data elsewhere and send a reference to it. */
         PayloadTooLarge: {
             headers: {
                 "Task-Gateway-Version": components["headers"]["Task-Gateway-Version"];

@@ -7,10 +7,7 @@ import { createForeignError } from './errors.ts';
 /** A payload or a result nests at most 100 deep. */
 const DEPTH_MAX = 250;
 
-/**
- * The default limit of a response: more than any of a gateway with the default settings, whose largest single
- * one is about 8 MiB.
- */
+/** The default limit of a response: a page of tasks has about 6 MiB at most, the listing of agents more. */
 export const RESPONSE_BYTES_MAX = 67_108_864;
 
 /** Returns the whole body as text. Throws a `ConnectionError` (`response_too_large`) beyond the limit. */

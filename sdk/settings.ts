@@ -40,7 +40,7 @@ export type ClientOptions = {
   readonly maxRetries?: number | undefined;
   /**
    * The largest response that is read, in bytes; a larger one is a `ConnectionError` (`response_too_large`).
-   * Raise it with the gateway's `BODY_MAX_BYTES`: a task holds a payload and a result. Default: 64 MiB.
+   * Default: 64 MiB, for listings; a task holds a payload and a result of 1 MiB each.
    * `TASK_GATEWAY_MAX_RESPONSE_BYTES`
    */
   readonly maxResponseBytes?: number | undefined;

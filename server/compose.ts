@@ -169,7 +169,6 @@ function selectHttpSettings(config: Config): Pick<HttpDeps, 'secrets' | 'limits'
     secrets: { gateway: config.gatewayAuth, admin: config.adminAuth },
     limits: {
       ...HTTP_LIMITS,
-      bodyBytesMax: config.bodyBytesMax,
       streamsMax: config.streamsMax,
       sessionStreamsMax: config.streamsPerSessionMax,
       connectionsMax: config.connectionsMax,

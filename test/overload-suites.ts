@@ -143,7 +143,7 @@ export const OVERLOAD: readonly CiSuite[] = [
   {
     file: 'test/resilience/bounds/push-memory.test.ts',
     seconds: 90,
-    reason: 'hundreds of tasks of 4 MB that wait for agents that do not read them',
+    reason: 'hundreds of tasks of 1 MB that wait for agents that do not read them',
     partIn: ['test/gateway/push-turns.test.ts'],
   },
   {

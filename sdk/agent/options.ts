@@ -62,9 +62,7 @@ export type AgentOptions<
    * Seconds without contact after which the gateway fails this agent's tasks; null for never. Default: 120.
    */
   readonly lostAfterSeconds?: number | null | undefined;
-  /**
-   * The largest push that is taken, in bytes: raise it with the gateway's `BODY_MAX_BYTES`. Default: 10 MiB.
-   */
+  /** The largest push that is taken, in bytes. Default: 3 MiB, more than any push of a gateway. */
   readonly maxPushBytes?: number | undefined;
   /**
    * A file that keeps outcomes which could not be delivered, for the agent's next start. The agent also
@@ -102,11 +100,8 @@ export const AGENT_OPTION_NAMES = [
 ] as const;
 
 const LOST_AFTER_SECONDS = 120;
-/**
- * More than the largest task of a gateway with the default settings: a payload and a result of 4 MiB each as
- * they are written, and what else it has.
- */
-const PUSH_BYTES_MAX = 10_485_760;
+/** More than the largest task: a payload and a result of 1 MiB each as they are written, and the rest. */
+const PUSH_BYTES_MAX = 3_145_728;
 /** The gateway's rule for secrets. */
 const PRINTABLE = /^[\x21-\x7e]{1,512}$/;
 const WILDCARD_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);

@@ -54,7 +54,6 @@ export type Config = {
   /** Whether the console is served, and whether administrators may cancel many tasks. */
   readonly consoleMode: ConsoleMode;
   readonly logLevel: LogLevel;
-  readonly bodyBytesMax: number;
   readonly openTasksMax: number;
   readonly agentsMax: number;
   readonly streamsMax: number;
@@ -177,7 +176,6 @@ function buildConfig(values: Values, deps: ConfigDeps): Config {
     isMetricsPublic: values.METRICS_PUBLIC === 'true',
     consoleMode: values.CONSOLE,
     logLevel: values.LOG_LEVEL,
-    bodyBytesMax: values.BODY_MAX_BYTES,
     openTasksMax: values.OPEN_TASKS_MAX,
     agentsMax: values.AGENTS_MAX,
     streamsMax: values.STREAMS_MAX,

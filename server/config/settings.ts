@@ -121,7 +121,6 @@ export const settings = {
     'Whether the console is served at /console; read-only: it shows everything and changes nothing, and cancelTasks is refused with 403.',
   ),
   LOG_LEVEL: defineChoice(LOG_LEVELS, 'info', 'The lowest level that is logged.'),
-  BODY_MAX_BYTES: defineNumber('bytes', 4_194_304, 1_024, 67_108_864, 'Largest request body.'),
   OPEN_TASKS_MAX: defineNumber(
     '',
     100_000,

@@ -85,7 +85,7 @@ const TURN_WITHIN_MS = 30_000;
  */
 const LONG_WAIT_MS = 200;
 /** What counts for a task that was stored before its payload was measured. */
-const UNMEASURED_BYTES = 4 * 2 ** 20;
+const UNMEASURED_BYTES = 2 ** 20;
 
 /** The outcome of a push that had no turn in time. */
 const NOT_SENT: PushOutcome = {

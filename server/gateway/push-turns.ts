@@ -12,8 +12,8 @@
  *   waiting ── agent, origin and all are below their share ──▶ sending ── written ──▶ released
  *      ╰── the signal fires ──▶ released
  *
- * A share counts as free while it is not used up, so it is exceeded by at most one push: a body may be larger
- * than a share. Cost: about 300 bytes for each push that waits, in memory alone.
+ * A share counts as free while it is not used up, so it is exceeded by at most one push. Cost: about 300
+ * bytes for each push that waits, in memory alone.
  */
 
 export type PushTurns = {

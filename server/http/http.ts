@@ -65,12 +65,12 @@ export type HttpLimits = JsonLimits &
 
 /** The limits of the contract. */
 export const HTTP_LIMITS: HttpLimits = {
-  bodyBytesMax: 4 * 1024 * 1024,
+  bodyBytesMax: 1024 * 1024,
   smallBodiesBytesMax: 64 * 1024 * 1024,
-  largeBodiesBytesMax: 448 * 1024 * 1024,
+  largeBodiesBytesMax: 192 * 1024 * 1024,
   depthMax: 100,
-  keysMax: 100_000,
-  partsMax: 250_000,
+  keysMax: 20_000,
+  partsMax: 20_000,
   streamsMax: 20_000,
   sessionStreamsMax: 100,
   connectionsMax: 30_000,

@@ -189,7 +189,7 @@ function headersOf(reply: AnyReply): Headers | undefined {
   return 'headers' in reply ? reply.headers : undefined;
 }
 
-const NO_BODY: BodyRead = { value: undefined, mayGrow: false, release() {} };
+const NO_BODY: BodyRead = { value: undefined, mayGrow: false, isLarge: false, release() {} };
 
 /** Reads and checks the whole request. `release` returns the memory of its body. */
 async function readCall(
@@ -259,7 +259,7 @@ function requireValidParts(
     header: ctx.req.headers,
     ...(operation.body && { requestBody: read.value }),
   };
-  const excess = operation.body && !read.isWithinLimits ? findExcess(read.value, limits) : undefined;
+  const excess = operation.body ? findExcess(read.value, limits) : undefined;
   if (excess) throw validationFailed([excess]);
   const errors = [
     ...queryErrors,

@@ -89,7 +89,7 @@ const shared: readonly Row[] = [
       one,
       413,
       'the body is too large',
-      (server) => server.build(one, { more: 'x'.repeat(4 * 1024 * 1024) }),
+      (server) => server.build(one, { more: 'x'.repeat(1024 * 1024) }),
       code('payload_too_large'),
     ),
   ),

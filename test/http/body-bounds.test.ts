@@ -51,19 +51,23 @@ describe('limits on the whole body', () => {
     ]);
   });
 
-  test('a large body has so many texts, arrays and objects, however they are spread', async () => {
+  test('too many texts, arrays and objects are refused, in large bodies too', async () => {
     const few = await startTestServer(gateway, { limits: { partsMax: 20 } });
     const ask = async (list: string): Promise<unknown> => {
       const body = String(submit.body).replace('"payload":{', `"payload":{"list":${list},`);
       const response = await sendChecked(few.url, { ...submit, body });
       return response.status === 200 ? 200 : response.json.errors;
     };
-    const numbers = Array(40_000).fill(1).join();
-    expect(await ask(`[${numbers},"a",[],{}]`)).toBe(200);
-    for (const more of ['""', '[]', '{}', '{"a":""}'])
-      expect(await ask(`[${numbers},${Array(20).fill(more).join()}]`)).toEqual([
-        { pointer: '', detail: 'has too many texts, arrays and objects; the body may have 20 in all' },
-      ]);
+    for (const numbers of ['1', Array(40_000).fill(1).join()]) {
+      expect(await ask(`[${numbers},"a",[],{}]`)).toBe(200);
+      for (const more of ['""', '[]', '{}', '{"a":""}'])
+        expect(await ask(`[${numbers},${Array(20).fill(more).join()}]`)).toEqual([
+          {
+            pointer: expect.stringMatching(/^\/payload\/list\/\d+/),
+            detail: 'has too many texts, arrays and objects; the body may have 20 in all',
+          },
+        ]);
+    }
     await few.stop();
   });
 
@@ -107,9 +111,9 @@ describe('limits on the whole body', () => {
     await few.stop();
   });
 
-  test('two million wrong items make one error', async () => {
+  test('half a million wrong items make one error', async () => {
     const large = await startTestServer(gateway);
-    const body = JSON.stringify({ ...JSON.parse(String(submit.body)), task_tags: Array(1_900_000).fill(1) });
+    const body = JSON.stringify({ ...JSON.parse(String(submit.body)), task_tags: Array(500_000).fill(1) });
     const response = await sendChecked(large.url, { ...submit, body });
     const tooLong = { pointer: '/task_tags', detail: 'must have at most 64 items' };
     expect(response.json.errors).toEqual([tooLong]);
@@ -145,7 +149,7 @@ describe('bodies that arrive at the same time', () => {
   test('hold what has arrived, whatever they announce', async () => {
     const tight = await startTestServer(gateway, { limits: { largeBodiesBytesMax: 4 * LARGE } });
     const senders = await Promise.all(
-      Array.from({ length: 50 }, () => openBody(tight.port, 'Content-Length: 4000000', ' ')),
+      Array.from({ length: 50 }, () => openBody(tight.port, 'Content-Length: 1000000', ' ')),
     );
     expect((await sendChecked(tight.url, { ...submit, body: largeBody })).status).toBe(200);
     for (const connection of senders) connection.close();
@@ -153,7 +157,7 @@ describe('bodies that arrive at the same time', () => {
   });
 
   test.each([
-    ['Content-Length: 4000000', ' '.repeat(LARGE)],
+    ['Content-Length: 1000000', ' '.repeat(LARGE)],
     ['Transfer-Encoding: chunked', `${LARGE.toString(16)}\r\n${' '.repeat(LARGE)}\r\n`],
   ])('with %s: beyond the memory a large one is refused, and a small one is not', async (framing, start) => {
     const tight = await startTestServer(gateway, { limits: { largeBodiesBytesMax: 4 * LARGE } });
@@ -245,6 +249,6 @@ describe('a value that would be written longer than it was sent', () => {
     expect(gateway.calls).toEqual([]);
     expect(await send(call, { n: Array(5_000).fill('1e20') })).toBe(200);
     // Text that only looks like such numbers is as long as before.
-    expect(await send(call, { n: Array(20_000).fill('1e5') })).toBe(200);
+    expect(await send(call, { n: Array(19_000).fill('1e5') })).toBe(200);
   });
 });

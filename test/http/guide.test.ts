@@ -193,7 +193,7 @@ test('the limits are those of the gateway and of the schemas', () => {
   };
   expect(find('body;')).toContain(`${HTTP_LIMITS.bodyBytesMax / 1_048_576} MiB`);
   expect(find('levels')).toContain(`${HTTP_LIMITS.depthMax} · ${digits(HTTP_LIMITS.keysMax)}`);
-  expect(find('texts')).toContain(digits(HTTP_LIMITS.partsMax));
+  expect(find('parts')).toContain(digits(HTTP_LIMITS.partsMax));
   expect(find('headers')).toContain(`16 KiB, within ${HTTP_LIMITS.headersMs / 1_000} seconds`);
   expect(find('a request')).toContain(`${HTTP_LIMITS.requestMs / 1_000} seconds`);
   expect(find('a request')).toContain(`after ${HTTP_LIMITS.largeBodyMs / 1_000} seconds`);

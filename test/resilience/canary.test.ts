@@ -149,7 +149,7 @@ describe('a secret of a running gateway', () => {
       // A secret under a name that suggests one, or in a setting beside the right one.
       { AGENT_AUTH: long, PORT: long, LOG_LEVEL: long },
       { AGENT_AUTH: 'the-agents-own-canary-secret', HOST: `${CANARY.admin} `, CORS_ORIGINS: long },
-      { STORE: `redis://:${long}@host`, PUSH_ALLOW: `${long},${CANARY.admin}`, BODY_MAX_BYTES: CANARY.admin },
+      { STORE: `redis://:${long}@host`, PUSH_ALLOW: `${long},${CANARY.admin}`, OPEN_TASKS_MAX: CANARY.admin },
       {
         GATEWAY_AUTH: `${long} ${long}`,
         ADMIN_AUTH: `${CANARY.admin}\n`,

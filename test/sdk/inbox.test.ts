@@ -124,13 +124,13 @@ describe('an agent that listens', () => {
     expect((await created.fetch(push())).status).toBe(202);
   });
 
-  test('takes the largest task there is: a payload of 4 MiB as it is written, with all its tags', async () => {
+  test('takes the largest task there is: a payload of 1 MiB as it is written, with all its tags', async () => {
     const { push } = await listen();
     const task_tags = Array.from({ length: 64 }, () => '\u0001'.repeat(256));
-    const payload = { text: 'x'.repeat(4_194_304 - 11) };
-    expect(JSON.stringify(payload)).toHaveLength(4_194_304);
+    const payload = { text: 'x'.repeat(1_048_576 - 11) };
+    expect(JSON.stringify(payload)).toHaveLength(1_048_576);
     // A gateway may also push what an earlier attempt left as the task's result.
-    const largest = { ...assigned('t1'), task_tags, payload, kept: { output: 'x'.repeat(4_194_304) } };
+    const largest = { ...assigned('t1'), task_tags, payload, kept: { output: 'x'.repeat(1_048_576) } };
     expect(await push(largest)).toBe(202);
   });
 

@@ -21,7 +21,7 @@ describe('mistakes', () => {
       CORS_ORIGINS: '*',
       STORE: 'redis://user:password@redis:6379:1',
       LOG_LEVEL: 'verbose',
-      BODY_MAX_BYTES: '4MiB',
+      OPEN_TASKS_MAX: '4k',
       KEEP_TASKS_HOURS: '0',
       SHUTDOWN_SECONDS: '-1',
     };

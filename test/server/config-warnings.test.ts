@@ -30,7 +30,7 @@ describe('warnings', () => {
       GATEWAY_ATUH: 'GATEWAY_AUTH',
       gateway_auth: 'GATEWAY_AUTH',
       ADMIN_AUTH_FIEL: 'ADMIN_AUTH_FILE',
-      BODY_MAX: 'BODY_MAX_BYTES',
+      OPEN_TASKS: 'OPEN_TASKS_MAX',
       KEEP_TASKS: 'KEEP_TASKS_HOURS',
       LOGLEVEL: 'LOG_LEVEL',
       PORTT: 'PORT',

@@ -1,6 +1,7 @@
 /**
- * Limits of a whole body that a schema can't express: how deep it nests, how many keys it has, and that every
- * number in it is finite (`1e400` parses to infinity).
+ * Limits of a whole body that a schema can't express: how deep it nests, how many keys it has, how many
+ * texts, arrays and objects, and that every number in it is finite (`1e400` parses to infinity). They bound
+ * what each later pass over the value costs: 20 ms to render it, to hash it or to look through it.
  */
 import type { FieldError } from '../problems.ts';
 
@@ -10,14 +11,14 @@ export type JsonLimits = {
   /** Keys of all objects in the body together. */
   readonly keysMax: number;
   /**
-   * Texts, arrays and objects in a large body together, without the keys. Numbers, true, false and null take
-   * a few bytes each: the size of a body bounds them.
+   * Texts, arrays and objects in the body together, itself included, without the keys. Numbers, true, false
+   * and null cost little: the size of a body bounds them.
    */
   readonly partsMax: number;
 };
 
 /** What each limit says to a caller that exceeds it. */
-export const describeExcess = {
+const describeExcess = {
   depth: (depthMax: number): string => `is nested too deep; the body may have ${depthMax} levels`,
   keys: (keysMax: number): string => `has too many keys; the body may have ${keysMax} in all`,
   parts: (partsMax: number): string =>
@@ -26,11 +27,11 @@ export const describeExcess = {
 
 /** What exceeds a limit; the path is collected from the inside outwards. */
 type Excess = { readonly path: string[]; readonly detail: string };
-type Count = { keys: number };
+type Count = { keys: number; parts: number };
 
 /** Returns the first value that exceeds a limit, if any. Never recurses deeper than the limit. */
 export function findExcess(value: unknown, limits: JsonLimits): FieldError | undefined {
-  const excess = findExcessInside(value, 1, limits, { keys: 0 });
+  const excess = findExcessInside(value, 1, limits, { keys: 0, parts: 0 });
   if (!excess) return undefined;
   return { pointer: toPointer(excess.path.reverse()), detail: excess.detail };
 }
@@ -58,7 +59,13 @@ function findExcessInside(
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : { path: [], detail: 'must be a finite number' };
   }
-  if (typeof value !== 'object' || value === null) return undefined;
+  const isText = typeof value === 'string';
+  if (!isText && (typeof value !== 'object' || value === null)) return undefined;
+  count.parts += 1;
+  if (count.parts > limits.partsMax) {
+    return { path: [], detail: describeExcess.parts(limits.partsMax) };
+  }
+  if (isText) return undefined;
   if (depth > limits.depthMax) {
     return { path: [], detail: describeExcess.depth(limits.depthMax) };
   }

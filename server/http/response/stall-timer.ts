@@ -1,7 +1,7 @@
 /**
  * The one timer of all responses in progress, streams among them: it disconnects the readers that take too
  * little of what is ready for them. A reader must take at least 64 KiB in each 30 s, or all there is: slower
- * than any link that still carries a call, and so slow that a value of 4 MiB may take half an hour.
+ * than any link that still carries a call, and so slow that a value of 1 MiB may take eight minutes.
  */
 import type { ServerResponse } from 'node:http';
 import { createVisits, type Visits } from '../../async/visits.ts';

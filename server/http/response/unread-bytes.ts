@@ -5,7 +5,7 @@
  * last to be chosen, because each slice that it takes moves it to the end of its caller's order:
  *
  *   caller A   longest without progress ──► r1  r2  r3   latest progress      300 MiB, so r1 is cut
- *   caller B                                r4                                  4 MiB
+ *   caller B                                r4                                  1 MiB
  *
  * A buffer counts whole until its last byte is taken, since memory is freed whole; one that several readers
  * share counts once. Cost: one entry for each response that is being written; choosing grows with the callers

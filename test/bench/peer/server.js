@@ -68,7 +68,7 @@ finished.on('completed', ({ jobId, returnvalue }) => {
 });
 
 const text = { type: 'string', minLength: 1, maxLength: 256 };
-const app = Fastify({ logger: { level: 'warn' }, bodyLimit: 4 * 1024 * 1024 });
+const app = Fastify({ logger: { level: 'warn' }, bodyLimit: 1024 * 1024 });
 
 function isRight(secret) {
   return secret === SECRET;

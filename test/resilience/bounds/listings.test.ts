@@ -16,7 +16,7 @@ const AGENTS = Math.min(20_000, 2_000 * SCALE);
 /** The longest list of tags that an agent may have. */
 const TAGS = Array.from({ length: 64 }, (_, n) => `${n} `.padEnd(256, 'x'));
 const LARGE_TASKS = 12;
-const LARGE_CHARS = 4_000_000;
+const LARGE_CHARS = 1_000_000;
 const READERS = 6;
 /** Agents that are registered at a time. */
 const AT_ONCE = 20;

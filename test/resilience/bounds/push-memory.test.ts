@@ -15,7 +15,7 @@ import {
 } from './push-parties.ts';
 
 const LARGE_TASKS = Math.min(150, Math.round(50 * SCALE));
-const LARGE = { count: LARGE_TASKS, textLength: 4_000_000 };
+const LARGE = { count: LARGE_TASKS, textLength: 1_000_000 };
 /** The budgets of bytes, and what the collector has not got round to. */
 const GROWTH_MIB_MAX = 250;
 /** All of the tasks together are larger. */
@@ -29,7 +29,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<Gatewa
 }
 
 describe('the memory of pushes under way', TIMEOUT, () => {
-  test(`does not grow with ${LARGE_TASKS} tasks of 4 MB that are not read, nor with those that are read and not responded to`, async () => {
+  test(`does not grow with ${LARGE_TASKS} tasks of 1 MB that are not read, nor with those that are read and not responded to`, async () => {
     const gateway = await start();
     const caller = createCaller(gateway.baseUrl);
     const stalled = await startStalledHost('http');
@@ -47,7 +47,7 @@ describe('the memory of pushes under way', TIMEOUT, () => {
     expect(grownMiB).toBeLessThan(GROWTH_MIB_MAX);
   });
 
-  test(`is bounded after a restart at which ${LARGE_TASKS} tasks of 4 MB are due for an agent that does not read`, async () => {
+  test(`is bounded after a restart at which ${LARGE_TASKS} tasks of 1 MB are due for an agent that does not read`, async () => {
     const store = { STORE: `sqlite:${useFolder()}/tasks.sqlite` };
     const stalled = await startStalledHost('http');
     onTestFinished(async () => void (await stalled.close()));

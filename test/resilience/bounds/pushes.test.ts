@@ -17,7 +17,7 @@ import {
 
 const TASKS = Math.min(5_000, Math.round(2_000 * SCALE));
 const LARGE_TASKS = Math.min(150, Math.round(50 * SCALE));
-const LARGE = { count: LARGE_TASKS, textLength: 4_000_000 };
+const LARGE = { count: LARGE_TASKS, textLength: 1_000_000 };
 const TIMEOUT = { timeout: 120_000 };
 
 async function start(): Promise<GatewayProcess> {
@@ -50,7 +50,7 @@ describe('beside one agent', TIMEOUT, () => {
     ['small', 100],
     ['large', 100_000],
   ])(
-    `that does not read its ${LARGE_TASKS} tasks of 4 MB, %s pushes to another are as fast as alone`,
+    `that does not read its ${LARGE_TASKS} tasks of 1 MB, %s pushes to another are as fast as alone`,
     async (size, textLength) => {
       const gateway = await start();
       const host = await startStalledHost('http');

@@ -14,9 +14,9 @@ const TIMEOUT = { timeout: 120_000 };
 const secrets = { gateway: SECRET, admin: ADMIN_SECRET };
 const A = '203.0.113.1';
 const B = '198.51.100.7';
-const BODY_BYTES = 4 * 1024 * 1024;
-/** So many bodies of 4 MiB are more than half of the memory for large ones, and less than all. */
-const BODIES = 24;
+const BODY_BYTES = 1024 * 1024;
+/** So many bodies of 1 MiB are more than half of the memory for large ones, and less than all. */
+const BODIES = 40;
 const STREAMS = 10;
 
 let gateway: GatewayProcess;
