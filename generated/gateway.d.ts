@@ -1096,8 +1096,8 @@ export interface components {
             /** @description How many of these have a free slot and take their pushes. */
             free: components["schemas"]["Count"];
             /**
-             * @description The nearest tag that agents have, if no agent has this one and another is like it; else null. What
-             *     is like may change.
+             * @description The nearest tag that agents have at the time of the call, if no agent has this one and another is like
+             *     it; else null. What is like may change. Where many tags are asked for, each is compared with fewer.
              */
             similar: components["schemas"]["TagSupply"] | null;
         };
@@ -1570,7 +1570,7 @@ export interface components {
             tags: components["schemas"]["MatchTag"][];
             /**
              * @description The nearest agents: those that share most tags first, those that qualify before others; then up to 5 that
-             *     share no tag, those with a similar one first.
+             *     share no tag; of a match that is `live`, those with a similar one first.
              */
             agents: components["schemas"]["MatchAgent"][];
         };

@@ -43,5 +43,5 @@ export function findTypos(
 function isSimilar(name: string, setting: string): boolean {
   const errorsMax = setting.length < 8 ? 1 : 2;
   if (name.includes('_') && setting.startsWith(`${name}_`)) return true;
-  return Math.abs(name.length - setting.length) <= errorsMax && editDistance(name, setting) <= errorsMax;
+  return editDistance(name, setting, errorsMax) <= errorsMax;
 }

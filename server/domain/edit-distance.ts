@@ -1,15 +1,34 @@
 /** How much two texts differ, to name the one that was probably meant. */
 
-/** The Levenshtein distance. Costs the product of the two lengths. */
-export function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const swap = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+/**
+ * The Levenshtein distance, if it is at most `max`; else infinite. Costs the length of the shorter text times
+ * `max`, and less where the texts differ early.
+ */
+export function editDistance(left: string, right: string, max: number): number {
+  const lengths = right.length - left.length;
+  if (Math.abs(lengths) > max) return Number.POSITIVE_INFINITY;
+  // Of each row only the cells that are at most `max` from the diagonal: cell `k` is column `i + k - max`.
+  let row: readonly number[] = [];
+  for (let i = 0; i <= left.length; i += 1) {
+    const above = row;
+    const next: number[] = [];
+    let least = Number.POSITIVE_INFINITY;
+    for (let k = 0; k <= 2 * max; k += 1) {
+      const j = i + k - max;
+      const cell = i === 0 ? j : readCell(above, next, k, left[i - 1] === right[j - 1]);
+      next.push(j < 0 || j > right.length ? Number.POSITIVE_INFINITY : cell);
+      least = Math.min(least, next[k] ?? least);
     }
+    if (least > max) return Number.POSITIVE_INFINITY;
     row = next;
   }
-  return row[right.length] ?? 0;
+  const distance = row[lengths + max] ?? Number.POSITIVE_INFINITY;
+  return distance <= max ? distance : Number.POSITIVE_INFINITY;
+}
+
+function readCell(above: readonly number[], next: readonly number[], k: number, isEqual: boolean): number {
+  const swap = (above[k] ?? Number.POSITIVE_INFINITY) + (isEqual ? 0 : 1);
+  const remove = (above[k + 1] ?? Number.POSITIVE_INFINITY) + 1;
+  const insert = (next[k - 1] ?? Number.POSITIVE_INFINITY) + 1;
+  return Math.min(swap, remove, insert);
 }

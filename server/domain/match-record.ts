@@ -1,9 +1,10 @@
 /**
  * A match as it is stored with the task that it ended: what the decision saw. Arrays, and tags by their index
- * in the task's, so that one of twenty agents takes about 2 KiB. Stored names are frozen.
+ * in the task's, so that one of twenty agents takes about 2 KiB. Similar tags are not stored: the decision
+ * looks for none. Stored names are frozen.
  */
 import type { AgentState } from './agent.ts';
-import type { MatchAgent, MatchReason, MatchTag, TagSupply, TaskMatch } from './task-match.ts';
+import type { MatchAgent, MatchReason, TaskMatch } from './task-match.ts';
 
 type AgentEntry = readonly [
   agent_id: string,
@@ -15,9 +16,8 @@ type AgentEntry = readonly [
   current_load: number,
   contactMs: number,
 ];
-type SupplyEntry = readonly [tag: string, agents: number, free: number];
-/** How many agents have the tag, how many of them are free, and the similar tag that agents have. */
-type TagEntry = readonly [agents: number, free: number, similar?: SupplyEntry];
+/** How many agents have the tag, and how many of them are free. */
+type TagEntry = readonly [agents: number, free: number];
 
 export type MatchRecord = {
   readonly ms: number;
@@ -38,9 +38,7 @@ export function encodeMatch(match: TaskMatch, task_tags: readonly string[]): Mat
     ms: Math.round(match.time * 1_000),
     total: match.agents_total,
     sharing: [agents, eligible, full, draining, offline],
-    tags: match.tags.map(({ agents, free, similar }) =>
-      similar ? [agents, free, [similar.tag, similar.agents, similar.free]] : [agents, free],
-    ),
+    tags: match.tags.map(({ agents, free }) => [agents, free]),
     agents: match.agents.map((agent) => [
       agent.agent_id,
       agent.shared_tags.map((tag) => task_tags.indexOf(tag)),
@@ -63,17 +61,12 @@ export function decodeMatch(record: MatchRecord, task_tags: readonly string[]): 
     live: false,
     agents_total: record.total,
     sharing: { agents, eligible, full, draining, offline },
-    tags: record.tags.map((entry, index) => decodeTag(entry, distinct[index] ?? '')),
+    tags: record.tags.map(([agents, free], index) => ({
+      ...{ tag: distinct[index] ?? '', agents, free },
+      similar: null,
+    })),
     agents: record.agents.map((entry) => decodeAgent(entry, task_tags)),
   };
-}
-
-function decodeTag([agents, free, similar]: TagEntry, tag: string): MatchTag {
-  return { tag, agents, free, similar: similar ? decodeSupply(similar) : null };
-}
-
-function decodeSupply([tag, agents, free]: SupplyEntry): TagSupply {
-  return { tag, agents, free };
 }
 
 function decodeAgent(entry: AgentEntry, task_tags: readonly string[]): MatchAgent {

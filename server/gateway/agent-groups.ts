@@ -9,7 +9,7 @@ import { type Candidate, compareCandidates, isFailing, isFree } from '../domain/
 import { findObstacle, type Obstacle } from '../domain/task-match.ts';
 import { type AgentOrder, createAgentOrder } from './agent-order.ts';
 import { type AgentTally, createAgentTally } from './agent-tally.ts';
-import { createSimilarTags } from './similar-tags.ts';
+import { createSimilarTags, type SimilarTags } from './similar-tags.ts';
 import { createGroupSupply, createTagSupplies, type GroupSupply, type TagSupplies } from './tag-supply.ts';
 
 const BTree = BTreeModule.default;
@@ -37,8 +37,8 @@ export type AgentGroups = {
   figures: AgentTally['figures'];
   /** Whether an agent has the tag that is registered and not offline. */
   isServed(tag: string): boolean;
-  /** The tag of an agent that is most like this one, which no agent has; undefined when none is like it. */
-  findSimilarTag(tag: string): string | undefined;
+  /** For each of these tags, which no agent has: the tag of an agent that is most like it, if one is. */
+  findSimilarTags: SimilarTags['find'];
   /** What the agents with each tag have. */
   readonly supplies: Pick<TagSupplies, 'find' | 'tagCount' | 'byUse' | 'unserved'>;
   /** The registered agents in the orders of the listing. */
@@ -128,7 +128,7 @@ export function createAgentGroups(): AgentGroups {
     registered: () => registered,
     figures: () => tally.figures(),
     isServed: groups.isServed,
-    findSimilarTag: groups.findSimilarTag,
+    findSimilarTags: groups.findSimilarTags,
     supplies,
     list: order.list,
   };
@@ -191,7 +191,7 @@ function createGroups() {
       }
       return false;
     },
-    findSimilarTag: similarTags.find,
+    findSimilarTags: similarTags.find,
   };
 }
 

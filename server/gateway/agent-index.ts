@@ -6,11 +6,11 @@
  */
 import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
-import type { MatchedTask, TaskMatch } from '../domain/task-match.ts';
+import type { MatchedTask, MatchTag, TaskMatch } from '../domain/task-match.ts';
 import type { AgentFigures } from '../ports/figures.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
 import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
-import { matchAgents } from './nearest-agents.ts';
+import { addSimilarTags, matchAgents } from './nearest-agents.ts';
 
 export type AgentIndex = {
   /**
@@ -34,7 +34,10 @@ export type AgentIndex = {
     excluded?: ReadonlySet<string>,
     canTake?: (record: AgentRecord) => boolean,
   ): Candidate | undefined;
-  /** Which agents qualify for a task with these tags, as this copy has them. */
+  /**
+   * Which agents qualify for a task with these tags, as this copy has them; similar tags are named only when
+   * it is `live`.
+   */
   match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
   /** Characters of the tags of all agents that this copy knows. */
   tagChars(): number;
@@ -42,8 +45,10 @@ export type AgentIndex = {
   figures(): AgentFigures;
   /** Whether an agent has the tag that is registered and not offline. */
   isServed(tag: string): boolean;
-  /** The tag of an agent that is most like this one, which no agent has; undefined when none is like it. */
-  findSimilarTag(tag: string): string | undefined;
+  /** For each of these tags, which no agent has: the tag of an agent that is most like it, if one is. */
+  readonly findSimilarTags: AgentGroups['findSimilarTags'];
+  /** Names the tag that is most like it for each of these that no agent has. */
+  addSimilarTags(tags: readonly MatchTag[]): readonly MatchTag[];
   /** What the agents with each tag have, as this copy has them. */
   readonly supplies: AgentGroups['supplies'];
   /** The registered agents in the orders of the listing, as this copy has them. */
@@ -101,7 +106,8 @@ export function createAgentIndex(
     tagChars: groups.tagChars,
     figures: groups.figures,
     isServed: groups.isServed,
-    findSimilarTag: groups.findSimilarTag,
+    findSimilarTags: groups.findSimilarTags,
+    addSimilarTags: (tags) => addSimilarTags(groups, tags),
     supplies: groups.supplies,
     list: groups.list,
     find: (agent_id) => groups.get(agent_id)?.record,

@@ -60,12 +60,19 @@ export function createExplanations(deps: Deps): Pick<Gateway, 'explainTask' | 'p
 
 /** What the decision saw of a task that was abandoned; the match of now of one that waits; else null. */
 async function findMatch(deps: Deps, state: TaskState): Promise<TaskMatch | null> {
-  if (state.seenMatch) return decodeMatch(state.seenMatch, state.task_tags);
+  if (state.seenMatch) return await readSeenMatch(deps, decodeMatch(state.seenMatch, state.task_tags));
   if (isSettled(state) || (state.delivery !== null && !state.waiting)) return null;
   const { delivery, agent_id } = state;
   if (!delivery || agent_id === null) return await matchNow(deps, state.task_tags, ANY_TASK);
   const refused = excludedAgents(delivery, agent_id, deps.store.nowMs());
   return await matchNow(deps, state.task_tags, { present: agent_id, refused });
+}
+
+/** What the decision saw, with the tags that are like missing ones now: it looked for none itself. */
+async function readSeenMatch({ agentIndex }: Deps, match: TaskMatch): Promise<TaskMatch> {
+  if (match.tags.every(({ agents }) => agents > 0)) return match;
+  await agentIndex.refresh();
+  return { ...match, tags: agentIndex.addSimilarTags(match.tags) };
 }
 
 /** The match by the newest copy of the agents, with the last contacts as they are now. */

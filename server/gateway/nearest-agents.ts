@@ -4,7 +4,8 @@
  * tag, as that of a match does, and beside that with the twenty agents it names.
  *
  *   share a tag    more shared tags first; then those that get the task, the full, the draining, the offline
- *   share no tag   at most five: those with a similar tag first, then any
+ *   share no tag   at most five: those with a similar tag first, then any; for a decision any: similar
+ *                  tags are looked for only where they are read
  */
 import type { Candidate } from '../domain/match.ts';
 import {
@@ -34,7 +35,8 @@ export function matchAgents(
   { nowMs, live }: { readonly nowMs: number; readonly live: boolean },
 ): TaskMatch {
   const sharing = groups.share(tags);
-  const supplies = [...new Set(tags)].map((tag) => countTag(groups, tag));
+  const counted = [...new Set(tags)].map((tag) => ({ ...countSupply(groups, tag), similar: null }));
+  const supplies = live ? addSimilarTags(groups, counted) : counted;
   const nearest = takeNearest(groups, sortByShared(sharing), MATCH_AGENTS_MAX);
   const similar = groups.share(supplies.flatMap((supply) => supply.similar?.tag ?? []));
   const unrelated = takeUnrelated(groups, new Set(sharing.keys()), similar);
@@ -51,10 +53,14 @@ export function matchAgents(
   };
 }
 
-function countTag(groups: AgentGroups, tag: string): MatchTag {
-  const supply = countSupply(groups, tag);
-  const similar = supply.agents === 0 ? groups.findSimilarTag(tag) : undefined;
-  return { ...supply, similar: similar === undefined ? null : countSupply(groups, similar) };
+/** Names the nearest tag that agents have now for each of these that no agent has. */
+export function addSimilarTags(groups: AgentGroups, tags: readonly MatchTag[]): readonly MatchTag[] {
+  const missing = tags.filter(({ agents }) => agents === 0).map(({ tag }) => tag);
+  const similar = groups.findSimilarTags(missing);
+  return tags.map((one) => {
+    const found = similar.get(one.tag);
+    return found === undefined ? one : { ...one, similar: countSupply(groups, found) };
+  });
 }
 
 function countSupply(groups: AgentGroups, tag: string): TagSupply {

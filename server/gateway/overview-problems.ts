@@ -22,7 +22,7 @@ const NEAR_LIMIT_SHARE = 0.8;
 export type ProblemSources = {
   readonly nowMs: number;
   readonly rows: readonly TagDemand[];
-  readonly agentIndex: Pick<AgentIndex, 'findSimilarTag' | 'supplies' | 'list'>;
+  readonly agentIndex: Pick<AgentIndex, 'findSimilarTags' | 'supplies' | 'list'>;
   readonly pushRecords: Pick<PushRecords, 'find'>;
   readonly isSecretPublic: boolean;
   readonly isMetricsPublic: boolean;
@@ -49,12 +49,12 @@ export function describeStoreDown(sinceMs: number, error: string): OverviewProbl
 
 /** All problems but that of the store. */
 export function listProblems(sources: ProblemSources): readonly OverviewProblem[] {
-  const { rows } = sources;
+  const { rows, agentIndex } = sources;
+  const lacking = rows.filter(lacksAgent).slice(0, SHOWN_MAX);
+  const missing = lacking.filter(({ agents }) => agents === 0).map(({ tag }) => tag);
+  const similar = agentIndex.findSimilarTags(missing);
   return [
-    ...rows
-      .filter(lacksAgent)
-      .slice(0, SHOWN_MAX)
-      .map((row) => describeLackingTag(sources, row)),
+    ...lacking.map((row) => describeLackingTag(sources, row, similar.get(row.tag))),
     ...listAgentProblems(sources),
     ...rows
       .filter(isTagFull)
@@ -67,7 +67,11 @@ export function listProblems(sources: ProblemSources): readonly OverviewProblem[
   ];
 }
 
-function describeLackingTag(sources: ProblemSources, row: TagDemand): OverviewProblem {
+function describeLackingTag(
+  sources: ProblemSources,
+  row: TagDemand,
+  similar: string | undefined,
+): OverviewProblem {
   const { tag, waiting, no_agent, agents, oldest_create_time } = row;
   const lack = agents === 0 ? 'No agent has the tag' : 'No agent that takes tasks has the tag';
   const counts = [
@@ -77,7 +81,7 @@ function describeLackingTag(sources: ProblemSources, row: TagDemand): OverviewPr
   return createProblem('tag_without_agent', 'problem', {
     since: oldest_create_time,
     text: `${lack} \`${tag}\`. ${counts.join('; ')}.`,
-    help: adviseOnTag(sources, row),
+    help: adviseOnTag(sources, row, similar),
     tag,
     count: waiting > 0 ? waiting : no_agent,
   });
@@ -90,10 +94,13 @@ function describeWaiting({ nowMs }: ProblemSources, { waiting, oldest_create_tim
   return `${countOf(waiting, 'task')} ${verb}, ${waiting === 1 ? 'for' : 'the oldest for'} ${age}`;
 }
 
-function adviseOnTag({ agentIndex }: ProblemSources, { tag, agents }: TagDemand): string {
+function adviseOnTag(
+  { agentIndex }: ProblemSources,
+  { tag, agents }: TagDemand,
+  similar: string | undefined,
+): string {
   if (agents > 0)
     return `${countOf(agents, 'agent')} with it: all are draining or offline. Start another one.`;
-  const similar = agentIndex.findSimilarTag(tag);
   const supply = similar === undefined ? undefined : agentIndex.supplies.find(similar);
   if (similar === undefined || !supply) return `Start an agent with the tag \`${tag}\`.`;
   return `The nearest tag is \`${similar}\` (${countOf(supply.agents, 'agent')}).`;

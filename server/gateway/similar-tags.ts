@@ -1,9 +1,9 @@
 /**
- * The tags that agents have, to name the one that is most like a tag which none of them has: `gpu` for
- * `gpu2` or `GPU`.
+ * The tags that agents have, to name those that are most like tags which none of them has: `gpu` for `gpu2`
+ * or `GPU`.
  *
- * Cost of a look: at most `COMPARED_MAX` short comparisons, however many tags there are; beyond that many
- * only the nearest in alphabetical order are compared. What was found is remembered until the tags change.
+ * Cost of a call: at most `COMPARED_MAX` short comparisons in all, however many tags are looked for and
+ * however many there are. Each is compared with the nearest in alphabetical order.
  */
 import BTreeModule from 'sorted-btree';
 import { editDistance } from '../domain/edit-distance.ts';
@@ -14,50 +14,49 @@ export type SimilarTags = {
   add(tag: string): void;
   remove(tag: string): void;
   clear(): void;
-  /** The tag most like this one; undefined when none is like it. */
-  find(tag: string): string | undefined;
+  /** For each of these tags that another one is like: the one that is most like it. */
+  find(tags: readonly string[]): ReadonlyMap<string, string>;
 };
 
-/** Tags that are compared with one, half of them before it and half behind. */
-const COMPARED_MAX = 500;
+/** Tags that are compared in one call, for all the tags that it looks for. */
+const COMPARED_MAX = 2_000;
+/** Of these, the most that one tag is compared with, half of them before it and half behind. */
+const COMPARED_EACH_MAX = 500;
 /** Longer tags are found only where their folded forms are equal. */
 const COMPARED_CHARS_MAX = 64;
-/** Results that are remembered. */
-const REMEMBERED_MAX = 1_000;
 /** The first characters of a tag count as like it from this length on: `gpu` is like `gpu-a100`. */
 const PREFIX_CHARS_MIN = 3;
 
 /** Creates it without tags. */
 export function createSimilarTags(): SimilarTags {
-  /** By their folded form, so that tags that differ in case alone stand together. */
-  const sorted = new BTree<string, string>();
-  const found = new Map<string, string | undefined>();
+  /** By their folded form, so that tags that differ in case alone stand together; with that form. */
+  const sorted = new BTree<string, Folded>();
 
-  function change(): void {
-    if (found.size > 0) found.clear();
-  }
-
-  function* near(key: string): Generator<string> {
-    let left = COMPARED_MAX;
-    for (const [, tag] of sorted.entries(key)) {
-      yield tag;
+  function* near(key: string, max: number): Generator<Folded> {
+    const half = Math.ceil(max / 2);
+    let left = half;
+    for (const [, folded] of sorted.entries(key)) {
+      if (left === 0) break;
       left -= 1;
-      if (left === COMPARED_MAX / 2) break;
+      yield folded;
     }
-    for (const [, tag] of sorted.entriesReversed(key)) {
-      yield tag;
+    left = half;
+    for (const [, folded] of sorted.entriesReversed(key)) {
+      if (left === 0) break;
       left -= 1;
-      if (left <= 0) break;
+      yield folded;
     }
   }
 
-  function look(wanted: string): string | undefined {
+  function look(tag: string, max: number): string | undefined {
+    const wanted = { tag, text: fold(tag) };
     let best: string | undefined;
     let bestDifference = Number.POSITIVE_INFINITY;
-    for (const tag of near(toKey(wanted))) {
-      const difference = compareTags(wanted, tag);
+    for (const folded of near(toKey(wanted), max)) {
+      const difference =
+        folded.tag === tag ? Number.POSITIVE_INFINITY : compareTexts(wanted.text, folded.text);
       if (difference >= bestDifference) continue;
-      best = tag;
+      best = folded.tag;
       bestDifference = difference;
     }
     return best;
@@ -65,48 +64,42 @@ export function createSimilarTags(): SimilarTags {
 
   return {
     add(tag) {
-      sorted.set(toKey(tag), tag);
-      change();
+      const folded = { tag, text: fold(tag) };
+      sorted.set(toKey(folded), folded);
     },
-    remove(tag) {
-      sorted.delete(toKey(tag));
-      change();
-    },
-    clear() {
-      sorted.clear();
-      change();
-    },
-    find(tag) {
-      if (found.has(tag)) return found.get(tag);
-      const best = look(tag);
-      const [oldest] = found.keys();
-      if (found.size >= REMEMBERED_MAX && oldest !== undefined) found.delete(oldest);
-      found.set(tag, best);
-      return best;
+    remove: (tag) => void sorted.delete(toKey({ tag, text: fold(tag) })),
+    clear: () => sorted.clear(),
+    find(tags) {
+      const max = Math.min(COMPARED_EACH_MAX, Math.floor(COMPARED_MAX / Math.max(1, tags.length)));
+      return new Map(
+        tags.flatMap((tag) => {
+          const best = look(tag, max);
+          return best === undefined ? [] : [[tag, best] as const];
+        }),
+      );
     },
   };
 }
 
-/** The tag without case and separators. */
+/** A tag, and its text without case and separators. */
+type Folded = { readonly tag: string; readonly text: string };
+
 function fold(tag: string): string {
   return tag.toLowerCase().replaceAll(/[\s._:/-]+/g, '');
 }
 
-function toKey(tag: string): string {
-  return `${fold(tag)}\n${tag}`;
+function toKey({ tag, text }: Folded): string {
+  return `${text}\n${tag}`;
 }
 
-/** How much two tags differ: 0 for none but case and separators; infinite when they are not alike. */
-function compareTags(wanted: string, tag: string): number {
-  const [a, b] = [fold(wanted), fold(tag)];
+/** How much two folded tags differ: 0 for not at all; infinite when they are not alike. */
+function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   const [shorter, longer] = a.length <= b.length ? [a, b] : [b, a];
   if (longer.length > COMPARED_CHARS_MAX) return Number.POSITIVE_INFINITY;
   const errorsMax = shorter.length < 3 ? 0 : longer.length < 8 ? 1 : 2;
-  if (longer.length - shorter.length <= errorsMax) {
-    const distance = editDistance(a, b);
-    if (distance <= errorsMax) return distance;
-  }
+  const distance = editDistance(shorter, longer, errorsMax);
+  if (distance <= errorsMax) return distance;
   const isPrefix = shorter.length >= PREFIX_CHARS_MIN && longer.startsWith(shorter);
   return isPrefix ? errorsMax + longer.length - shorter.length : Number.POSITIVE_INFINITY;
 }

@@ -7,6 +7,7 @@ const REPORTS = 'gateway/reports.test.ts: ';
 const ROWS = 'gateway/task-rows.test.ts: ';
 const OVERVIEW = 'gateway/overview.test.ts: ';
 const EXPLANATIONS = 'gateway/explanations.test.ts: ';
+const PREVIEWS = 'gateway/previews.test.ts: ';
 const SECRETS = 'http/guide.test.ts: of $operations';
 const CONTRACT = 'contract/contract.test.ts: $operationId responds $status when $when';
 const REPEATED = `${AGENTS}a repeated submission under one key returns the first response`;
@@ -17,7 +18,7 @@ const FEEDS = 'engines/feeds.suite.ts: ';
 
 const CLIENTS: StatementTests = {
   previewMatch: [
-    ['Returns which agents', `${EXPLANATIONS}names the nearest agents and what keeps each`],
+    ['Returns which agents', `${PREVIEWS}names the nearest agents and what keeps each`],
     ["The administrator's secret", SECRETS],
   ],
   submitTask: [

@@ -6,14 +6,13 @@
 import type { components } from '@task-gateway/contract';
 import { afterEach, expect, test } from 'vitest';
 import { BROKEN, BUSY, REFUSED } from '../harness/fake-pusher.ts';
-import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
+import { SECRET, startTestServer } from '../harness/http-server.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';
 import { submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
 type Explanation = components['schemas']['TaskExplanation'];
-type Preview = components['schemas']['MatchPreview'];
 
 /** Brings a situation about; resolves with the id of the task. */
 type Situation = {
@@ -210,6 +209,23 @@ describeEachStore('on %s, a task is explained', (_name, open) => {
   });
 });
 
+describeEachStore('on %s, a similar tag', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('is not looked for when a task is abandoned, but for its readers: among the agents of then', async () => {
+    const world = await start();
+    await register(world, 'gpu-a');
+    const id = await submit(world, { task_tags: ['gpu2'] });
+    expect((await world.store.get('task', id))?.value.seenMatch?.tags).toEqual([[0, 0]]);
+    await register(world, 'gpu-b');
+    const url = await serve(world);
+    const similarOf = async () => (await explain(url, id)).match?.tags.map(({ similar }) => similar);
+    expect(await similarOf()).toEqual([{ tag: 'gpu', agents: 2, free: 2 }]);
+    await register(world, 'gpu-c', { agent_tags: ['gpu2'] });
+    expect(await similarOf()).toEqual([{ tag: 'gpu', agents: 2, free: 2 }]);
+  });
+});
+
 describeEachStore('on %s, a history', (_name, open) => {
   const start = useWorlds(open);
 
@@ -247,67 +263,5 @@ describeEachStore('on %s, a history', (_name, open) => {
     const task = await (await fetch(`${url}/api/cli/tasks/${id}`, { headers })).json();
     expect(Object.keys(task)).toHaveLength(12);
     expect(JSON.stringify(task)).not.toContain('push_unknown');
-  });
-});
-
-describeEachStore('on %s, a preview', (_name, open) => {
-  const start = useWorlds(open);
-
-  async function preview(world: World, task_tags: readonly string[]): Promise<Preview> {
-    const response = await fetch(`${await serve(world)}/api/cli/match`, {
-      method: 'POST',
-      headers: { 'x-admin-auth': ADMIN_SECRET },
-      body: JSON.stringify({ task_tags }),
-    });
-    expect(response.status).toBe(200);
-    return await response.json();
-  }
-
-  test('names the nearest agents and what keeps each, by the administrator’s secret alone', async () => {
-    const world = await start();
-    await register(world, 'free', { agent_tags: ['gpu', 'zh-en'] });
-    await register(world, 'full', { current_load: 4, agent_tags: ['gpu', 'zh-en'] });
-    await register(world, 'one-tag');
-    await register(world, 'draining');
-    await world.gateway.heartbeatAgent({ agent_id: 'draining', draining: true });
-    await register(world, 'alike', { agent_tags: ['zhen'] });
-    await register(world, 'other', { agent_tags: ['translate'] });
-    await register(world, 'gone', { agent_tags: ['gpu'] });
-    await world.gateway.unregisterAgent('gone');
-    const { match, hint, remedies } = await preview(world, ['gpu', 'zh-en', 'ZhEn']);
-    expect(match.agents.map(({ agent_id, reason }) => `${agent_id} ${reason}`)).toEqual([
-      ...['free eligible', 'full full', 'one-tag eligible', 'draining draining'],
-      ...['alike no_shared_tag', 'other no_shared_tag'],
-    ]);
-    expect([match.live, match.agents_total]).toEqual([true, 6]);
-    expect(match.sharing).toEqual({ agents: 4, eligible: 2, full: 1, draining: 1, offline: 0 });
-    expect(match.tags).toEqual([
-      { tag: 'gpu', agents: 4, free: 2, similar: null },
-      { tag: 'zh-en', agents: 2, free: 1, similar: null },
-      { tag: 'ZhEn', agents: 0, free: 0, similar: { tag: 'zh-en', agents: 2, free: 1 } },
-    ]);
-    expect(hint).toBe('Agent `free` would get the task: it has a free slot. So could 1 other agent.');
-    expect(remedies).toEqual([]);
-    // It submitted nothing.
-    expect((await world.store.list('tasks', {}, { limit: 1 })).items).toEqual([]);
-  });
-
-  test('names twenty agents of many, and reads no more of them', async () => {
-    const reads: string[] = [];
-    const world = await start({
-      wrap: (store) => ({
-        ...store,
-        getAgentStatus(agent_id) {
-          reads.push(agent_id);
-          return store.getAgentStatus(agent_id);
-        },
-      }),
-    });
-    for (let n = 0; n < 60; n += 1) await register(world, `gpu-${n}`, { current_load: n < 30 ? 4 : 0 });
-    reads.splice(0);
-    const { match } = await preview(world, ['gpu']);
-    expect(match.sharing).toEqual({ agents: 60, eligible: 30, full: 30, draining: 0, offline: 0 });
-    expect(match.agents.map(({ reason }) => reason)).toEqual(Array(20).fill('eligible'));
-    expect(reads.length).toBeLessThanOrEqual(20);
   });
 });

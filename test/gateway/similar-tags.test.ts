@@ -1,12 +1,29 @@
-/** Which tag is like one that no agent has. */
-import { describe, expect, test } from 'vitest';
+/** Which tag is like one that no agent has, and what it costs to look for many. */
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSimilarTags, type SimilarTags } from '../../server/gateway/similar-tags.ts';
+
+const compared = vi.hoisted(() => ({ times: 0, chars: 0 }));
+vi.mock('../../server/domain/edit-distance.ts', async (importOriginal) => {
+  const { editDistance } = await importOriginal<typeof import('../../server/domain/edit-distance.ts')>();
+  return {
+    editDistance(left: string, right: string, max: number) {
+      compared.times += 1;
+      compared.chars += (2 * max + 1) * left.length;
+      return editDistance(left, right, max);
+    },
+  };
+});
+beforeEach(() => {
+  Object.assign(compared, { times: 0, chars: 0 });
+});
 
 function createWith(...tags: readonly string[]): SimilarTags {
   const similar = createSimilarTags();
   for (const tag of tags) similar.add(tag);
   return similar;
 }
+
+const findOne = (similar: SimilarTags, tag: string): string | undefined => similar.find([tag]).get(tag);
 
 describe('the tag most like', () => {
   test.each([
@@ -22,19 +39,20 @@ describe('the tag most like', () => {
     ['video', ['gpu', 'translate'], undefined],
     ['x'.repeat(256), ['x'.repeat(255)], undefined],
     ['anything', [], undefined],
+    ['gpu', ['gpu'], undefined],
   ] as const)('%j among %j is %j', (tag, tags, expected) => {
-    expect(createWith(...tags).find(tag)).toBe(expected);
+    expect(findOne(createWith(...tags), tag)).toBe(expected);
   });
 
   test('is found anew when the tags change', () => {
     const similar = createWith('gpu');
-    expect(similar.find('gpu2')).toBe('gpu');
+    expect(findOne(similar, 'gpu2')).toBe('gpu');
     similar.remove('gpu');
-    expect(similar.find('gpu2')).toBeUndefined();
+    expect(findOne(similar, 'gpu2')).toBeUndefined();
     similar.add('gpu3');
-    expect(similar.find('gpu2')).toBe('gpu3');
+    expect(findOne(similar, 'gpu2')).toBe('gpu3');
     similar.clear();
-    expect(similar.find('gpu2')).toBeUndefined();
+    expect(findOne(similar, 'gpu2')).toBeUndefined();
   });
 
   test('among very many is found near it in the alphabet', () => {
@@ -42,7 +60,21 @@ describe('the tag most like', () => {
       ...Array.from({ length: 20_000 }, (_, n) => `tag-${String(n).padStart(5, '0')}`),
       'gpu',
     );
-    expect(similar.find('gpu2')).toBe('gpu');
-    expect(similar.find('tag-0777')).toBe('tag-07770');
+    expect(findOne(similar, 'gpu2')).toBe('gpu');
+    expect(findOne(similar, 'tag-0777')).toBe('tag-07770');
   });
+});
+
+test('64 tags, of which none is known, cost no more comparisons than four do', () => {
+  const letters = (n: number): string => String.fromCharCode(97 + (n % 26), 97 + ((n * 7) % 26));
+  const similar = createWith(
+    ...Array.from({ length: 20_000 }, (_, n) => `${'x'.repeat(56)}${n}`.padEnd(64, letters(n))),
+  );
+  const wanted = Array.from({ length: 64 }, (_, n) =>
+    `${'x'.repeat(56)}${n * 300}`.padEnd(64, letters(n + 1)),
+  );
+  similar.find(wanted);
+  expect(compared.times).toBeGreaterThan(1_000);
+  expect(compared.times).toBeLessThanOrEqual(64 * 2 * Math.ceil(2_000 / 64 / 2));
+  expect(compared.chars / compared.times).toBeLessThanOrEqual(5 * 64);
 });
