@@ -57,9 +57,15 @@ export function wantsToMove(
   if (delivery.acknowledged) return false;
   if (mayBeTaken(delivery)) return isGone(agent, nowMs);
   if (agent.unavailableSinceMs !== null) return true;
-  if (agent.pull) return nowMs - delivery.assignedMs >= UNCLAIMED_MS;
+  if (agent.pull) return isUnclaimed(delivery, nowMs);
   const fromMs = movableFromMs(delivery, agent_id);
   return fromMs !== null && fromMs <= nowMs;
+}
+
+/** Whether a pull agent did not claim the task for ten seconds. They begin again when it disowns the task. */
+export function isUnclaimed(delivery: Delivery, nowMs: number): boolean {
+  const sinceMs = delivery.disownedMs ?? delivery.assignedMs;
+  return !mayBeTaken(delivery) && nowMs - sinceMs >= UNCLAIMED_MS;
 }
 
 /**

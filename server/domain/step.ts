@@ -18,19 +18,19 @@
  *
  *   trigger              | pending  | running    | untaken    | acknowledged | disowned   | settled
  *   assign B             | B 1-0    | NP         | NP         | NP           | NP         | T
- *   wait                 | wait     | A 1-0 wait | A 1-1 wait | A ack wait   | A 1-0 wait | T
- *   stay                 | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
- *   attempt              | NR       | A 2-0      | A 2-1      | A ack        | A 2-0      | T
- *   fetch                | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
+ *   wait                 | wait     | A 1-0 wait | A 1-1 wait | A ack wait   | A 1-1 wait | T
+ *   stay                 | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | T
+ *   attempt              | NR       | A 2-0      | A 2-1      | A ack        | A 2-1      | T
+ *   fetch                | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | T
  *   untaken A            | NR       | A 1-1      | A 1-1      | A ack        | A 1-1      | T
  *   untaken E            | NR       | AM         | AM         | AM           | AM         | T
- *   unknown A            | NR       | A 1-0      | A 1-1      | A ack        | A 1-0      | T
+ *   unknown A            | NR       | A 1-0      | A 1-1      | A ack        | A 1-1      | T
  *   unknown E            | NR       | AM         | AM         | AM           | AM         | T
- *   acknowledge A        | NR       | A ack      | A ack      | A ack        | A 1-0      | T
+ *   acknowledge A        | NR       | A ack      | A ack      | A ack        | A 1-1      | T
  *   acknowledge A, named | NR       | A ack      | A ack      | A ack        | A ack      | T
  *   acknowledge E        | NR       | AM         | AM         | AM           | AM         | T
- *   disown A             | NR       | A 1-0      | A 1-1      | A 1-0        | A 1-0      | T
- *   reassign B           | NR       | NM         | B 1-0      | NM           | NM         | T
+ *   disown A             | NR       | A 1-1      | A 1-1      | A 1-1        | A 1-1      | T
+ *   reassign B           | NR       | NM         | B 1-0      | NM           | B 1-0      | T
  *   reassign B, gone     | NR       | B 1-0      | B 1-0      | NM           | B 1-0      | T
  *   reassign A           | NR       | NM         | NM         | NM           | NM         | T
  *   progress A           | AM       | A ack 40%  | A ack 40%  | A ack 40%    | A ack 40%  | T
@@ -212,8 +212,11 @@ function deliver(state: TaskState, trigger: DeliveryTrigger, nowMs: number): Ste
       if (trigger.attempt !== null && trigger.attempt <= delivery.disowned) return { ok: true, state };
       return { ok: true, state: acknowledgeBy(state, delivery) };
     case 'disown': {
-      const reset = { acknowledged: false, disowned: delivery.attempts, attemptMs: null, nextMs: nowMs };
-      return withDelivery(state, { ...delivery, ...reset });
+      const { attempts } = delivery;
+      const untakenAll = { acknowledged: false, untaken: attempts, disowned: attempts, disownedMs: nowMs };
+      // A process that has just registered was not asked yet: it is not busy.
+      const busy = delivery.busy.filter(({ agent_id }) => agent_id !== trigger.agent_id);
+      return withDelivery(state, { ...delivery, ...untakenAll, attemptMs: null, nextMs: nowMs, busy });
     }
     case 'progress': {
       const progress = raiseProgress(state, trigger.progress);

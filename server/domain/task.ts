@@ -56,8 +56,13 @@ export type Delivery = {
   /** Store time at which the last attempt began; null before the first. */
   readonly attemptMs: number | null;
   readonly acknowledged: boolean;
-  /** Attempts up to this one are disowned: the agent registered again since and does not have the task. */
+  /**
+   * Attempts up to this one are disowned: the agent registered again since and does not have the task, so
+   * they are untaken.
+   */
   readonly disowned: number;
+  /** Store time at which the agent disowned them last; absent while it never did. */
+  readonly disownedMs?: number;
   /** Store time at which the delivery is due again; null once acknowledged. */
   readonly nextMs: number | null;
   /**

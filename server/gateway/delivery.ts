@@ -19,6 +19,7 @@ import {
   excludedAgents,
   GONE_AFTER_MS,
   isGone,
+  isUnclaimed,
   UNCLAIMED_MS,
   wantsToMove,
 } from '../domain/delivery.ts';
@@ -48,9 +49,7 @@ export async function continueDelivery(
   if (delivery.acknowledged) return await rescheduleLeased(deps, task, state.deadlineMs);
   const record = (await deps.store.getAgentStatus(agent_id))?.record;
   const agent = availabilityOf(record, deps.sweepTimes.resumedMs(nowMs));
-  if (agent.pull && !mayBeTaken(delivery) && nowMs - delivery.assignedMs >= UNCLAIMED_MS) {
-    await noteUnclaimed(deps, agent_id);
-  }
+  if (agent.pull && isUnclaimed(delivery, nowMs)) await noteUnclaimed(deps, agent_id);
   if (wantsToMove(delivery, agent_id, agent, nowMs)) {
     const candidate = pickAgent(deps, state.task_tags, excludedAgents(delivery, agent_id, nowMs));
     const agentGone = isGone(agent, nowMs);

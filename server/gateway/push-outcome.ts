@@ -109,7 +109,8 @@ async function recordOutcome(deps: Deps, push: RunningPush, outcome: PushOutcome
       const isDueNow = outcome.busy || outcome.leave || written.value.waiting;
       const options = isDueNow ? { dueAt: nowMs } : {};
       const trigger = { type: 'untaken', agent_id, attempt, nextMs, busyUntilMs, push: note } as const;
-      await commits.advanceTask(request_id, trigger, options);
+      const result = await commits.advanceTask(request_id, trigger, options);
+      if (result.kind === 'unchanged') await pushDisownedAgain(deps, push, result.state);
       deps.untakenTasks.noteRetry(request_id, nextMs);
       return;
     }
@@ -153,7 +154,7 @@ async function recordUnknown(
 }
 
 async function recordAcknowledged(
-  { store, commits }: Deps,
+  deps: Deps,
   push: RunningPush,
   attempt: number,
   note: PushNote,
@@ -161,12 +162,22 @@ async function recordAcknowledged(
   const { request_id, agent_id } = push.attempt;
   const trigger = { type: 'acknowledge', agent_id, attempt, push: note } as const;
   // Decided on what is known of the task now: another replica may have settled it while this waited.
-  const result = await commits.advanceTask(request_id, trigger);
-  // The agent has registered again since and does not have the task: its earlier process answered.
-  const isDisowned = result.kind === 'unchanged' && result.state.delivery?.acknowledged === false;
+  const result = await deps.commits.advanceTask(request_id, trigger);
+  if (result.kind === 'unchanged') await pushDisownedAgain(deps, push, result.state);
+}
+
+/**
+ * The outcome made no difference. Unless the task is acknowledged, its agent has registered again since and
+ * does not have it: the earlier process answered, and the present one is pushed to at once.
+ */
+async function pushDisownedAgain(
+  { store, commits }: Pick<Deps, 'store' | 'commits'>,
+  push: RunningPush,
+  { delivery }: TaskState,
+): Promise<void> {
   const { lease } = push;
-  if (!isDisowned || lease === null) return;
+  if (delivery?.acknowledged !== false || lease === null) return;
   // Given back before the entry is due: a lease that is held would say that a push is still under way.
   push.lease = null;
-  await commits.reschedule([{ ref: taskRef(request_id), atMs: store.nowMs(), lease }]);
+  await commits.reschedule([{ ref: taskRef(push.attempt.request_id), atMs: store.nowMs(), lease }]);
 }

@@ -82,6 +82,12 @@ describe('a task wants to move to another agent', () => {
       false,
     ],
     [
+      'not when its agent disowned it less than ten seconds ago and has not claimed it since',
+      { ...untaken(1, 60_000), disowned: 1, disownedMs: NOW - 9_999 },
+      { unavailableSinceMs: null, pull: true },
+      false,
+    ],
+    [
       'at once when its agent responded that it is busy',
       { ...untaken(1, 0), busy: [{ agent_id: 'A', untilMs: NOW + 1 }] },
       ONLINE,

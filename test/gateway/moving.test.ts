@@ -4,33 +4,19 @@ import type { PushOutcome } from '../../server/ports/pusher.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
-import { buildRegistration, NEVER, type World } from '../harness/world.ts';
-import { submitLong as submit } from '../harness/world-calls.ts';
+import type { World } from '../harness/world.ts';
+import {
+  ownerOf,
+  passOnline,
+  pushesTo,
+  registerAnswering as register,
+  submitLong as submit,
+  urlOf,
+} from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
-const urlOf = (agent_id: string): string => `http://${agent_id}.test/tasks`;
 /** At once: the next look of the duties. */
 const AT_ONCE_MS = 400;
-
-const ownerOf = async (world: World, request_id: string): Promise<string | null> =>
-  (await world.gateway.getTask(request_id, 0, NEVER)).agent_id;
-
-async function register(world: World, agent_id: string, outcome?: PushOutcome, more = {}): Promise<void> {
-  if (outcome) world.pusher.script(urlOf(agent_id), outcome);
-  await world.gateway.registerAgent(buildRegistration(agent_id, more));
-  await world.runUntilIdle();
-}
-
-const pushesTo = (world: World, agent_id: string): number =>
-  world.pusher.sent.filter(({ endpoint }) => endpoint === urlOf(agent_id)).length;
-
-/** Beats for the agents while time passes, so that they stay online. */
-async function passOnline(world: World, ms: number, ...agents: readonly string[]): Promise<void> {
-  for (let leftMs = ms; leftMs > 0; leftMs -= 10_000) {
-    for (const agent_id of agents) await world.gateway.heartbeatAgent({ agent_id });
-    await world.pass(Math.min(10_000, leftMs));
-  }
-}
 
 describeEachStore('on %s, an agent whose origin has all the pushes it may have', (_name, open) => {
   const start = useWorlds(open);

@@ -1,8 +1,9 @@
 /** The calls that most suites of the gateway make on a world. */
 import type { TaskInfo } from '../../server/domain/task.ts';
 import type { AgentListing } from '../../server/ports/gateway.ts';
+import type { PushOutcome } from '../../server/ports/pusher.ts';
 import { listAgents } from './listings.ts';
-import { buildSubmission, NEVER, type World } from './world.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from './world.ts';
 
 /** Reads a task. */
 export function read(world: World, request_id: string): Promise<TaskInfo> {
@@ -24,4 +25,37 @@ export function submitLong(world: World, more = {}): Promise<string> {
 /** An agent as the administrator sees it; undefined when it is not listed. */
 export async function agentOf(world: World, agent_id: string): Promise<AgentListing | undefined> {
   return (await listAgents(world.gateway)).agents.find((one) => one.agent_id === agent_id);
+}
+
+/** The endpoint that an agent of `buildRegistration()` has. */
+export const urlOf = (agent_id: string): string => `http://${agent_id}.test/tasks`;
+
+/** Registers an agent that responds to pushes with this outcome, or as before. */
+export async function registerAnswering(
+  world: World,
+  agent_id: string,
+  outcome?: PushOutcome,
+  more = {},
+): Promise<void> {
+  if (outcome) world.pusher.script(urlOf(agent_id), outcome);
+  await world.gateway.registerAgent(buildRegistration(agent_id, more));
+  await world.runUntilIdle();
+}
+
+/** The agent that a task is assigned to. */
+export async function ownerOf(world: World, request_id: string): Promise<string | null> {
+  return (await read(world, request_id)).agent_id;
+}
+
+/** How many pushes an agent was sent. */
+export function pushesTo(world: World, agent_id: string): number {
+  return world.pusher.sent.filter(({ endpoint }) => endpoint === urlOf(agent_id)).length;
+}
+
+/** Beats for the agents while time passes, so that they stay online. */
+export async function passOnline(world: World, ms: number, ...agents: readonly string[]): Promise<void> {
+  for (let leftMs = ms; leftMs > 0; leftMs -= 10_000) {
+    for (const agent_id of agents) await world.gateway.heartbeatAgent({ agent_id });
+    await world.pass(Math.min(10_000, leftMs));
+  }
 }

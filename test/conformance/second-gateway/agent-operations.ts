@@ -27,7 +27,7 @@ function acknowledge(call: Call, agent_id: string, isRegistering = false): reado
   for (const task of state.tasksOf(agent_id)) {
     const isNamed = named.includes(task.info.request_id);
     if (isRegistering && task.isTaken && !isNamed) {
-      Object.assign(task, { isTaken: false, handedMs: 0 });
+      Object.assign(task, { isTaken: false, mayBeTaken: false, handedMs: 0 });
       void state.push(task, agent_id);
     } else if (isNamed) task.isTaken = true;
   }
