@@ -37,13 +37,15 @@ export function createSeen(store: Store): Seen {
   };
 }
 
-/** The same store; each contact of an agent is noted. */
+/** The same store; each contact of an agent that exists is noted. Anyone may name one that does not. */
 export function noteTouches(store: Store, contactStrips: ContactStrips): Store {
   return {
     ...store,
-    touch(agent_id, touch) {
-      contactStrips.noteTouch(agent_id, touch, store.nowMs());
-      return store.touch(agent_id, touch);
+    async touch(agent_id, touch) {
+      const nowMs = store.nowMs();
+      const record = await store.touch(agent_id, touch);
+      if (record) contactStrips.noteTouch(agent_id, touch, nowMs);
+      return record;
     },
   };
 }

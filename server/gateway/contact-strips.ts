@@ -3,12 +3,13 @@
  * seen it: two rows of 40 bits an agent, in memory alone. Noting a contact costs a lookup and a little
  * arithmetic.
  */
+import { createBoundedMap } from '../async/bounded-map.ts';
 import type { AgentActivity } from '../ports/admin.ts';
 import type { Touch } from '../ports/store.ts';
 
 const STEP_MS = 15_000;
 const STEPS = 40;
-/** The strips of so many agents are kept: those that had a contact last. */
+/** The strips of so many agents are kept: those that had a contact or a push last. */
 const AGENTS_MAX = 20_000;
 
 export type ContactStrips = {
@@ -23,17 +24,11 @@ type Strip = { step: number; contact: number; failed: number };
 
 /** Creates it without contacts. */
 export function createContactStrips(): ContactStrips {
-  const strips = new Map<string, Strip>();
+  const strips = createBoundedMap<string, Strip>(AGENTS_MAX);
 
   function find(agent_id: string, step: number): Strip {
-    const found = strips.get(agent_id);
-    if (found) {
-      move(found, step);
-      return found;
-    }
-    const [oldest] = strips.keys();
-    if (strips.size >= AGENTS_MAX && oldest !== undefined) strips.delete(oldest);
-    const strip = { step, contact: 0, failed: 0 };
+    const strip = strips.get(agent_id) ?? { step, contact: 0, failed: 0 };
+    move(strip, step);
     strips.set(agent_id, strip);
     return strip;
   }

@@ -6,6 +6,7 @@
  *                                  to an hour: what is damaged stays so; the others go on
  *   the store is out               every entry is tried, then the turn throws; all of them come due again
  */
+import { type BoundedMap, createBoundedMap } from '../async/bounded-map.ts';
 import { GatewayError } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
 import { type Lease, type Ref, type Store, StoreDamaged, StoreUnavailable } from '../ports/store.ts';
@@ -34,14 +35,14 @@ const FAILED_RETRY_MAX_MS = 3_600_000;
 /** So many entries that failed are remembered; of older ones the next failure counts as the first. */
 const FAILED_MAX = 1_000;
 
-/** How often each entry has failed in a row, the latest last. */
-type Failures = Map<Ref, number>;
+/** How often each entry has failed in a row. */
+type Failures = BoundedMap<Ref, number>;
 
 /** Creates the function that runs a turn and returns how many entries it took. */
 export function createDueTurn(deps: Deps): () => Promise<number> {
   const { store, agentIndex, sweepTimes } = deps;
   const noteRefresh = createRefreshLog(deps);
-  const failures: Failures = new Map();
+  const failures: Failures = createBoundedMap(FAILED_MAX);
 
   return async () => {
     sweepTimes.note(store.nowMs());
@@ -79,10 +80,7 @@ async function lookOrPostpone(deps: Deps, failures: Failures, ref: Ref, lease: L
 
 function countFailure(failures: Failures, ref: Ref): number {
   const times = (failures.get(ref) ?? 0) + 1;
-  failures.delete(ref);
   failures.set(ref, times);
-  const [oldest] = failures.keys();
-  if (failures.size > FAILED_MAX && oldest !== undefined) failures.delete(oldest);
   return times;
 }
 

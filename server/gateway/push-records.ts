@@ -3,6 +3,7 @@
  * It is kept in memory alone, starts empty, and is bounded: the last pushes of the agents that were pushed
  * to last.
  */
+import { createBoundedMap } from '../async/bounded-map.ts';
 import type { AgentPush } from '../ports/admin.ts';
 import type { PushOutcome } from '../ports/pusher.ts';
 
@@ -39,15 +40,11 @@ const NO_RECORD: PushRecord = { pushes: [], failures: 0 };
 
 /** Creates it with nothing seen. */
 export function createPushRecords(): PushRecords {
-  const records = new Map<string, PushRecord>();
+  const records = createBoundedMap<string, PushRecord>(AGENTS_MAX);
   return {
     find: (agent_id) => records.get(agent_id) ?? NO_RECORD,
     note(agent_id, attempt) {
-      const before = records.get(agent_id);
-      records.delete(agent_id);
-      const [oldest] = records.keys();
-      if (records.size >= AGENTS_MAX && oldest !== undefined) records.delete(oldest);
-      const { pushes, failures } = before ?? NO_RECORD;
+      const { pushes, failures } = records.get(agent_id) ?? NO_RECORD;
       records.set(agent_id, {
         pushes: [describePush(attempt), ...pushes.slice(0, PUSHES_MAX - 1)],
         failures: isReached(attempt.outcome) ? 0 : failures + 1,

@@ -1,9 +1,10 @@
 /**
  * The tasks that this process has assigned and whose agents have not taken them, as far as it has seen.
  * Another replica may have seen them taken, or settled them: so what is read is compared with the slots of
- * the agent, and what the agent does not have any more is dropped. Bounded: beyond so many the oldest are
- * forgotten.
+ * the agent, and what the agent does not have any more is dropped. Bounded: beyond so many those are
+ * forgotten that nothing happened to for the longest time.
  */
+import { createBoundedMap } from '../async/bounded-map.ts';
 import type { TaskStep } from '../ports/observer.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -36,22 +37,24 @@ type Entry = {
 
 /** Creates it with nothing seen. */
 export function createUntakenTasks(store: Pick<Store, 'findSlots'>): UntakenTasks {
-  const tasks = new Map<string, Entry>();
+  const tasks = createBoundedMap<string, Entry>(TASKS_MAX, dropFromAgent);
   const byAgent = new Map<string, Set<string>>();
+
+  function dropFromAgent(request_id: string, { agent_id }: Entry): void {
+    const ids = byAgent.get(agent_id);
+    ids?.delete(request_id);
+    if (ids?.size === 0) byAgent.delete(agent_id);
+  }
 
   function remove(request_id: string): void {
     const entry = tasks.get(request_id);
     if (!entry) return;
     tasks.delete(request_id);
-    const ids = byAgent.get(entry.agent_id);
-    ids?.delete(request_id);
-    if (ids?.size === 0) byAgent.delete(entry.agent_id);
+    dropFromAgent(request_id, entry);
   }
 
   function add(request_id: string, entry: Entry): void {
     const { agent_id } = entry;
-    const [oldest] = tasks.keys();
-    if (tasks.size >= TASKS_MAX && oldest !== undefined) remove(oldest);
     tasks.set(request_id, entry);
     byAgent.set(agent_id, (byAgent.get(agent_id) ?? new Set()).add(request_id));
   }

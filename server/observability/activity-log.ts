@@ -5,6 +5,7 @@
  *
  * No line has a payload, a result, a query or an endpoint.
  */
+import { createBoundedMap } from '../async/bounded-map.ts';
 import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
 import type { TraceContext } from '../domain/trace-context.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -103,16 +104,15 @@ const FAILING_MAX = 10_000;
 
 /** Logs the first push to an agent that fails, and the first one that succeeds again. */
 function createPushFailures(limit: LogLimit, clock: Clock) {
-  const failing = new Map<string, { readonly sinceMs: number; count: number }>();
+  const failing = createBoundedMap<string, { readonly sinceMs: number; count: number }>(FAILING_MAX);
 
   function noteFailure(agent_id: string, { request_id, outcome }: EndedPush): void {
     const known = failing.get(agent_id);
     if (known) {
       known.count += 1;
+      failing.set(agent_id, known);
       return;
     }
-    const [oldest] = failing.keys();
-    if (failing.size >= FAILING_MAX && oldest !== undefined) failing.delete(oldest);
     failing.set(agent_id, { sinceMs: clock.monotonicMs(), count: 1 });
     const { status } = outcome;
     const error = outcome.kind === 'acknowledged' ? null : outcome.error;

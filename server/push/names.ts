@@ -13,6 +13,7 @@
  */
 import { type LookupAddress, lookup as lookUpInSystem, Resolver } from 'node:dns';
 import { isIP } from 'node:net';
+import { createBoundedMap } from '../async/bounded-map.ts';
 import type { Resolve } from './connector.ts';
 import { createParsedFile, listFullNames, parseHosts, parseResolverSettings } from './name-files.ts';
 
@@ -58,7 +59,7 @@ export function createNameResolver(deps: NameDeps): NameResolver {
   const hosts = createParsedFile(deps.hostsFile ?? '/etc/hosts', parseHosts, clock);
   const dns = createDns(deps);
   const askSystem = limitAtOnce(deps.askSystem ?? lookUpBySystem);
-  const entries = new Map<string, Entry>();
+  const entries = createBoundedMap<string, Entry>(NAMES_MAX);
 
   async function lookUp(hostname: string): Promise<Found> {
     const local = (await hosts.read()).get(hostname);
@@ -78,13 +79,8 @@ export function createNameResolver(deps: NameDeps): NameResolver {
         void added.found.then(() => {
           added.freshUntilMs = clock.monotonicMs() + KEEP_MS;
         });
-        entries.delete(name);
         entries.set(name, added);
         entry = added;
-        for (const oldest of entries.keys()) {
-          if (entries.size <= NAMES_MAX) break;
-          entries.delete(oldest);
-        }
       }
       void entry.found.then(({ error, addresses }) => done(error, addresses));
     },

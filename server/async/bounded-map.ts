@@ -1,0 +1,76 @@
+/**
+ * A map of at most so many entries: one more makes it forget the entry that was set least recently. Reading
+ * an entry does not make it recent.
+ *
+ * The order is a list of its own. The keys of a `Map` have the order too, but to find the first of them costs
+ * a step for each that was deleted before it, and an iterator that is kept holds every table the map had.
+ *
+ * Cost of each call: a lookup and a few links, however many entries there are.
+ */
+
+export type BoundedMap<K, V> = {
+  get(key: K): V | undefined;
+  /** Sets the value; the entry is the most recent one now. */
+  set(key: K, value: V): void;
+  delete(key: K): void;
+};
+
+type Entry<K, V> = { readonly key: K; value: V; older: Entry<K, V> | null; newer: Entry<K, V> | null };
+
+/** Creates an empty one. `onForgotten` is called with each entry that made room for another. */
+export function createBoundedMap<K, V>(
+  entriesMax: number,
+  onForgotten: (key: K, value: V) => void = () => undefined,
+): BoundedMap<K, V> {
+  const entries = new Map<K, Entry<K, V>>();
+  let oldest: Entry<K, V> | null = null;
+  let newest: Entry<K, V> | null = null;
+
+  function unlink(entry: Entry<K, V>): void {
+    const { older, newer } = entry;
+    if (older) older.newer = newer;
+    else oldest = newer;
+    if (newer) newer.older = older;
+    else newest = older;
+  }
+
+  function append(entry: Entry<K, V>): void {
+    entry.older = newest;
+    entry.newer = null;
+    if (newest) newest.newer = entry;
+    else oldest = entry;
+    newest = entry;
+  }
+
+  function forgetOldest(): void {
+    const entry = oldest;
+    if (!entry) return;
+    unlink(entry);
+    entries.delete(entry.key);
+    onForgotten(entry.key, entry.value);
+  }
+
+  return {
+    get: (key) => entries.get(key)?.value,
+    set(key, value) {
+      const known = entries.get(key);
+      if (known) {
+        known.value = value;
+        if (known === newest) return;
+        unlink(known);
+        append(known);
+        return;
+      }
+      if (entries.size >= entriesMax) forgetOldest();
+      const entry: Entry<K, V> = { key, value, older: null, newer: null };
+      entries.set(key, entry);
+      append(entry);
+    },
+    delete(key) {
+      const entry = entries.get(key);
+      if (!entry) return;
+      entries.delete(key);
+      unlink(entry);
+    },
+  };
+}
