@@ -531,8 +531,8 @@ export interface components {
             lost_after: number | null;
             /** @description The pushes to the agent. */
             push: components["schemas"]["AgentPushes"];
-            /** @description Its contact in the last 10 minutes; null unless it was asked for. */
-            activity: components["schemas"]["AgentActivity"] | null;
+            /** @description Its contact in the last 10 minutes. */
+            activity: components["schemas"]["AgentActivity"];
             /** @description The tasks it has, the oldest assignment first; the first 100. */
             slots: components["schemas"]["AgentTask"][];
             /** @description The last pushes to it of the gateway that responds, newest first. */
@@ -748,7 +748,7 @@ export interface components {
             lost_after: number | null;
             /** @description The pushes to the agent. */
             push: components["schemas"]["AgentPushes"];
-            /** @description Its contact in the last 10 minutes; null unless it was asked for. */
+            /** @description Its contact in the last 10 minutes if the call has `activity=true`; else null. */
             activity: components["schemas"]["AgentActivity"] | null;
         };
         /** @description A page of agents as rows. */
@@ -765,10 +765,9 @@ export interface components {
         /**
          * @description An agent's state: `ready` (runs no task) and `processing` (runs at least one) get tasks unless full.
          *     `draining` (asked for no more tasks) and `offline` (no contact for too long, or replied 410 to a push) get
-         *     none. Being full is not a state.
-         * @enum {string}
+         *     none. Being full is not a state. Later versions may add others.
          */
-        AgentState: "ready" | "processing" | "draining" | "offline";
+        AgentState: string | ("ready" | "processing" | "draining" | "offline");
         /** @description A task that an agent has. */
         AgentTask: {
             /** @description The task's id. */
@@ -866,8 +865,8 @@ export interface components {
         /**
          * @description Server-sent events in UTF-8. The stream begins with `retry: 2000` and a comment. Then each task is one
          *     frame: an `id:` line, one `data:` line with a `TaskDone` as JSON, an empty line. There is no `event:` line,
-         *     so `EventSource.onmessage` gets them. The comment `: ping` is sent every 15 seconds; the comment `: gap`
-         *     says that older events were deleted.
+         *     so `EventSource.onmessage` gets them. The comment `: ping` is sent every 15 seconds. Where older events
+         *     were deleted there is one frame of `: gap`, `event: gap` and `data: {}`, without an `id:`.
          */
         EventFrames: string;
         /** @description One error in a request. */
@@ -1113,10 +1112,7 @@ export interface components {
         Name: string;
         /** @description How many tasks are open: each is counted once. */
         OpenTaskCounts: {
-            /**
-             * @description Tasks that wait for an agent with a free slot: `pending` ones, and `running` ones that their agent has
-             *     not taken and no other agent can.
-             */
+            /** @description Tasks whose `waiting`, as in `TaskRow`, is true. */
             waiting: components["schemas"]["Count"];
             /** @description All other open tasks: an agent runs them, has just been assigned them, or is being matched. */
             running: components["schemas"]["Count"];
@@ -1485,16 +1481,16 @@ export interface components {
             request_id: components["schemas"]["RequestId"];
             /** @description The task's status. */
             status: components["schemas"]["TaskStatus"];
-            /**
-             * @description Whether it waits for an agent: it is `pending`; or it is `running`, may move, and no other agent is
-             *     eligible.
-             */
+            /** @description Whether it waits for an agent, as in `TaskRow`. */
             waiting: boolean;
             /** @description Of a running task: whether its agent has certainly taken it. Otherwise false. */
             acknowledged: boolean;
             /** @description How the task ended; null while it is pending or running. */
             outcome: components["schemas"]["TaskOutcome"] | null;
-            /** @description Seconds from submission that the task may wait for an agent; null if it may not wait. */
+            /**
+             * @description Seconds from submission that the task may wait for an agent: what was sent, or its `timeout` if that is
+             *     less. Null if it may not wait.
+             */
             queue_timeout: number | null;
             /** @description When the task was assigned to its last agent; null before, and of a task older than its history. */
             assigned_time: components["schemas"]["EpochSeconds"] | null;
@@ -1656,7 +1652,8 @@ export interface components {
             status: components["schemas"]["TaskStatus"];
             /**
              * @description Whether it waits for an agent, and is offered to the next one that gets a free slot: a `pending` task
-             *     with a `queue_timeout` does, and a `running` one that may move while no other agent is eligible.
+             *     with a `queue_timeout` does once no agent was free, and a `running` one that may move while no other
+             *     agent is eligible.
              */
             waiting: boolean;
             /** @description How the task ended; null while it is pending or running. */
@@ -2535,7 +2532,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only agents in this state. */
-                state?: components["schemas"]["AgentState"];
+                state?: "ready" | "processing" | "draining" | "offline";
                 /** @description Only agents with this tag. */
                 tag?: components["schemas"]["Name"];
                 /** @description Only agents at full load that are neither draining nor offline; with `false`, only the others. */

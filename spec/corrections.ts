@@ -23,7 +23,13 @@ export function correctGatewayDocument(document: Json): Json {
   nameExamples(document);
   declareVersionHeader(document);
   describeFrames(document);
-  dropUnreachable(document, ['Advice', 'SessionEvents', 'ValidatorHeaders', 'VersionHeader']);
+  dropUnreachable(document, [
+    'Advice',
+    'AgentCondition',
+    'SessionEvents',
+    'ValidatorHeaders',
+    'VersionHeader',
+  ]);
   return sortByTag(document);
 }
 
@@ -153,8 +159,9 @@ function buildStreamItem(description: unknown): Json {
   return {
     type: 'object',
     description,
-    required: ['id', 'data'],
+    required: ['data'],
     properties: {
+      event: { type: 'string', description: '`gap`, without an `id`; a `task_done` has no such line.' },
       id: { type: 'string', description: 'Send it as `Last-Event-ID` to continue after this event.' },
       data: {
         type: 'string',

@@ -62,7 +62,9 @@ async function listAgentRows(deps: Deps, query: AgentRowQuery): Promise<AgentRow
   const found = new Map<string, AgentRow>();
   await runInSlices(ids, async (agent_id) => {
     const agentStatus = await deps.agents.findIfRegistered(agent_id);
-    if (agentStatus) found.set(agent_id, await describeAgentRow(deps, agentStatus, query.activity));
+    if (!agentStatus) return;
+    const activity = query.activity ? deps.contactStrips.describe(agent_id, deps.store.nowMs()) : null;
+    found.set(agent_id, { ...(await describeAgent(deps, agentStatus)), activity });
   });
   return {
     time: store.nowMs() / 1_000,
@@ -101,12 +103,10 @@ function matches(candidate: Candidate, { state, tag, full, failing, id }: AgentR
   );
 }
 
-async function describeAgentRow(
-  deps: Deps,
+async function describeAgent(
+  { pushRecords, untakenTasks }: Deps,
   { record, slots, contact }: AgentStatus,
-  withActivity: boolean,
-): Promise<AgentRow> {
-  const { store, pushRecords, contactStrips, untakenTasks } = deps;
+): Promise<Omit<AgentRow, 'activity'>> {
   const { agent_id, lostAfterMs } = record;
   const { pushes, failures } = pushRecords.find(agent_id);
   const untaken = await untakenTasks.read(agent_id);
@@ -134,15 +134,14 @@ async function describeAgentRow(
       failing_since: toSeconds(contact.unreachedSinceMs),
       next_attempt_time: toSeconds(untaken.nextMs),
     },
-    activity: withActivity ? contactStrips.describe(agent_id, store.nowMs()) : null,
   };
 }
 
 async function getAgent(deps: Deps, agent_id: string): Promise<AgentDetail> {
-  const { store, pushRecords } = deps;
+  const { store, pushRecords, contactStrips } = deps;
   const agentStatus = await deps.agents.findIfRegistered(agent_id);
   if (!agentStatus) throw agentNotFound();
-  const row = await describeAgentRow(deps, agentStatus, true);
+  const agent = await describeAgent(deps, agentStatus);
   const { items } = await store.list('slots', { agent_id }, { limit: SHOWN_TASKS_MAX });
   const tasks = await Promise.all(
     items.map(async ({ request_id }) => {
@@ -152,7 +151,8 @@ async function getAgent(deps: Deps, agent_id: string): Promise<AgentDetail> {
   );
   return {
     time: store.nowMs() / 1_000,
-    ...row,
+    ...agent,
+    activity: contactStrips.describe(agent_id, store.nowMs()),
     slots: tasks.flat(),
     pushes: pushRecords.find(agent_id).pushes,
   };

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { components } from '@task-gateway/contract';
 import { describe, expect, test } from 'vitest';
 import { correctGatewayDocument, mergePush } from '../../spec/corrections.ts';
 import { type Json, listOperations, requireObject } from '../../spec/document.ts';
@@ -156,4 +157,30 @@ describe('the package', () => {
       rmSync(folder, { recursive: true });
     }
   });
+});
+
+test('the example of the overview is one that a gateway can send', () => {
+  const operation = requireObject(
+    readDocument('task-gateway.3.1.json'),
+    'paths',
+    '/api/admin/overview',
+    'get',
+  );
+  const { content } = requireObject(operation, 'responses', '200');
+  const { examples } = requireObject({ content }, 'content', 'application/json');
+  const [shown] = Object.values(requireObject({ examples }, 'examples'));
+  const { value } = requireObject({ shown }, 'shown');
+  const overview = value as components['schemas']['GatewayOverview'];
+  const { tasks, slots, agents, ended, series, tags, oldest_waiting, problems } = overview;
+  const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
+  expect(sum(series.success)).toBe(ended.success);
+  expect(sum(series.no_agent)).toBe(ended.no_agent);
+  expect(sum(series.failed)).toBe(ended.failed + ended.timeout + ended.agent_lost);
+  expect([series.waiting.at(-1), series.running.at(-1)]).toEqual([tasks.waiting, tasks.running]);
+  expect(oldest_waiting).toHaveLength(Math.min(5, tasks.waiting));
+  expect(agents.ready + agents.processing + agents.draining + agents.offline).toBe(agents.total);
+  const named = JSON.stringify(problems).matchAll(/\\?`([^`\\]+)\\?`/g);
+  for (const [, name] of named) expect(tags.map(({ tag }) => tag)).toContain(name);
+  for (const { agents: having } of tags) expect(having).toBeLessThanOrEqual(agents.total);
+  expect(tasks.running).toBe(slots.used);
 });

@@ -41,7 +41,6 @@ const TASKS_AND_AGENTS: StatementTests = {
       'Bodies are JSON in UTF-8',
       'http/body.test.ts: text outside ASCII arrives as it was sent, in every framing',
     ],
-    ['Unknown fields and query', FIELDS],
     ['What no schema can say', ADVICE],
   ],
   'The life of a task': [
@@ -59,6 +58,10 @@ const TASKS_AND_AGENTS: StatementTests = {
       'engines/durability.suite.ts: it has not resolved, and no reader is shown what it wrote',
     ],
     ['A result counts from', `${REPORTS}%s counts from an earlier agent, whose id it gets`],
+    [
+      'Of the results that an agent',
+      `${REPORTS}progress never falls, also not with a failure, and the first reply`,
+    ],
     ['From an agent that never', `${REPORTS}%s of another agent is refused, before and after the end`],
   ],
   'The life of an agent': [
@@ -83,6 +86,11 @@ const TASKS_AND_AGENTS: StatementTests = {
       'Time during which no gateway',
       'gateway/agents.test.ts: time without contact is not counted while no gateway was sweeping',
     ],
+    [
+      'An agent that unregisters',
+      'gateway/contact.test.ts: a waiting claim returns no task once its agent is',
+    ],
+    ['What belongs to its', 'gateway/contact.test.ts: an agent that unregisters keeps its tasks, its turn'],
   ],
   'Which agent gets a task': [
     ['An agent qualifies if', 'domain/task-match.test.ts: an agent is %s'],
@@ -104,6 +112,14 @@ const TASKS_AND_AGENTS: StatementTests = {
     [
       'An agent that comes back',
       `${DELIVERY}makes its agent offline until the next heartbeat when the agent responds with 410`,
+    ],
+    [
+      'A 2xx shows in',
+      'gateway/acknowledgements.test.ts: is acknowledged within 250 ms, and never pushed again',
+    ],
+    [
+      'An endpoint at an address',
+      'push/connections.test.ts: no connection is made to a denied loopback address',
     ],
     ['No second push is sent', `${DELIVERY}is not pushed again while a push has no response, and a late 2xx`],
     [
@@ -167,6 +183,8 @@ const REQUESTS: StatementTests = {
   ],
   'What to do with an error': [
     ['|', 'sdk/retries.test.ts: $code: the call is repeated as it is: $again'],
+    ['An agent whose result is refused', ADVICE],
+    ['A `hint` and its', 'domain/match-advice.test.ts: %s'],
     ['Branch on `code`', ADVICE],
     ['Each operation lists', CONTRACT],
     ['Steps 1 and 3', `${GUIDE}the bodies that belong to no operation are those that are sent`],
@@ -184,7 +202,10 @@ const REQUESTS: StatementTests = {
       'server/config-mistakes.test.ts: a push secret that libraries read as another key is warned of',
     ],
   ],
-  Limits: [['|', `${GUIDE}the limits are those of the gateway and of the schemas`]],
+  Limits: [
+    ['|', `${GUIDE}the limits are those of the gateway and of the schemas`],
+    ['Lengths count code points', FIELDS],
+  ],
   'Numbers and keys': [
     [
       'Payloads and results',
@@ -235,6 +256,10 @@ const PROMISES: StatementTests = {
       'Within a major version',
       'contract/breaking.test.ts: each break since the previews is named by the changelog, with its operation and field',
     ],
+    [
+      'The four statuses',
+      `${GUIDE}the four statuses of a task are final, and the states of an agent are open`,
+    ],
     ['So ignore fields', ADVICE],
     ['Whatever is to be removed', POLICY],
   ],
@@ -244,6 +269,10 @@ const PROMISES: StatementTests = {
     ['A body that a page sends', 'resilience/cross-origin.test.ts: creates nothing with a form of type %s'],
     ['Credentials (cookies)', `${GUIDE}a preflight names the headers that a page may send`],
     ["`EventSource` can't", ADVICE],
+    [
+      'Its `onmessage` gets',
+      'http/sse.test.ts: a replay that misses events opens with a gap that EventSource',
+    ],
   ],
   'Paths beside the API': [
     ['|', `${GUIDE}%s is served by GET, HEAD and OPTIONS, to any origin and under any host`],

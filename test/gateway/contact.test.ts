@@ -55,6 +55,22 @@ describeEachStore('on %s', (_name, open) => {
     },
   );
 
+  test('an agent that unregisters keeps its tasks, its turn and what it must drop', async () => {
+    const world = await start();
+    for (const agent_id of ['A', 'B']) {
+      await world.gateway.registerAgent(buildRegistration(agent_id, { max_concurrent: 9 }));
+      await world.pass(1_000);
+    }
+    const first = await submit(world);
+    expect((await read(world, first)).agent_id).toBe('A');
+    await world.gateway.cancelTask(first);
+    await world.gateway.unregisterAgent('A');
+    const again = await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 9 }));
+    expect(again.cancelled_request_ids).toEqual([first]);
+    // `A` has the smaller id, and was given a task less recently only if that were forgotten.
+    expect((await read(world, await submit(world))).agent_id).toBe('B');
+  });
+
   test('an agent without contact loses the tasks it had, not one that it was assigned a moment ago', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { lost_after: 30 }));

@@ -95,6 +95,14 @@ describeEachStore('the load on %s', (_name, open) => {
     expect(await read(world, await submit(world))).toMatchObject({ status: 'failed' });
   });
 
+  test('of agents that are alike the smallest id by UTF-16 code units gets the task', async () => {
+    const world = await start();
+    // By code points the second one is smaller.
+    for (const agent_id of ['\u{1F600}', '\u{FF5E}'])
+      await world.gateway.registerAgent(buildRegistration(agent_id));
+    expect((await read(world, await submit(world))).agent_id).toBe('\u{1F600}');
+  });
+
   test('candidates rank by whether the last push was taken, shared tags, load ratio, last assignment, id', async () => {
     const world = await start();
     world.pusher.script('http://B.test/tasks', REFUSED);

@@ -162,9 +162,9 @@ describeEachStore('reports on %s', (_name, open) => {
 
   test('progress never falls, also not with a failure, and the first reply joins a result without one', async () => {
     const world = await start();
-    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
-    const [failed, done] = [await submit(world), await submit(world)];
-    for (const request_id of [failed, done]) {
+    await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
+    const [failed, done, replied] = [await submit(world), await submit(world), await submit(world)];
+    for (const request_id of [failed, done, replied]) {
       const report = { request_id, agent_id: 'A', status: 'running' } as const;
       await world.gateway.reportResult({ ...report, progress: 60, result: { reply: 'first' } });
       await world.gateway.reportResult({ ...report, progress: 40, result: { reply: 'second' } });
@@ -174,5 +174,13 @@ describeEachStore('reports on %s', (_name, open) => {
     await world.gateway.reportResult({ request_id: done, agent_id: 'A', status: 'success', result: null });
     expect(await read(world, failed)).toMatchObject({ progress: 60, result: null });
     expect(await read(world, done)).toMatchObject({ progress: 100, result: { reply: 'first' } });
+    const last = {
+      request_id: replied,
+      agent_id: 'A',
+      status: 'success',
+      result: { reply: 'last' },
+    } as const;
+    await world.gateway.reportResult(last);
+    expect((await read(world, replied)).result).toEqual({ reply: 'last' });
   });
 });

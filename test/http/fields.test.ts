@@ -184,6 +184,17 @@ describe('rules that a schema can’t express', () => {
     expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /endpoint');
   });
 
+  test('a misspelt filter of cancelTasks is refused with its name, and so are twenty of a thousand', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, nth) => [`unknown-${nth}`, 1]));
+    const send = async (filter: object) =>
+      await sendChecked(server.url, buildCall('cancelTasks', secrets, { request_ids: undefined, filter }));
+    const one = await send({ typ: 'a', type: 'b' });
+    expect(one.json.errors).toEqual([
+      { pointer: '/filter/typ', detail: expect.stringMatching(/^is not known here; send any of status, /) },
+    ]);
+    expect(pointersOf(await send(many))).toHaveLength(20);
+  });
+
   test.each(['.', '..'])('the agent %j, which no path can name, is refused', async (agent_id) => {
     const response = await sendChecked(server.url, buildCall('registerAgent', secrets, { agent_id }));
     expect(`${response.status} ${pointersOf(response).join()}`).toBe('422 /agent_id');

@@ -152,7 +152,7 @@ describe('errors', () => {
 
   test('the order of checks names codes that exist, and all that are no state of a task or agent', () => {
     const named = new Set(listWords(readSection('Order of checks')).filter((word) => /^[a-z_]+$/.test(word)));
-    for (const field of ['agent_id', 'auth']) named.delete(field);
+    for (const field of ['agent_id', 'auth', 'cursor', 'filter']) named.delete(field);
     const ofState = [
       'task_not_found',
       'agent_not_found',
@@ -174,9 +174,18 @@ test('the signatures of the test vector are those of the gateway', () => {
   const signed = rows.filter(([title]) => title?.startsWith('secret'));
   expect(signed).toHaveLength(2);
   for (const [title, signature] of signed) {
+    expect(readConfig({ PUSH_SECRET: listWords(title)[0] }).ok, title).toBe(true);
     const sign = createSigner(listWords(title));
     expect(sign(id, Number(timestamp), Buffer.from(body))).toBe(listWords(signature)[0]);
   }
+});
+
+test('the four statuses of a task are final, and the states of an agent are open', () => {
+  const { schemas } = requireObject({ ...readDocument() }, 'components');
+  const { TaskStatus, AgentState, TaskDone } = requireObject({ schemas }, 'schemas');
+  expect(TaskStatus).toMatchObject({ type: 'string', enum: ['pending', 'running', 'success', 'failed'] });
+  expect(TaskDone).toMatchObject({ properties: { status: { enum: ['success', 'failed'] } } });
+  expect(AgentState).toMatchObject({ anyOf: expect.arrayContaining([{ type: 'string' }]) });
 });
 
 test('the limits are those of the gateway and of the schemas', () => {

@@ -195,3 +195,14 @@ describe('the order of checks', () => {
     },
   );
 });
+
+test('a secret that agents must have is missed behind the bytes of a body, and before what is in it', async () => {
+  const strict = await startTestServer(createFakeGateway(), { settings: { isAgentAuthRequired: true } });
+  for (const operationId of ['heartbeatAgent', 'reportResult', 'unregisterAgent'] as const) {
+    const call = buildCall(operationId, { gateway: SECRET, admin: ADMIN_SECRET });
+    const codeOf = async (body: string) => (await sendChecked(strict.url, { ...call, body })).json.code;
+    expect(await codeOf('{')).toBe('malformed_body');
+    for (const body of ['{}', '[]', '{"agent_id":1}']) expect(await codeOf(body), body).toBe('unauthorized');
+  }
+  await strict.stop();
+});

@@ -1,4 +1,5 @@
 /** The event streams: their bytes, resuming by id, pings, ends and limits. The clock is the test's. */
+import { EventSource } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FeedTrimmed, StoreUnavailable } from '../../server/ports/store.ts';
 import { buildCall } from '../contract/usual-calls.ts';
@@ -41,9 +42,23 @@ describe('the bytes of a stream', () => {
     );
   });
 
-  test('a replay that misses events opens with a comment', async () => {
+  test('a replay that misses events opens with a gap that EventSource shows', async () => {
     const reader = await subscribe(await startStreamServer(feedOf({ gap: true }, buildItem(7, 'x'))));
-    expect(await reader.readUntil('null}\n\n')).toContain(`${START}: gap\n\nid: 1700000000000-7\n`);
+    expect(await reader.readUntil('null}\n\n')).toContain(
+      `${START}: gap\nevent: gap\ndata: {}\n\nid: 1700000000000-7\n`,
+    );
+    const { url } = await startStreamServer(feedOf({ gap: true }, buildItem(7, 'x')));
+    const source = new EventSource(
+      `${url}/api/cli/events?cli_session_id=s&auth=${encodeURIComponent(SECRET)}`,
+    );
+    const seen: string[] = [];
+    source.addEventListener('gap', (event) => {
+      const { type, data, lastEventId } = event as MessageEvent;
+      seen.push(`${type} ${data} ${lastEventId}`);
+    });
+    source.onmessage = (event) => seen.push(`message ${event.lastEventId}`);
+    await expect.poll(() => seen).toEqual(['gap {} ', 'message 1700000000000-7']);
+    source.close();
   });
 
   test.each([0, 1, 2, 3])('a large event arrives whole, wherever it is cut (%d)', async (shift) => {

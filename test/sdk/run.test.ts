@@ -203,7 +203,7 @@ describe('when the stream fails, runTask', () => {
     const run = gateway.client.runTask(submission);
     await gateway.clock.advance(0);
     gateway.succeed();
-    gateway.streams[0]?.write(': gap\n\n');
+    gateway.streams[0]?.write(': gap\nevent: gap\ndata: {}\n\n');
     expect(await run).toMatchObject({ status: 'success' });
   });
 

@@ -77,7 +77,7 @@ beforeAll(async () => {
       (visit) => visit.stream(HEAD, doneFrame('1')),
       (visit) => visit.stream(HEAD, doneFrame('2')),
     ),
-    'sends-a-gap': inTurn((visit) => visit.stream(HEAD, ': gap\n\n', doneFrame('9'))),
+    'sends-a-gap': inTurn((visit) => visit.stream(HEAD, ': gap\nevent: gap\ndata: {}\n\n', doneFrame('9'))),
     'repeats-everything': inTurn(
       (visit) => {
         visit.stream(HEAD, doneFrame('1'), doneFrame('2'));

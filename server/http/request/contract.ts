@@ -12,9 +12,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Document, OpenAPIBackend } from 'openapi-backend';
 import type { FieldError } from '../problems.ts';
+import { createErrorDescriber, mergeErrors, type Parameter, unescapeToken } from './field-errors.ts';
 import { toPointer } from './json-limits.ts';
 import type { Query } from './query.ts';
-import { describeSchema, findSchemaAt, type Schema } from './schema-words.ts';
+import type { Schema } from './schema-words.ts';
 
 export type OperationId = keyof operations;
 
@@ -69,13 +70,6 @@ export type Contract = {
 
 /** Schemas of names, which must be well-formed Unicode; OpenAPI has no format for that. */
 const NAME_SCHEMAS = ['Name', 'RegistrationToken', 'RequestId', 'RequestIdEnd', 'SessionId'];
-
-type Parameter = {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required?: boolean;
-  readonly schema: Schema;
-};
 
 /** Loads the document. Throws when it is not a valid OpenAPI document. */
 export async function loadContract(): Promise<Contract> {
@@ -268,49 +262,4 @@ function emptyArrayAt(value: unknown, [name, ...inside]: readonly string[]): unk
 /** The errors that are not about one of these arrays: an empty one may be too short. */
 function leaveOut(lengthErrors: readonly FieldError[], errors: readonly FieldError[]): readonly FieldError[] {
   return errors.filter((error) => !lengthErrors.some(({ pointer }) => pointer === error.pointer));
-}
-
-type DescribeError = (error: ErrorObject) => FieldError;
-
-/** One entry for each place. An outer place is left out when a place inside it has an entry. */
-function mergeErrors(errors: readonly ErrorObject[], describeError: DescribeError): readonly FieldError[] {
-  const byPointer = new Map<string, FieldError>();
-  for (const error of errors) {
-    const described = describeError(error);
-    if (!byPointer.has(described.pointer)) byPointer.set(described.pointer, described);
-  }
-  const pointers = [...byPointer.keys()];
-  return [...byPointer.values()].filter(
-    ({ pointer }) => !pointers.some((other) => other.startsWith(`${pointer}/`)),
-  );
-}
-
-/**
- * Describes an error of the compiled validators: its place in what the caller sent, and what to send there.
- */
-function createErrorDescriber(
-  parameters: readonly Parameter[],
-  bodySchema: Schema | undefined,
-): DescribeError {
-  const byName = new Map(parameters.map((parameter) => [parameter.name.toLowerCase(), parameter]));
-  return ({ instancePath, keyword, params }) => {
-    const [part, ...inside] = instancePath.split('/').slice(1).map(unescapeToken);
-    const isMissing = keyword === 'required';
-    const path = isMissing ? [...inside, String(params.missingProperty)] : inside;
-    const parameter = part === 'requestBody' ? undefined : byName.get(String(path[0]).toLowerCase());
-    const itemPath = path.slice(1);
-    const schema = parameter ? findSchemaAt(parameter.schema, itemPath) : findSchemaAt(bodySchema, path);
-    const pointer = toPointer(parameter ? [parameter.name, ...itemPath] : path);
-    const expected = schema ? describeSchema(schema) : 'what the document says';
-    if (isMissing) return { pointer, detail: `is missing; send ${expected}` };
-    if (keyword === 'format' && params.format === 'well-formed') {
-      return { pointer, detail: 'must be well-formed Unicode, without lone surrogates' };
-    }
-    const bound = keyword === 'format' && params.format === 'int64' ? ', and below 2^63' : '';
-    return { pointer, detail: `must be ${expected}${bound}` };
-  };
-}
-
-function unescapeToken(token: string): string {
-  return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }

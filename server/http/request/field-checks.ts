@@ -5,7 +5,6 @@
 import { readCursor } from '../../domain/cursor.ts';
 import type { FieldError } from '../problems.ts';
 import type { OperationId, RequestParts } from './contract.ts';
-import { toPointer } from './json-limits.ts';
 
 type FieldCheck = (parts: RequestParts) => readonly FieldError[];
 
@@ -19,7 +18,6 @@ const FIELD_CHECKS: Partial<Record<OperationId, FieldCheck>> = {
   listAgentRows: ({ query }) => validateCursor(readText(query, 'cursor')),
   cancelTasks: ({ requestBody }) => [
     ...validateSelection(requestBody),
-    ...validateFilterNames(readField(requestBody, 'filter')),
     ...validateCursor(readText(requestBody, 'cursor')),
   ],
 };
@@ -58,24 +56,6 @@ function validateSelection(body: unknown): readonly FieldError[] {
     : 'is missing; send an array of ids, or `filter` instead';
   return [{ pointer: '/request_ids', detail }];
 }
-
-/** Elsewhere an unknown field is ignored; here a misspelt filter would cancel what it should have spared. */
-function validateFilterNames(filter: unknown): readonly FieldError[] {
-  if (!isObject(filter)) return [];
-  return Object.keys(filter)
-    .filter((name) => !CANCEL_FILTERS.includes(name))
-    .slice(0, UNKNOWN_NAMES_MAX)
-    .map((name) => ({
-      pointer: toPointer(['filter', name]),
-      detail: `is no filter; the filters are ${CANCEL_FILTERS.join(', ')}`,
-    }));
-}
-
-const CANCEL_FILTERS: readonly string[] = [
-  ...['status', 'outcome', 'waiting', 'type', 'tag', 'session', 'agent', 'id', 'created_after'],
-];
-/** So many are named in a response. */
-const UNKNOWN_NAMES_MAX = 20;
 
 function validateCursor(cursor: string | undefined): readonly FieldError[] {
   if (cursor === undefined || readCursor(cursor) !== null) return [];

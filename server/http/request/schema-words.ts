@@ -56,6 +56,11 @@ export function findSchemaAt(schema: Schema | undefined, path: readonly string[]
   return findSchemaAt(schema.properties?.[key] ?? schema.items, rest);
 }
 
+/** The names of an object's properties. */
+export function listNames(schema: Schema | undefined): readonly string[] {
+  return (schema?.anyOf ?? [schema]).flatMap((one) => Object.keys(one?.properties ?? {}));
+}
+
 function describeLength({ minLength, maxLength }: Schema): string {
   if (minLength !== undefined && maxLength !== undefined)
     return ` of ${minLength} to ${maxLength} characters`;

@@ -16,9 +16,15 @@ export function renderRetry(retryMs: number): string {
   return `retry: ${retryMs}\n\n`;
 }
 
-/** An event as an id and one line of data, nothing else; or the comment that says that events are missing. */
+/**
+ * What says that events are missing: as a comment for readers of lines, and as an event of its own type,
+ * which `EventSource` shows to a page that listens for `gap`, and not to `onmessage`.
+ */
+const GAP = Buffer.from(': gap\nevent: gap\ndata: {}\n\n');
+
+/** An event as an id and one line of data, nothing else; or a gap. */
 export function renderItem(item: StreamItem): Buffer {
-  if (item.gap) return Buffer.from(': gap\n\n');
+  if (item.gap) return GAP;
   const { event, request_id, status, result, error_info } = item.event;
   const data = writeJson({ event, request_id, status, result, error_info });
   return Buffer.from(`id: ${item.cursor}\ndata: ${data}\n\n`);
