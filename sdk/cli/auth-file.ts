@@ -1,7 +1,6 @@
 /** Files of secrets, for `--auth-file` and for contexts. */
-import { readFileSync } from 'node:fs';
-import { decodeText } from './decoding.ts';
-import { createUsageError } from './exit-codes.ts';
+import { decodeText, readSmallFile } from './decoding.ts';
+import { CommandError, createUsageError } from './exit-codes.ts';
 
 /** The secrets in a file; at least one. */
 export type AuthFile = { readonly auth?: string; readonly adminAuth?: string };
@@ -35,8 +34,9 @@ export function readAuthFile(path: string, source: string): AuthFile {
 
 function readBytes(path: string, source: string): Uint8Array {
   try {
-    return readFileSync(path).subarray(0, FILE_BYTES_MAX);
+    return readSmallFile(path, FILE_BYTES_MAX, `${source} "${path}"`);
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
     throw createUsageError(`${source} "${path}" can't be read (${code}).`);
   }

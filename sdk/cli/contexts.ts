@@ -3,18 +3,19 @@
  * The file is its owner's alone. The secrets of a context go to the address of that context and to no other.
  */
 import {
-  chmodSync,
+  closeSync,
   mkdirSync,
-  readFileSync,
+  openSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createId } from '../ids.ts';
-import { decodeText } from './decoding.ts';
-import { createUsageError, messageOf } from './exit-codes.ts';
+import { TaskGatewayError } from '../errors.ts';
+import { decodeText, readSmallFile } from './decoding.ts';
+import { CommandError, createUsageError, messageOf } from './exit-codes.ts';
 import type { Environment } from './terminal/terminal.ts';
 
 /**
@@ -44,6 +45,10 @@ const FIELDS: ReadonlySet<string> = new Set([
   ...['url', 'auth', 'auth_env', 'auth_command', 'auth_file'],
   ...['admin_auth', 'admin_auth_env', 'admin_auth_command'],
 ]);
+const FILE_BYTES_MAX = 1_048_576;
+/** A command that changes the file takes milliseconds; so long another one waits for it. */
+const LOCK_MS_MAX = 5_000;
+const LOCK_EVERY_MS = 10;
 /** Names are typed and completed, and stand in tables. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u;
 
@@ -69,8 +74,9 @@ export function readContexts(env: Environment): ContextFile {
 
 function readIfPresent(path: string): Uint8Array | undefined {
   try {
-    return readFileSync(path);
+    return readSmallFile(path, FILE_BYTES_MAX, `The configuration file "${path}"`);
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw createUsageError(`The configuration file "${path}" can't be read (${code ?? messageOf(error)}).`);
@@ -103,21 +109,49 @@ function parseFile(text: string, path: string): ContextFile {
   return { current, contexts: contexts as Record<string, GatewayContext> };
 }
 
-/** Replaces the file as a whole. It, and a folder created for it, are their owner's alone. */
-export function writeContexts(env: Environment, file: ContextFile): void {
+/**
+ * Replaces the file as a whole by what `change` returns for it. It, and a folder created for it, are their
+ * owner's alone. Commands that do so at once wait for each other: the draft beside the file is their lock.
+ */
+export function changeContexts(env: Environment, change: (before: ContextFile) => ContextFile): void {
   const given = findContextPath(env);
   if (given === undefined) {
     throw createUsageError('There is no HOME: say with TASK_GATEWAY_CONFIG where the configuration file is.');
   }
+  const path = resolveLink(given);
+  const draft = `${path}.lock`;
   try {
-    mkdirSync(dirname(given), { recursive: true, mode: 0o700 });
-    const path = resolveLink(given);
-    const draft = `${path}.${createId()}`;
-    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-    chmodSync(draft, 0o600);
-    renameSync(draft, path);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const file = openDraft(draft);
+    try {
+      writeFileSync(file, `${JSON.stringify(change(readContexts(env)), null, 2)}\n`);
+      renameSync(draft, path);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
+    if (error instanceof TaskGatewayError || error instanceof CommandError) throw error;
     throw createUsageError(`The configuration file "${given}" can't be written: ${messageOf(error)}.`);
+  }
+}
+
+/** Creates the draft, which only one process can. */
+function openDraft(path: string): number {
+  for (let waitedMs = 0; ; waitedMs += LOCK_EVERY_MS) {
+    try {
+      return openSync(path, 'wx', 0o600);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      if (waitedMs < LOCK_MS_MAX) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_EVERY_MS);
+      else {
+        throw createUsageError(
+          `Another command has been changing the configuration for ${LOCK_MS_MAX / 1_000} s. If there is none, it crashed: remove "${path}".`,
+        );
+      }
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 /** Decodes what the command reads from files, standard input and programs: bytes as UTF-8, text as JSON. */
+import { closeSync, openSync, readSync } from 'node:fs';
 import { createUsageError, messageOf } from './exit-codes.ts';
 
 const UTF8_ADVICE = 'Save it as UTF-8 (in PowerShell: Out-File -Encoding utf8).';
@@ -14,6 +15,25 @@ export function decodeText(bytes: Uint8Array, source: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw createUsageError(`${source} is not UTF-8. ${UTF8_ADVICE}`);
+  }
+}
+
+/**
+ * Reads a file that is small: no more than so many bytes, whatever it is and however much comes of it. Throws a
+ * usage error for a larger one, and the errors of the file system; `source` names the file.
+ */
+export function readSmallFile(path: string, bytesMax: number, source: string): Uint8Array {
+  const bytes = Buffer.alloc(bytesMax + 1);
+  const file = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (let count = 1; count > 0 && length <= bytesMax; length += count) {
+      count = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    if (length > bytesMax) throw createUsageError(`${source} is larger than ${bytesMax / 1_024} KiB.`);
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(file);
   }
 }
 

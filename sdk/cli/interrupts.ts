@@ -4,6 +4,9 @@
  *
  *     running ──1st──▶ stopping ──2nd──▶ exit at once
  *                          └── 2nd, after allowSecond() ──▶ stopping faster ──3rd──▶ exit at once
+ *
+ * Until a command has asked for a signal, the system ends the process at the first one: while files of secrets
+ * and contexts are read, and programs that print secrets run, no code of this process could act.
  */
 
 export type Interrupts = {
@@ -25,7 +28,7 @@ export type SignalSource = { on(signal: SignalName, listener: () => void): unkno
 const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /**
- * Listens for the signals. `exitNow` is called with the exit code when the process must end at once. SIGHUP
+ * Listens for the signals from the first use on. `exitNow` is called with the exit code when the process must end at once. SIGHUP
  * counts if there is a terminal that may have been closed. Without one it is ignored, as `nohup` asks: Node
  * does not keep that setting of `nohup` itself.
  */
@@ -50,15 +53,26 @@ export function createInterrupts(
     (received === 1 ? first : second).abort();
   }
 
-  source.on('SIGINT', () => handleSignal('SIGINT'));
-  source.on('SIGTERM', () => handleSignal('SIGTERM'));
-  source.on('SIGHUP', () => {
-    if (hasTerminal) handleSignal('SIGHUP');
-  });
+  let isListening = false;
+  const listen = (): void => {
+    if (isListening) return;
+    isListening = true;
+    source.on('SIGINT', () => handleSignal('SIGINT'));
+    source.on('SIGTERM', () => handleSignal('SIGTERM'));
+    if (hasTerminal) source.on('SIGHUP', () => handleSignal('SIGHUP'));
+  };
+  if (!hasTerminal) source.on('SIGHUP', () => undefined);
   return {
-    first: first.signal,
-    second: second.signal,
+    get first() {
+      listen();
+      return first.signal;
+    },
+    get second() {
+      listen();
+      return second.signal;
+    },
     allowSecond() {
+      listen();
       handledMax = 2;
     },
     exitCode: () => exitCode,

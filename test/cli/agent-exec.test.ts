@@ -85,6 +85,19 @@ describe('a program as an agent', () => {
     expect((await client.listAgents()).agents.map(({ agent_id }) => agent_id)).not.toContain('代理');
   });
 
+  test('starts beside a file of contexts that can’t be used, and says what that means', async () => {
+    const file = join(folder, 'damaged.json');
+    writeFileSync(file, '{');
+    const env = { ...envFor(gateway), TASK_GATEWAY_CONFIG: file };
+    const agent = startCommand(['agent', 'exec', '--tag', 'damaged', '--', 'cat'], { env });
+    started.push(agent);
+    await agent.waitForLog('Registered');
+    expect((await runTask('damaged')).result).toEqual({ output: '{"text":"世界"}' });
+    expect(agent.stderr()).toMatch(
+      /^The configuration file ".*" can't be used: .*\. Programs get the variables with secrets that it may name\.\n/,
+    );
+  });
+
   test('is in the trace of its task, which a command takes from its own environment', async () => {
     const [TRACEPARENT, TRACESTATE] = ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'a=1,b=2'];
     await startAgent('trace', 'echo "$TRACEPARENT $TRACESTATE"');

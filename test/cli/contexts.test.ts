@@ -1,10 +1,15 @@
 /**
  * The configuration file: contexts are set, chosen, listed and removed, and their secrets go nowhere else.
  */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  closeSync,
+  constants,
   existsSync,
   mkdtempSync,
+  openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -13,11 +18,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DEFAULT_AUTH, type GlobalOptions, readTarget } from '../../sdk/cli/connection.ts';
 import { findContextPath } from '../../sdk/cli/contexts.ts';
 import { runProgram } from '../../sdk/cli/program.ts';
 import type { Environment } from '../../sdk/cli/terminal/terminal.ts';
+import { runCommand, startCommand } from './cli-process.ts';
 import { createTestContext } from './command-context.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'task-gateway-contexts-'));
@@ -110,6 +116,49 @@ describe('config', () => {
   ])('%j is refused with exit code 2, and nothing is written', async (words, text) => {
     expect(await config(words)).toMatchObject({ code: 2, stderr: expect.stringMatching(text) });
     expect(existsSync(path)).toBe(false);
+  });
+
+  test('commands that change the file at once lose nothing of each other', async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `at-once-${index}`);
+    const environment = { XDG_CONFIG_HOME: folder };
+    const exits = await Promise.all(
+      names.map((name) => runCommand(['config', 'set', name, '--url', 'http://x'], { env: environment })),
+    );
+    expect(exits.map(({ code }) => code)).toEqual(names.map(() => 0));
+    expect(Object.keys(JSON.parse(readFileSync(path, 'utf8')).contexts).toSorted()).toEqual(names.toSorted());
+    expect(readdirSync(join(folder, 'task-gateway'))).toEqual(['config.json']);
+  });
+
+  test('a command that crashed while it changed the file is named after five seconds, and what to remove', async () => {
+    await config(['set', 'x', '--url', 'http://x']);
+    writeFileSync(`${path}.lock`, '');
+    const waits = vi.spyOn(Atomics, 'wait').mockReturnValue('timed-out');
+    try {
+      const { code, stderr } = await config(['set', 'y', '--url', 'http://y']);
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`remove "${path}.lock"`),
+      });
+      expect(waits.mock.calls.reduce((sum, [, , , ms = 0]) => sum + ms, 0)).toBe(5_000);
+    } finally {
+      waits.mockRestore();
+    }
+    rmSync(`${path}.lock`);
+    expect(await config(['set', 'y', '--url', 'http://y'])).toMatchObject({ code: 0 });
+  });
+
+  test('what has no end is refused after as much as the file may hold', async () => {
+    const endless = { TASK_GATEWAY_CONFIG: '/dev/zero' };
+    expect(await config(['list'], endless)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/larger than/),
+    });
+    expect(() => target({ authFile: '/dev/zero' })).toThrow('--auth-file "/dev/zero" is larger than 64 KiB.');
+    const file = join(folder, 'long-secret');
+    writeFileSync(file, 'x'.repeat(65_537));
+    expect(() => target({ authFile: file })).toThrow('is larger than 64 KiB.');
+    writeFileSync(file, `${'#'.repeat(65_529)}\nsecret`);
+    expect(target({ authFile: file })).toMatchObject({ auth: 'secret' });
   });
 
   test('a link to the file stays a link', async () => {
@@ -223,4 +272,36 @@ test('the file is found by a variable, or below the user’s folder', () => {
   expect(findContextPath({ XDG_CONFIG_HOME: '/x', HOME: '/h' })).toBe('/x/task-gateway/config.json');
   expect(findContextPath({ HOME: '/h' })).toBe('/h/.config/task-gateway/config.json');
   expect(findContextPath({})).toBeUndefined();
+});
+
+describe('while a file without an end is read, SIGTERM ends the command', () => {
+  const fifo = join(folder, 'fifo');
+  beforeEach(() => {
+    rmSync(fifo, { force: true });
+    execFileSync('mkfifo', [fifo]);
+  });
+
+  test.each<[string, readonly string[], Record<string, string>]>([
+    ['the file of contexts', ['task', 'get', 'x'], { TASK_GATEWAY_CONFIG: fifo }],
+    ['--auth-file', ['task', 'get', 'x', '--auth-file', fifo], {}],
+    [
+      'a payload',
+      ['task', 'submit', 'x', '--tag', 'x', `@${fifo}`],
+      { TASK_GATEWAY_URL: 'http://127.0.0.1:1' },
+    ],
+  ])('%s', async (_title, words, more) => {
+    const command = startCommand(words, { env: { HOME: folder, ...more } });
+    // Succeeds as soon as the command has begun to read.
+    const writer = await vi.waitFor(() => openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK), {
+      ...{ timeout: 15_000, interval: 10 },
+    });
+    command.child.kill('SIGTERM');
+    try {
+      await command.waitForExit();
+      expect(command.child.signalCode).toBe('SIGTERM');
+    } finally {
+      closeSync(writer);
+      await command.kill();
+    }
+  });
 });

@@ -120,6 +120,8 @@ describe('Ctrl-C', () => {
 
   test('first asks the command to stop, then exits', () => {
     const { send, exits, interrupts } = listen();
+    expect(Object.keys(send), 'until then the system ends the process').toEqual(['SIGHUP']);
+    expect(interrupts.first.aborted).toBe(false);
     send.SIGINT?.();
     expect([interrupts.first.aborted, interrupts.exitCode(), exits]).toEqual([true, 130, []]);
     send.SIGINT?.();
@@ -139,6 +141,7 @@ describe('Ctrl-C', () => {
 
   test('and SIGHUP do the same if there is a terminal; without one, SIGHUP is ignored', () => {
     const { send, interrupts } = listen({ hasTerminal: true });
+    expect(interrupts.first.aborted).toBe(false);
     send.SIGHUP?.();
     expect([interrupts.first.aborted, interrupts.exitCode()]).toEqual([true, 129]);
     const without = listen();

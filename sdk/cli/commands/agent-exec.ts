@@ -7,7 +7,7 @@ import { type Command, Option } from 'commander';
 import { type Agent, createAgent, type ListenOptions } from '../../agent/index.ts';
 import { listSecretNames } from '../context-secrets.ts';
 import { readContexts } from '../contexts.ts';
-import { CommandError, createUsageError, EXIT_CODES } from '../exit-codes.ts';
+import { CommandError, createUsageError, EXIT_CODES, messageOf } from '../exit-codes.ts';
 import { startTimer } from '../timers.ts';
 import { type AgentLog, createAgentLog } from './agent-log.ts';
 import { createChildHandler } from './child-handler.ts';
@@ -103,7 +103,7 @@ async function runExec(
   const { id: agentId = env.TASK_GATEWAY_AGENT_ID || `${hostname()}-${process.pid}`, listen } = options;
   const tags = requireUsableOptions(words, options, context);
   const { url, sdkOptions, client } = connectCommand(context, command);
-  const secretNames = listSecretNames(Object.values(readContexts(env).contexts));
+  const secretNames = listSecretsOfContexts(context);
   const pushSecret = env.TASK_GATEWAY_PUSH_SECRET;
   if (pushSecret) terminal.redact([pushSecret]);
   const { handler, isBusy, waitForRuns } = createChildHandler({
@@ -123,6 +123,19 @@ async function runExec(
   terminal.log(`Registering at ${url}.`);
   await runUntilInterrupted(context, agent, options, log);
   await waitForRuns();
+}
+
+/**
+ * Returns the variables that hold secrets of contexts. The agent works without the file: what can't be read of
+ * it is a warning.
+ */
+function listSecretsOfContexts({ env, terminal }: CommandContext): readonly string[] {
+  try {
+    return listSecretNames(Object.values(readContexts(env).contexts));
+  } catch (error) {
+    terminal.log(`${messageOf(error)} Programs get the variables with secrets that it may name.`);
+    return [];
+  }
 }
 
 /** Throws a usage error if the options don't fit together. Returns the tags. */

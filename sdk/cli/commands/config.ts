@@ -8,11 +8,11 @@ import { readAuthFile } from '../auth-file.ts';
 import { DEFAULT_AUTH, type GlobalOptions } from '../connection.ts';
 import { describeSource, type SecretKind } from '../context-secrets.ts';
 import {
+  changeContexts,
   type GatewayContext,
   readContexts,
   requireContext,
   requireContextName,
-  writeContexts,
 } from '../contexts.ts';
 import { createUsageError } from '../exit-codes.ts';
 import { renderJson } from '../terminal/outcome.ts';
@@ -72,13 +72,16 @@ function addConfigSet(parent: Command, { env, terminal }: CommandContext): void 
     .addHelpText('after', EXAMPLES)
     .action((name: string, options: SetOptions, command: Command) => {
       requireContextName(name);
-      const file = readContexts(env);
-      const before = Object.hasOwn(file.contexts, name) ? file.contexts[name] : undefined;
-      const changed = changeContext(before, { ...command.optsWithGlobals<GlobalOptions>(), ...options });
-      const current = file.current ?? name;
-      writeContexts(env, { current, contexts: { ...file.contexts, [name]: changed } });
-      const which = current === name ? ' It is the current one.' : '';
-      terminal.log(`${before ? 'Changed' : 'Created'} context ${name}: ${changed.url}.${which}`);
+      let result = '';
+      changeContexts(env, (file) => {
+        const before = Object.hasOwn(file.contexts, name) ? file.contexts[name] : undefined;
+        const changed = changeContext(before, { ...command.optsWithGlobals<GlobalOptions>(), ...options });
+        const current = file.current ?? name;
+        const which = current === name ? ' It is the current one.' : '';
+        result = `${before ? 'Changed' : 'Created'} context ${name}: ${changed.url}.${which}`;
+        return { current, contexts: { ...file.contexts, [name]: changed } };
+      });
+      terminal.log(result);
     });
 }
 
@@ -89,9 +92,11 @@ function addConfigUse(parent: Command, { env, terminal }: CommandContext): void 
     .description('Makes a context the one that counts where no option or variable names a gateway.')
     .argument('<name>', 'name of the context')
     .action((name: string) => {
-      const file = readContexts(env);
-      const { url } = requireContext(file, name);
-      writeContexts(env, { ...file, current: name });
+      let url = '';
+      changeContexts(env, (file) => {
+        ({ url } = requireContext(file, name));
+        return { ...file, current: name };
+      });
       terminal.log(`The current context is ${name}: ${url}.`);
       if (env.TASK_GATEWAY_CONTEXT || env.TASK_GATEWAY_URL) {
         terminal.log('TASK_GATEWAY_CONTEXT or TASK_GATEWAY_URL is set, and has priority over it.');
@@ -126,10 +131,11 @@ function addConfigRemove(parent: Command, { env, terminal }: CommandContext): vo
     .description('Removes a context. If it is the current one, there is none afterwards.')
     .argument('<name>', 'name of the context')
     .action((name: string) => {
-      const file = readContexts(env);
-      requireContext(file, name);
-      const { [name]: _removed, ...contexts } = file.contexts;
-      writeContexts(env, { current: file.current === name ? null : file.current, contexts });
+      changeContexts(env, (file) => {
+        requireContext(file, name);
+        const { [name]: _removed, ...contexts } = file.contexts;
+        return { current: file.current === name ? null : file.current, contexts };
+      });
       terminal.log(`Removed context ${name}.`);
     });
 }

@@ -53,9 +53,14 @@ export async function readSubmission(
   const { tag, session, timeout, queueTimeout } = options;
   if (!tag) throw createUsageError('Give --tag: agents with that tag may take the task.');
   const sources = createSources(stdin, (line) => terminal.log(line));
-  // Ctrl-C must work while the command waits for standard input.
-  const aborted = rejectOnAbort(interrupts.first, () => new AbortError(interrupts.first.reason));
-  const payload = await Promise.race([readPayload(parts, sources), aborted]);
+  const payload = await readPayload(parts, {
+    ...sources,
+    // Ctrl-C must work while the command waits for standard input.
+    readStdin() {
+      const aborted = rejectOnAbort(interrupts.first, () => new AbortError(interrupts.first.reason));
+      return Promise.race([sources.readStdin(), aborted]);
+    },
+  });
   return {
     task_type: type,
     task_tags: [...tag],
