@@ -1,68 +1,131 @@
 /**
- * A lock on a file for one process. It is a socket that listens beside the file, at `FILE.lock`: the kernel
- * closes it when its process ends, however that happens, and it stays while a handler blocks the event loop.
- * A socket that nothing listens on is left from a process that has ended, and is taken away.
+ * A lock on a file for one process. Its holder listens on a socket: the kernel closes it when the process ends,
+ * however that happens, and it stays while a handler blocks the event loop.
+ *
+ * The sockets are in the folder `FILE.lock`, and have numbers. The holder is the process that listens on the
+ * highest one. Who finds that nothing listens there takes the next number, which the file system gives to one
+ * process alone: a socket that listens already is linked to it. The highest number stays when its holder ends,
+ * so no number is given twice, and a process that was slow finds a higher one than its own and gives way. The
+ * last but one stays too, for a process that reads the folder while it changes.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { link, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { InvalidOptionError } from '../errors.ts';
 
 export type FileLock = { release(): Promise<void> };
 
 /** The longest address of a socket that all systems have. */
 const ADDRESS_BYTES_MAX = 100;
+/** Of the names in the folder: a number, or what a socket is called before it has one. */
+const NAME_CHARS_MAX = 16;
 /** A process that holds the lock accepts at once: the kernel does it for the process. */
 const CONNECT_MS_MAX = 5_000;
-const TRIES_MAX = 3;
+/** What a file system says that has no sockets, or no second names for them. */
+const WITHOUT_SOCKETS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+/** Each try ends because another process has come a step further. */
+const TRIES_MAX = 1_000;
 
 /**
- * Locks the file, whose folder must exist. Throws `InvalidOptionError` when another process, or this one, has
- * locked it already, and the errors of the file system.
+ * Locks the file, whose folder must exist. All names that lead to the file are one: relative ones, and links
+ * to it and to its folders. Throws `InvalidOptionError` when another process, or this one, has locked it
+ * already, and the errors of the file system.
  */
 export async function lockFile(file: string): Promise<FileLock> {
-  await stat(dirname(resolve(file)));
-  const { beside, apart } = addressesOf(resolve(file));
-  let address = beside;
+  const path = await resolveFile(file);
+  const server =
+    process.platform === 'win32' ? await listen(nameOf(path, '\\\\.\\pipe\\')) : await lockPath(path);
+  if (server === undefined) {
+    throw new InvalidOptionError(
+      `The outbox ${file} is in use by another process: give each agent a file of its own.`,
+    );
+  }
+  return { release: () => new Promise((done) => void server.close(() => done())) };
+}
+
+/** Returns the one path of a file that may not be there yet. */
+export async function resolveFile(file: string): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    return join(await realpath(dirname(file)), basename(file));
+  }
+}
+
+/** Locks beside the file or, where no socket can be there, in the folder for temporary files. */
+async function lockPath(path: string): Promise<Server | undefined> {
+  const beside = `${path}.lock`;
+  const apart = nameOf(path, `${tmpdir()}/`);
+  if (Buffer.byteLength(beside) + NAME_CHARS_MAX > ADDRESS_BYTES_MAX) return await takeNumber(apart);
+  try {
+    return await takeNumber(beside);
+  } catch (error) {
+    if (!WITHOUT_SOCKETS.some((code) => hasCode(error, code))) throw error;
+    await rm(beside, { recursive: true, force: true });
+    return await takeNumber(apart);
+  }
+}
+
+/** Takes the next number if nothing listens on the highest. Resolves to undefined if something does. */
+async function takeNumber(folder: string): Promise<Server | undefined> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const server = await listen(address);
-    if (typeof server === 'object') {
-      return { release: () => new Promise((done) => void server.close(() => done())) };
+    const highest = await readHighest(folder);
+    if (highest > 0 && (await isListening(join(folder, `${highest}`)))) return undefined;
+    const draft = join(folder, `new-${randomUUID().slice(0, 8)}`);
+    const server = await listen(draft);
+    if (server === undefined) continue;
+    const isTaken = await linkNew(draft, join(folder, `${highest + 1}`));
+    await rm(draft, { force: true });
+    if (isTaken && (await readHighest(folder)) === highest + 1) {
+      await removeOld(folder, highest);
+      return server;
     }
-    if (server === 'impossible') address = apart;
-    else if (await isListening(address)) break;
-    else await removeStale(address);
+    await new Promise<void>((done) => void server.close(() => done()));
   }
-  throw new InvalidOptionError(
-    `The outbox ${file} is in use by another process: give each agent a file of its own.`,
-  );
+  return undefined;
 }
 
-/**
- * Returns the address beside the file, and the one for where none can be: the name is too long, or the like.
- */
-function addressesOf(file: string): { beside: string; apart: string } {
-  const name = `task-gateway-${createHash('sha256').update(file).digest('hex').slice(0, 32)}`;
-  if (process.platform === 'win32') {
-    const pipe = `\\\\.\\pipe\\${name}`;
-    return { beside: pipe, apart: pipe };
-  }
-  const apart = join(tmpdir(), `${name}.lock`);
-  const beside = `${file}.lock`;
-  return { apart, beside: Buffer.byteLength(beside) <= ADDRESS_BYTES_MAX ? beside : apart };
+function nameOf(path: string, prefix: string): string {
+  return `${prefix}task-gateway-${createHash('sha256').update(path).digest('hex').slice(0, 32)}`;
 }
 
-/** Resolves to a server that listens at the address, or to why none can. */
-function listen(address: string): Promise<Server | 'taken' | 'impossible'> {
-  return new Promise((done) => {
+async function readHighest(folder: string): Promise<number> {
+  const numbers = (await readdir(folder)).filter((name) => /^\d+$/.test(name)).map(Number);
+  return Math.max(0, ...numbers);
+}
+
+/** Returns whether the socket has the name now, which no other had. */
+async function linkNew(socket: string, name: string): Promise<boolean> {
+  try {
+    await link(socket, name);
+    return true;
+  } catch (error) {
+    // Gone: another process took it for one that was left over.
+    if (hasCode(error, 'EEXIST') || hasCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
+/** Removes what earlier processes have left: numbers before the last one, and sockets that got none. */
+async function removeOld(folder: string, last: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const isOld = /^\d+$/.test(name) ? Number(name) < last : !(await isListening(path));
+    if (isOld) await rm(path, { force: true });
+  }
+}
+
+/** Resolves to a server that listens at the address; to undefined if something is there. */
+function listen(address: string): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.unref();
-    server.on('error', (error: NodeJS.ErrnoException) =>
-      done(error.code === 'EADDRINUSE' ? 'taken' : 'impossible'),
-    );
-    server.listen(address, () => done(server));
+    server.on('error', (error) => (hasCode(error, 'EADDRINUSE') ? resolve(undefined) : reject(error)));
+    server.listen(address, () => resolve(server));
   });
 }
 
@@ -72,28 +135,13 @@ async function isListening(address: string): Promise<boolean> {
     return await new Promise<boolean>((done) => {
       socket.setTimeout(CONNECT_MS_MAX, () => done(true));
       socket.on('connect', () => done(true));
-      socket.on('error', ({ code }: NodeJS.ErrnoException) =>
-        done(code !== 'ECONNREFUSED' && code !== 'ENOENT'),
-      );
+      socket.on('error', (error) => done(!hasCode(error, 'ECONNREFUSED') && !hasCode(error, 'ENOENT')));
     });
   } finally {
     socket.destroy();
   }
 }
 
-/**
- * Takes away a socket that nothing listens on. It is moved before it is removed: another process may have
- * replaced it since, and a socket that listens is put back.
- */
-async function removeStale(address: string): Promise<void> {
-  const moved = `${address}.${randomUUID().slice(0, 8)}`;
-  try {
-    await rename(address, moved);
-    if (await isListening(moved)) await link(moved, address);
-    await rm(moved, { force: true });
-  } catch (error) {
-    const isGone = error instanceof Error && 'code' in error && /^(ENOENT|EEXIST)$/.test(String(error.code));
-    if (!isGone) throw error;
-    await rm(moved, { force: true });
-  }
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

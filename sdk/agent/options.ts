@@ -66,7 +66,7 @@ export type AgentOptions<
   readonly maxPushBytes?: number | undefined;
   /**
    * A file that keeps outcomes which could not be delivered, for the agent's next start. The agent also
-   * creates the socket `FILE.lock` beside it, by which a second process finds that the file is in use.
+   * creates the folder `FILE.lock` beside it, by which a second process finds that the file is in use.
    */
   readonly outbox?: string | undefined;
   /**

@@ -10,11 +10,11 @@
  * lock beside it sees to that.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { RequestId, TaskReport } from '../contract.ts';
-import { TaskGatewayError } from '../errors.ts';
-import { type FileLock, lockFile } from './file-lock.ts';
+import { InvalidOptionError, TaskGatewayError } from '../errors.ts';
+import { type FileLock, lockFile, resolveFile } from './file-lock.ts';
 
 /** An outcome as it is reported, with the agent that produced it. */
 export type KeptReport = TaskReport & { readonly status: 'success' | 'failed' };
@@ -40,7 +40,8 @@ type Line = { readonly keep?: KeptReport; readonly told?: string };
 const LINES_MAX = 1_000;
 
 /** Creates the outbox over a file; without a file it keeps nothing. */
-export function createOutbox(file: string | undefined, onError: (error: unknown) => void): Outbox {
+export function createOutbox(given: string | undefined, onError: (error: unknown) => void): Outbox {
+  let file: string | undefined;
   const kept = new Map<string, KeptReport>();
   let handle: FileHandle | undefined;
   let lock: FileLock | undefined;
@@ -91,8 +92,10 @@ export function createOutbox(file: string | undefined, onError: (error: unknown)
 
   return {
     async open() {
-      if (file === undefined) return [];
-      lock = await lockFile(file);
+      if (given === undefined) return [];
+      lock = await lockFile(given);
+      file = await resolveFile(given);
+      await requireOneName(file);
       for (const { keep, told: removed } of readLines(await readFileIfPresent(file), onError)) {
         if (keep) kept.set(keep.request_id, keep);
         if (removed !== undefined) kept.delete(removed);
@@ -119,6 +122,17 @@ export function createOutbox(file: string | undefined, onError: (error: unknown)
       }),
     close: () => enqueue(close),
   };
+}
+
+/**
+ * Throws if the file has a second name, a hard link: through it another process would use the same outcomes.
+ */
+async function requireOneName(file: string): Promise<void> {
+  const { nlink } = await stat(file).catch(() => ({ nlink: 1 }));
+  if (nlink <= 1) return;
+  throw new InvalidOptionError(
+    `The outbox ${file} has another name (a hard link), by which another process could use it: copy it to a file of its own.`,
+  );
 }
 
 /**

@@ -31,6 +31,11 @@ const nextFile = (): string => {
 };
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const LOCKED_AND_KILLED = `
+  const { lockFile } = await import(process.env.LOCK);
+  await lockFile(process.env.FILE);
+  process.kill(process.pid, 'SIGKILL');`;
+
 const report = (request_id: string): KeptReport => ({
   ...{ request_id, agent_id: 'a', status: 'success' },
   result: { output: '完成\n' },
@@ -127,9 +132,10 @@ describe('an outbox', () => {
     await first.close();
     expect(await second.open()).toEqual([report('t1')]);
     await second.close();
-    const script = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 9))`;
-    spawnSync(process.execPath, ['-e', script, `${file}.lock`]);
-    expect(existsSync(`${file}.lock`)).toBe(true);
+    const killed = spawnSync(process.execPath, ['--input-type=module', '-e', LOCKED_AND_KILLED], {
+      env: { FILE: file, LOCK: new URL('../../sdk/agent/file-lock.ts', import.meta.url).href },
+    });
+    expect(killed.signal).toBe('SIGKILL');
     const third = createOutbox(file, () => undefined);
     expect(await third.open()).toEqual([report('t1')]);
     await third.close();

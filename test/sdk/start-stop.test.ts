@@ -2,11 +2,12 @@
  * `start` and `stop` of an agent in any order, at any moment and any number of times: at the end nothing is
  * open, the gateway has no agent, and every call of both has come to an end.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { lockFile } from '../../sdk/agent/file-lock.ts';
 import { type Agent, createAgent } from '../../sdk/agent/index.ts';
 import { createFakeGateway } from '../../sdk/testing/index.ts';
 
@@ -61,7 +62,7 @@ test('Whatever the schedule, an agent that was stopped has nothing open and is n
       await runSchedule(agent, steps);
       expect(agent.state).toBe('stopped');
       expect(gateway.agents()).toEqual([]);
-      expect(existsSync(`${outbox}.lock`)).toBe(false);
+      await (await lockFile(outbox)).release();
       expect(await countPorts()).toBe(before);
       await expect(agent.start()).rejects.toMatchObject({ code: 'invalid_option' });
     }),
