@@ -1,6 +1,6 @@
 /** A disk as a power cut leaves it: what was synced is there; of the rest all, nothing, or a torn part. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Operation } from './recording.ts';
 
 export type Cut =
@@ -14,11 +14,14 @@ export const CUTS: readonly Cut[] = [
 ];
 
 type Change = Extract<Operation, { kind: 'write' | 'truncate' }>;
-type File = { synced: Buffer; readonly unsynced: Change[] };
+type File = { synced: Buffer; readonly unsynced: Change[]; length: number };
+/** A name that was replaced, and the folder was not synced since: it may be the earlier file after a cut. */
+type Replaced = { readonly name: string; readonly earlier: File | undefined };
 
 export type Disk = {
   /**
-   * The next operation happens. Creating and removing files is taken as durable at once. What an fsync failed
+   * The next operation happens. Creating and removing files is taken as durable at once, renaming when its
+   * folder is synced. What an fsync failed
    * to write is lost, though the system goes on to show it: it is marked as written, so the next fsync has
    * nothing to do.
    */
@@ -32,9 +35,10 @@ const SECTOR = 512;
 /** Creates an empty disk. */
 export function createDisk(): Disk {
   const files = new Map<string, File>();
+  let replaced: Replaced[] = [];
 
   function fileOf(name: string): File {
-    const file = files.get(name) ?? { synced: Buffer.alloc(0), unsynced: [] };
+    const file = files.get(name) ?? { synced: Buffer.alloc(0), unsynced: [], length: 0 };
     files.set(name, file);
     return file;
   }
@@ -48,11 +52,29 @@ export function createDisk(): Disk {
         case 'remove':
           files.delete(operation.file);
           return;
-        case 'write':
-        case 'truncate':
-          fileOf(operation.file).unsynced.push(operation);
+        case 'append': {
+          const { file, bytes } = operation;
+          this.follow({ kind: 'write', file, at: fileOf(file).length, bytes });
           return;
+        }
+        case 'rename': {
+          replaced.push({ name: operation.to, earlier: files.get(operation.to) });
+          files.set(operation.to, fileOf(operation.file));
+          files.delete(operation.file);
+          return;
+        }
+        case 'write':
+        case 'truncate': {
+          const file = fileOf(operation.file);
+          file.unsynced.push(operation);
+          file.length =
+            operation.kind === 'truncate'
+              ? operation.length
+              : Math.max(file.length, operation.at + operation.bytes.length);
+          return;
+        }
         case 'sync': {
+          replaced = replaced.filter(({ name }) => dirname(name) !== operation.file);
           const file = fileOf(operation.file);
           file.synced = file.unsynced.splice(0).reduce(change, file.synced);
           return;
@@ -66,7 +88,13 @@ export function createDisk(): Disk {
     cut(how, folder, random) {
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder, { recursive: true });
-      for (const [name, { synced, unsynced }] of files) {
+      const isUndone = how === 'nothing unsynced' || (how !== CUTS[1] && random() < 0.5);
+      const there = new Map(files);
+      for (const { name, earlier } of isUndone ? replaced.toReversed() : []) {
+        if (earlier) there.set(name, earlier);
+        else there.delete(name);
+      }
+      for (const [name, { synced, unsynced }] of there) {
         const left = choose(how, unsynced, random).reduce(change, synced);
         writeFileSync(join(folder, name.slice(name.lastIndexOf('/') + 1)), left);
       }

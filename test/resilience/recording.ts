@@ -9,13 +9,16 @@ export type Operation =
   /** An fsync that returned an error: the pages are marked as written, and are not. */
   | { readonly kind: 'failed sync'; readonly file: string }
   | { readonly kind: 'write'; readonly file: string; readonly at: number; readonly bytes: Buffer }
+  /** A write at the end of the file. */
+  | { readonly kind: 'append'; readonly file: string; readonly bytes: Buffer }
+  | { readonly kind: 'rename'; readonly file: string; readonly to: string }
   | { readonly kind: 'truncate'; readonly file: string; readonly length: number }
   /** A text that left through a socket. */
   | { readonly kind: 'answer'; readonly text: string };
 
 /** What strace records: whole buffers, in hexadecimal, with the files' names. */
 export const STRACE = ['strace', '-D', '-f', '-y', '-xx', '-s', '5000000', '-e'] as const;
-export const STRACE_CALLS = 'trace=openat,pwrite64,write,writev,fsync,fdatasync,ftruncate,unlink';
+export const STRACE_CALLS = 'trace=openat,pwrite64,write,writev,fsync,fdatasync,ftruncate,unlink,rename';
 
 /** Parses a recording; operations on other files than those below the folder are left out. */
 export function readRecording(file: string, folder: string): readonly Operation[] {
@@ -47,6 +50,12 @@ function readCall(call: string, folder: string, isFailed: boolean): Operation | 
     const path = decode(/^unlink\("([^"]*)"/.exec(call)?.[1] ?? '').toString('utf8');
     return isKept(path, folder) ? { kind: 'remove', file: path } : undefined;
   }
+  if (name === 'rename') {
+    const [from = '', to = ''] = [...call.matchAll(/"([^"]*)"/g)].map(([, path = '']) =>
+      decode(path).toString('utf8'),
+    );
+    return isKept(from, folder) ? { kind: 'rename', file: from, to } : undefined;
+  }
   const target = decodeName(/^\w+\(\d+<([^>]*)>/.exec(call)?.[1] ?? '');
   if (!isKept(target, folder)) return isSocket(target) ? readAnswer(call) : undefined;
   switch (name) {
@@ -57,6 +66,8 @@ function readCall(call: string, folder: string, isFailed: boolean): Operation | 
         /"([^"]*)", \d+, (\d+)\)/.exec(call) ?? /"([^"]*)", \d+, (\d+)/.exec(call) ?? [];
       return { kind: 'write', file: target, at: Number(at), bytes: decode(bytes) };
     }
+    case 'write':
+      return { kind: 'append', file: target, bytes: decode(/"([^"]*)"/.exec(call)?.[1] ?? '') };
     case 'ftruncate':
       return { kind: 'truncate', file: target, length: Number(/, (\d+)/.exec(call)?.[1]) };
     case 'fsync':
