@@ -1,12 +1,12 @@
 /**
- * A lock on a file for one process. Its holder listens on a socket: the kernel closes it when the process ends,
- * however that happens, and it stays while a handler blocks the event loop.
+ * A lock on a file for one process. Its holder listens on a socket: the kernel closes it when the process
+ * ends, however that happens, and it stays while a handler blocks the event loop.
  *
  * The sockets are in the folder `FILE.lock`, and have numbers. The holder is the process that listens on the
  * highest one. Who finds that nothing listens there takes the next number, which the file system gives to one
- * process alone: a socket that listens already is linked to it. The highest number stays when its holder ends,
- * so no number is given twice, and a process that was slow finds a higher one than its own and gives way. The
- * last but one stays too, for a process that reads the folder while it changes.
+ * process alone: a socket that listens already is linked to it. The highest number stays when its holder
+ * ends, so no number is given twice, and a process that was slow finds a higher one than its own and gives
+ * way. The last but one stays too, for a process that reads the folder while it changes.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, realpath, rm } from 'node:fs/promises';

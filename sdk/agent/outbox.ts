@@ -93,13 +93,10 @@ export function createOutbox(given: string | undefined, onError: (error: unknown
   return {
     async open() {
       if (given === undefined) return [];
-      lock = await lockFile(given);
       file = await resolveFile(given);
       await requireOneName(file);
-      for (const { keep, told: removed } of readLines(await readFileIfPresent(file), onError)) {
-        if (keep) kept.set(keep.request_id, keep);
-        if (removed !== undefined) kept.delete(removed);
-      }
+      lock = await lockFile(file);
+      apply(readLines(await readFileIfPresent(file), onError), kept);
       await rewrite(file);
       return [...kept.values()];
     },
@@ -168,6 +165,13 @@ async function readFileIfPresent(file: string): Promise<string> {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
     throw error;
+  }
+}
+
+function apply(lines: readonly Line[], kept: Map<string, KeptReport>): void {
+  for (const { keep, told: removed } of lines) {
+    if (keep) kept.set(keep.request_id, keep);
+    if (removed !== undefined) kept.delete(removed);
   }
 }
 

@@ -5,8 +5,8 @@
  *     running ──1st──▶ stopping ──2nd──▶ exit at once
  *                          └── 2nd, after allowSecond() ──▶ stopping faster ──3rd──▶ exit at once
  *
- * Until a command has asked for a signal, the system ends the process at the first one: while files of secrets
- * and contexts are read, and programs that print secrets run, no code of this process could act.
+ * Until a command has asked for a signal, the system ends the process at the first one: while files of
+ * secrets and contexts are read, and programs that print secrets run, no code of this process could act.
  */
 
 export type Interrupts = {
@@ -28,9 +28,9 @@ export type SignalSource = { on(signal: SignalName, listener: () => void): unkno
 const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /**
- * Listens for the signals from the first use on. `exitNow` is called with the exit code when the process must end at once. SIGHUP
- * counts if there is a terminal that may have been closed. Without one it is ignored, as `nohup` asks: Node
- * does not keep that setting of `nohup` itself.
+ * Listens for the signals from the first use on. `exitNow` is called with the exit code when the process must
+ * end at once. SIGHUP counts if there is a terminal that may have been closed. Without one it is ignored, as
+ * `nohup` asks: Node does not keep that setting of `nohup` itself.
  */
 export function createInterrupts(
   source: SignalSource,

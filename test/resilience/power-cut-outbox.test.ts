@@ -1,6 +1,6 @@
 /**
- * A power cut at any point of an agent's run: an outcome whose report has left the agent, and that the gateway
- * has not taken, is in the outbox afterwards.
+ * A power cut at any point of an agent's run: an outcome whose report has left the agent, and that the
+ * gateway has not taken, is in the outbox afterwards.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -126,8 +126,8 @@ async function runExec(
 }
 
 /**
- * Returns the variables that hold secrets of contexts. The agent works without the file: what can't be read of
- * it is a warning.
+ * Returns the variables that hold secrets of contexts. The agent works without the file: what can't be read
+ * of it is a warning.
  */
 function listSecretsOfContexts({ env, terminal }: CommandContext): readonly string[] {
   try {
