@@ -11,7 +11,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createOutbox } from '../../sdk/agent/outbox.ts';
-import { someTask } from '../sdk/scripted-fetch.ts';
 import { CUTS, createDisk } from './disk.ts';
 import { type Operation, readRecording, STRACE, STRACE_CALLS } from './recording.ts';
 
@@ -46,7 +45,11 @@ async function serveTasks(count: number) {
     if (request.url?.endsWith('/claim')) {
       if (claimed === count) return;
       claimed += 1;
-      answer(200, someTask({ request_id: `task-${claimed}-end`, status: 'running', agent_id }));
+      answer(200, {
+        ...{ request_id: `task-${claimed}-end`, task_type: 'x', task_tags: ['x'], payload: {} },
+        ...{ status: 'running', agent_id, cli_session_id: '', create_time: 1, timeout: 600, progress: 0 },
+        ...{ result: null, error_info: null },
+      });
     } else if (request.url?.endsWith('/result')) {
       reported.add(request_id);
       if (isTaken(request_id)) answer(200, { ok: true, request_id, status, accepted: true });
