@@ -16,6 +16,7 @@ import { DEFAULT_URL, type GlobalOptions } from './connection.ts';
 import { describeError, EXIT_CODES } from './exit-codes.ts';
 import { createInterrupts } from './interrupts.ts';
 import { OUTPUT_FORMATS } from './terminal/outcome.ts';
+import { indentLines } from './terminal/safe-text.ts';
 import { createTerminal } from './terminal/terminal.ts';
 import { VERSION } from './version.ts';
 
@@ -109,7 +110,7 @@ export async function runProgram(context: CommandContext, words: readonly string
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     const { exitCode, text, hint } = describeError(error);
-    terminal.log(`${terminal.err.paint('red', `${NAME}:`)} ${text}`);
+    terminal.logLines(`${terminal.err.paint('red', `${NAME}:`)} ${indentLines(text)}`);
     if (hint) terminal.log(`  ${hint}`);
     if (program.opts<GlobalOptions>().debug && error instanceof Error) terminal.logLines(error.stack ?? '');
     return exitCode;

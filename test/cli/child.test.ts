@@ -42,6 +42,19 @@ describe('a program', () => {
     expect({ output, truncated }).toEqual({ output: '世\n世\n', truncated: true });
   });
 
+  test('has its output as it is, and in its last error lines what a terminal would obey escaped', async () => {
+    const script = `printf '\\357\\273\\277{"a":1}\\033[31m\\0'; printf 'one\\r\\ntwo\\rthree\\033[31m\\n\\342\\200\\256\\tfour\\n' >&2; exit 1`;
+    expect(await run(script)).toMatchObject({
+      output: '\ufeff{"a":1}\u001b[31m\0',
+      errorTail: 'one\ntwo\nthree\\u001b[31m\n\\u202e\tfour',
+    });
+  });
+
+  test('keeps no half of a character at the start of its last error lines', async () => {
+    const { errorTail } = await run(`printf '👋%.0s' $(seq 1500) >&2; printf x >&2`);
+    expect(errorTail).toBe(`${'👋'.repeat(999)}x`);
+  });
+
   test('reports progress by markers on either output; the markers are not part of the output', async () => {
     const progress: number[] = [];
     const exit = await run(
@@ -243,6 +256,8 @@ describe('an exit becomes the result of the task or the reason of its failure', 
     [{ output: 'two\n\n' }, 'text', { output: 'two\n' }],
     [{ output: 'te', truncated: true }, 'text', { output: 'te', truncated: true }],
     [{ output: '{"a":1}\n' }, 'json', { a: 1 }],
+    [{ output: '\ufeff{"a":1}\n' }, 'json', { a: 1 }],
+    [{ output: '\ufefftext\n' }, 'text', { output: '\ufefftext' }],
   ] as const)('%j as %s is %j', (exit, kind, result) => {
     expect(readResult({ ...success, ...exit }, 'prog', kind)).toEqual(result);
   });

@@ -23,7 +23,7 @@ beforeAll(async () => {
   agent = createAgent({
     ...{ ...options, agentId: '执行者', tags: ['echo'], maxConcurrent: 50 },
     handler: ({ payload, task_type }, { signal }) => {
-      if (task_type === 'fail') throw new Error('the disk is full');
+      if (task_type === 'fail') throw new Error('the disk\nis full');
       if (task_type === 'hang') {
         return new Promise((_resolve, reject) =>
           signal.addEventListener('abort', () => reject(signal.reason)),
@@ -90,7 +90,7 @@ describe('run', () => {
   test('a task that failed leads to exit code 5 and prints its reason', async () => {
     const { code, stdout, stderr } = await run(['run', 'fail', '-t', 'echo']);
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
-    expect(stderr).toMatch(/^task-gateway: Task \S+ failed: the disk is full\n$/);
+    expect(stderr).toMatch(/^task-gateway: Task \S+ failed: the disk\n {2}is full\n$/);
   });
 
   test('a task without an available agent leads to exit code 6, and -o json prints the task too', async () => {

@@ -3,8 +3,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cleanText, escapeJson, stringifySafely } from '../../sdk/cli/terminal/safe-text.ts';
-import { createTable, renderTable } from '../../sdk/cli/terminal/table.ts';
+import { cleanText, escapeJson, putLastFirst, stringifySafely } from '../../sdk/cli/terminal/safe-text.ts';
+import { createTable, renderFields, renderTable } from '../../sdk/cli/terminal/table.ts';
 import { measureWidth, padEnd, truncate } from '../../sdk/cli/terminal/width.ts';
 
 describe('the width of a text', () => {
@@ -48,6 +48,32 @@ describe('the width of a text', () => {
       }),
     );
   });
+});
+
+const TRACEBACK = 'Traceback (most recent call last):\n  File "x.py", line 3\r\nValueError: no rows\n';
+
+test('a list shows the last line of a text first, where a traceback says what happened', () => {
+  expect(putLastFirst(TRACEBACK)).toBe(
+    'ValueError: no rows ← Traceback (most recent call last): ⏎ File "x.py", line 3',
+  );
+  expect(putLastFirst('one line\n')).toBe('one line');
+  expect(putLastFirst('')).toBe('');
+});
+
+test('a field keeps the lines of its value, below each other', () => {
+  const fields = [
+    ['id', '1'],
+    ['error_info', TRACEBACK],
+  ] as const;
+  expect(renderFields(fields, (_colour, text) => text)).toBe(
+    [
+      'id          1',
+      'error_info  Traceback (most recent call last):',
+      '              File "x.py", line 3',
+      '            ValueError: no rows',
+      '',
+    ].join('\n'),
+  );
 });
 
 describe('text from other people', () => {

@@ -146,7 +146,7 @@ export function readResult(
   const text = output.replace(/\r?\n$/, '');
   if (kind === 'text') return truncated ? { output: text, truncated } : { output: text };
   if (truncated) throw new Error(`${program} wrote more than --output-max, so its JSON is incomplete`);
-  const value = parseResult(text, program);
+  const value = parseResult(text.replace(/^\ufeff/, ''), program);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Error(`${program} wrote JSON that is not an object`);
   }

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { escapeControls } from '../../agent/thrown-text.ts';
 import { systemClock } from '../../clock.ts';
 import { startTimer } from '../timers.ts';
 import type { GroupWatch } from './group-watch.ts';
@@ -182,7 +183,7 @@ function readOutput(child: StartedChild, options: ChildOptions) {
 }
 
 function readText(stream: Readable, options: ProgressMarkerOptions): void {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const filter = createProgressMarkerFilter(options);
   stream.on('data', (bytes: Uint8Array) => filter.write(decoder.decode(bytes, { stream: true })));
   stream.on('end', () => {
@@ -213,13 +214,17 @@ function createOutputBuffer(bytesMax: number) {
   };
 }
 
-/** Keeps the last lines of a text. */
+/** Keeps the last lines of a text. What a terminal would obey is escaped in them. */
 function createTail() {
   let text = '';
   return {
     add(more: string): void {
       text = (text + more).slice(-TAIL_CHARS_MAX);
     },
-    read: (): string => text.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'),
+    read(): string {
+      // A line that overwrites itself, such as a bar of progress, is several; a cut may leave half a character.
+      const lines = text.replace(/^[\udc00-\udfff]/, '').replaceAll(/\r+\n?/g, '\n');
+      return escapeControls(lines.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'));
+    },
   };
 }

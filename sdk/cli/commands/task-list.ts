@@ -9,7 +9,7 @@ import type { Task, TaskRow } from '../../contract.ts';
 import { NotFoundError } from '../../errors.ts';
 import { callAsAdmin } from '../connection.ts';
 import { paintStatus, renderJson } from '../terminal/outcome.ts';
-import { stringifySafely } from '../terminal/safe-text.ts';
+import { putLastFirst, stringifySafely } from '../terminal/safe-text.ts';
 import { type Column, createTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge, formatTime } from '../terminal/time.ts';
@@ -214,7 +214,7 @@ function listFileColumns(): readonly Column<ListedTask>[] {
     { title: 'TAGS', cell: ({ task_tags }) => task_tags.join(',') },
     { title: 'AGENT', cell: ({ agent_id }) => agent_id ?? '–' },
     { title: 'CREATED', cell: ({ create_time }) => formatTime(create_time, 'seconds') },
-    { title: 'ERROR', cell: ({ error_info }) => error_info ?? '' },
+    { title: 'ERROR', cell: ({ error_info }) => putLastFirst(error_info ?? '') },
   ];
 }
 
@@ -235,6 +235,6 @@ function listTerminalColumns(terminal: Terminal, widthMax: number): readonly Col
     { title: 'TYPE', cell: ({ task_type }) => task_type },
     { title: 'TAGS', cell: ({ task_tags }) => task_tags.join(',') },
     { title: 'AGENT', cell: ({ agent_id }) => agent_id ?? '–' },
-    { title: 'ERROR', cell: ({ error_info }) => error_info ?? '' },
+    { title: 'ERROR', cell: ({ error_info }) => putLastFirst(error_info ?? '') },
   ];
 }

@@ -30,6 +30,11 @@ export function putLastFirst(text: string): string {
   return before.length === 0 ? last : `${last} ← ${before.reverse().join(' ⏎ ')}`;
 }
 
+/** Returns a text whose lines, but the first, are indented: none of them reads as a line of another's. */
+export function indentLines(text: string): string {
+  return text.replaceAll(/\r\n?|\n/g, '\n  ');
+}
+
 /** Renders a value as JSON in which everything that a terminal obeys is escaped (`\u009b`). */
 export function stringifySafely(value: unknown, indent?: number): string {
   return escapeJson(JSON.stringify(value, null, indent) ?? 'null');

@@ -134,7 +134,7 @@ export function renderFields(
   paint: Paint,
 ): string {
   const width = Math.max(...fields.map(([name]) => name.length));
-  return fields
-    .map(([name, value]) => `${paint('dim', padEnd(name, width))}  ${cleanText(value)}\n`)
-    .join('');
+  const align = (value: string): string =>
+    cleanText(value.trimEnd(), true).replaceAll('\n', `\n${' '.repeat(width + 2)}`);
+  return fields.map(([name, value]) => `${paint('dim', padEnd(name, width))}  ${align(value)}\n`).join('');
 }
