@@ -23,10 +23,22 @@ export type Redactor = {
   redact<Value>(value: Value): Value;
 };
 
-/** A shorter secret also occurs in words by coincidence: it is not replaced inside of a `code`. */
+/**
+ * A shorter secret also occurs in words by coincidence: it is replaced where it stands alone, and never in a
+ * `code`.
+ */
 const LONG_SECRET_CHARS = 8;
 /** How many secrets are remembered when they change. */
 const SECRETS_MAX = 20;
+
+/** Returns what finds a secret in texts: a short one where no word goes on across its ends. */
+export function createSecretPattern(secret: string): string | RegExp {
+  if (secret.length >= LONG_SECRET_CHARS) return secret;
+  const literal = secret.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  const word = '[\\p{L}\\p{N}_]';
+  const before = /^\w/.test(secret) ? `(?<!${word})` : '';
+  return new RegExp(`${before}${literal}${/\w$/.test(secret) ? `(?!${word})` : ''}`, 'gu');
+}
 
 /** Creates a redactor without secrets. */
 export function createRedactor(): Redactor {
@@ -39,7 +51,10 @@ export function createRedactor(): Redactor {
       .sort((a, b) => b.length - a.length)
       .filter(({ length }) => name !== 'code' || length >= LONG_SECRET_CHARS)
       .reduce(
-        (rest, one) => rest.replaceAll(one, '***').replaceAll(JSON.stringify(one).slice(1, -1), '***'),
+        (rest, one) =>
+          rest
+            .replaceAll(createSecretPattern(one), '***')
+            .replaceAll(createSecretPattern(JSON.stringify(one).slice(1, -1)), '***'),
         text,
       );
   }

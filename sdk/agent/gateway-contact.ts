@@ -41,13 +41,13 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   }
 
   function reach(): void {
+    // The first registration says itself that the gateway is there.
+    const isBack = isSaid && isReached;
+    const seconds = Math.round((readMonotonicMs(clock) - (sinceMs ?? 0)) / 1_000);
     isReached = true;
-    if (sinceMs === undefined) return;
-    const seconds = Math.round((readMonotonicMs(clock) - sinceMs) / 1_000);
-    const wasSaid = isSaid;
-    sinceMs = undefined;
     isSaid = false;
-    if (wasSaid) emit({ kind: 'reached', seconds });
+    sinceMs = undefined;
+    if (isBack) emit({ kind: 'reached', seconds });
   }
 
   return {

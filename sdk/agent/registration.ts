@@ -177,8 +177,8 @@ async function registerUntilAccepted(
       const receipt = await calls.registerAgent(body, { signal: last.signal, maxRetries: 0 });
       state.token = receipt.registration;
       state.intervalMs = readInterval(receipt.heartbeat_interval) * 1_000;
-      logEvent({ kind: 'registered', agent_id, endpoint });
       recordContact(deps, state, receipt.cancelled_request_ids);
+      logEvent({ kind: 'registered', agent_id, endpoint });
       return;
     } catch (error) {
       if (error instanceof AbortError) return;

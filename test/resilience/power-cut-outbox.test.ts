@@ -1,18 +1,16 @@
 /**
  * A power cut at any point of an agent's run: an outcome whose report has left the agent, and that the
  * gateway has not taken, is in the outbox afterwards.
+ * @module-tag strace
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { printTally } from '../harness/figures.ts';
-import { findTracingObstacle } from './cuts.ts';
 import { recordOutbox, tryOutboxCuts } from './outbox-cuts.ts';
 
 const TASKS = Number(process.env.OUTBOX_TASKS ?? 60);
-const obstacle = findTracingObstacle();
-if (obstacle !== undefined) console.warn(`NOT TRIED: power cuts of an agent. ${obstacle}.`);
 
 let folder: string;
 beforeEach(() => {
@@ -20,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.skipIf(obstacle !== undefined)('power cuts', { timeout: 120_000 }, () => {
+describe('power cuts', { timeout: 120_000 }, () => {
   test('lose no outcome that was reported and not taken: it is on disk before its report leaves', async () => {
     const operations = await recordOutbox(folder, TASKS);
     const { tried, reported, lost } = await tryOutboxCuts(operations, 7);

@@ -1,6 +1,9 @@
 /** A client’s settings from options and environment, its log, and the raw responses it passes on. */
+
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { redactSecrets } from '../../sdk/cli/terminal/redaction.ts';
 import { createClient, type Logger } from '../../sdk/index.ts';
+import { createRedactor } from '../../sdk/secrets.ts';
 import { ADMIN, AUTH, connect, connectionRefused, submission } from './calls-fixture.ts';
 import { createScriptedFetch, json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
@@ -107,6 +110,21 @@ describe('a secret that is a function', () => {
     const { client, sent } = connect([json(someTask())], { auth });
     await expect(client.getTask('t')).rejects.toMatchObject({ code: 'invalid_option', ...expected });
     expect(sent).toHaveLength(0);
+  });
+
+  test.each([
+    ['a', 'a task of a cat: "a", {a}, a_b, ä, ba, á', '*** task of *** cat: "***", {***}, a_b, ä, ba, á'],
+    ['1234567', '1234567 x1234567 12345678', '*** x1234567 12345678'],
+    ['12345678', '12345678 x12345678', '*** x***'],
+    ['$.(', 'a$.(b $.( c', 'a***b *** c'],
+    ['a"b', 'a"b {"x":"a\\"b"} ca"b', '*** {"x":"***"} ca"b'],
+  ])('of few characters is redacted where it stands alone: %s', (secret, text, redacted) => {
+    const { addSecret, redact } = createRedactor();
+    addSecret(secret);
+    expect(redact(text)).toBe(redacted);
+    // The command line's rule is the same.
+    expect(redactSecrets(text, [secret])).toBe(redacted);
+    expect(redact({ code: `${secret}` })).toEqual({ code: secret.length < 8 ? secret : '***' });
   });
 
   test('is redacted from errors, also after it has changed', async () => {

@@ -1,12 +1,8 @@
 /** Removes secrets from everything the command writes to standard error: traces, errors and log lines. */
+import { createSecretPattern } from '../../secrets.ts';
 import { escapeJson } from './safe-text.ts';
 
 const REDACTED = '***';
-/**
- * A shorter secret is replaced only where it stands alone: it also occurs within ordinary words. Headers and
- * fields that carry a secret are redacted whatever its length.
- */
-const LONG_SECRET_CHARS = 4;
 const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'x-admin-auth',
@@ -16,21 +12,15 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
 const BODY_CHARS_MAX = 2_000;
 
 /**
- * Returns the text with every secret replaced: as plain text, escaped for JSON, and encoded for a URL. The
- * longest is replaced first, because a shorter one may be a part of it.
+ * Returns the text with every secret replaced, a short one where it stands alone: as plain text, escaped for
+ * JSON, and encoded for a URL. The longest is replaced first, because a shorter one may be a part of it.
  */
 export function redactSecrets(text: string, secrets: Iterable<string>): string {
   const forms = [...secrets]
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
     .filter((form) => form.trim() !== '')
     .sort((a, b) => b.length - a.length);
-  return forms.reduce((rest, form) => rest.replaceAll(createPattern(form), REDACTED), text);
-}
-
-function createPattern(form: string): string | RegExp {
-  if (form.length >= LONG_SECRET_CHARS) return form;
-  const literal = form.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-  return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu');
+  return forms.reduce((rest, form) => rest.replaceAll(createSecretPattern(form), REDACTED), text);
 }
 
 /** Returns one line per header; the values of headers that carry secrets are redacted. */
