@@ -222,7 +222,8 @@ function createTail() {
       text = (text + more).slice(-TAIL_CHARS_MAX);
     },
     read(): string {
-      // A line that overwrites itself, such as a bar of progress, is several; a cut may leave half a character.
+      // A line that overwrites itself, such as a bar of progress, is several. A cut may leave half of a
+      // character.
       const lines = text.replace(/^[\udc00-\udfff]/, '').replaceAll(/\r+\n?/g, '\n');
       return escapeControls(lines.trim().split('\n').slice(-TAIL_LINES_MAX).join('\n'));
     },
