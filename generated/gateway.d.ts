@@ -1050,7 +1050,10 @@ export interface components {
             /** @description When the agent last called, took a push or was too busy for one. */
             last_contact_time: components["schemas"]["EpochSeconds"];
         };
-        /** @description How many agents share at least one of the tags, by what keeps them from the task. */
+        /**
+         * @description How many agents share at least one of the tags, by what keeps them from the task. Exact unless beside the
+         *     most common of the tags more than 5,000 different sets of tags share another one: then at least so many.
+         */
         MatchCounts: {
             /** @description Agents that share a tag. */
             agents: components["schemas"]["Count"];

@@ -1,24 +1,27 @@
 /**
  * Agents grouped by equal tag sets. Each group keeps its free agents in ranking order and the others by what
- * keeps them from tasks, and each tag knows its groups. So a match looks at the groups that share a tag, not
- * at the agents: its cost grows with the number of distinct tag sets.
+ * keeps them from tasks, and each tag knows its groups (`tag-groups.ts`). So a match looks at some of the
+ * groups that share a tag, never at all agents.
  */
 import { createHash } from 'node:crypto';
 import BTreeModule from 'sorted-btree';
-import { type Candidate, compareCandidates, isFailing, isFree } from '../domain/match.ts';
+import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
 import { findObstacle, type Obstacle } from '../domain/task-match.ts';
 import { type AgentOrder, createAgentOrder } from './agent-order.ts';
 import { type AgentTally, createAgentTally } from './agent-tally.ts';
-import { createSimilarTags, type SimilarTags } from './similar-tags.ts';
-import { createGroupSupply, createTagSupplies, type GroupSupply, type TagSupplies } from './tag-supply.ts';
+import {
+  type AgentGroup,
+  createTagGroups,
+  type FreeAgents,
+  type MarkedGroup,
+  type TagGroups,
+} from './tag-groups.ts';
+import { createCounts } from './tag-supply.ts';
 
 const BTree = BTreeModule.default;
 
 /** A longer key of a group is replaced by its hash. */
 const SHORT_KEY_CHARS = 256;
-
-/** The free agents of one group, best first. */
-export type FreeAgents = InstanceType<typeof BTree<Candidate, true>>;
 
 export type AgentGroups = {
   get(agent_id: string): Candidate | undefined;
@@ -27,8 +30,10 @@ export type AgentGroups = {
   clear(): void;
   /** Characters of the tags of all agents. */
   tagChars(): number;
-  /** Each group that shares a tag, with the number of tags it shares. */
-  share(tags: readonly string[]): ReadonlyMap<AgentGroup, number>;
+  /** Groups that share a tag. */
+  readonly look: TagGroups['look'];
+  /** What the agents that share a tag have. */
+  countSharing(tags: readonly string[]): ReturnType<TagGroups['countSharing']>;
   /** All groups. */
   all(): Iterable<AgentGroup>;
   /** How many agents are registered. */
@@ -38,28 +43,16 @@ export type AgentGroups = {
   /** Whether an agent has the tag that is registered and not offline. */
   isServed(tag: string): boolean;
   /** For each of these tags, which no agent has: the tag of an agent that is most like it, if one is. */
-  findSimilarTags: SimilarTags['find'];
+  readonly findSimilarTags: TagGroups['findSimilarTags'];
   /** What the agents with each tag have. */
-  readonly supplies: Pick<TagSupplies, 'find' | 'tagCount' | 'byUse' | 'unserved'>;
+  readonly supplies: Pick<TagGroups, 'find' | 'tagCount' | 'byUse' | 'unserved'>;
   /** The registered agents in the orders of the listing. */
   list: AgentOrder['list'];
 };
 
-/** The agents with one set of tags: the free ones, and the ids of the others that are registered. */
-export type AgentGroup = {
-  readonly free: FreeAgents;
-  /** How many of the free ones do not take their pushes. */
-  readonly failingFree: number;
-  readonly kept: { readonly [O in Obstacle]?: ReadonlySet<string> };
-};
-
-type Group = {
+type Group = MarkedGroup & {
   readonly key: string;
-  readonly tags: readonly string[];
-  readonly free: FreeAgents;
-  failingFree: number;
   readonly kept: { [O in Obstacle]?: Set<string> };
-  readonly supply: GroupSupply;
   size: number;
 };
 /** `kept`: what keeps it from tasks; null when nothing does, or it is not registered. */
@@ -68,17 +61,16 @@ type Entry = { readonly candidate: Candidate; readonly group: Group; readonly ke
 /** Creates it without agents. */
 export function createAgentGroups(): AgentGroups {
   const entries = new Map<string, Entry>();
-  const groups = createGroups();
+  const tags = createTagGroups();
+  const groups = createGroups(tags);
   let tagChars = 0;
   let registered = 0;
   let tally = createAgentTally();
-  const supplies = createTagSupplies();
   const order = createAgentOrder((agent_id) => entries.get(agent_id)?.candidate);
 
   function count(candidate: Candidate, group: Group, change: 1 | -1): void {
     tally.count(candidate, change);
-    supplies.count(group.supply, candidate, change);
-    if (isFree(candidate) && isFailing(candidate)) group.failingFree += change;
+    tags.count(group, candidate, change);
     order.note(candidate.record.agent_id);
     if (candidate.record.unregisteredMs === null) registered += change;
   }
@@ -93,6 +85,7 @@ export function createAgentGroups(): AgentGroups {
     count(entry.candidate, entry.group, -1);
     entry.group.size -= 1;
     if (entry.group.size === 0) groups.remove(entry.group);
+    else tags.settle(entry.group, false);
   }
 
   return {
@@ -112,6 +105,7 @@ export function createAgentGroups(): AgentGroups {
       if (isFree(candidate)) group.free.set(candidate, true);
       if (kept !== null) addTo(group, kept, agent_id);
       count(candidate, group, 1);
+      tags.settle(group, before !== undefined && candidate.lastGrantMs > before.candidate.lastGrantMs);
     },
     clear() {
       entries.clear();
@@ -119,79 +113,60 @@ export function createAgentGroups(): AgentGroups {
       tagChars = 0;
       registered = 0;
       tally = createAgentTally();
-      supplies.clear();
+      tags.clear();
       order.clear();
     },
     tagChars: () => tagChars,
-    share: groups.share,
+    look: tags.look,
+    countSharing: (names) => tags.countSharing(names, registered),
     all: groups.all,
     registered: () => registered,
     figures: () => tally.figures(),
-    isServed: groups.isServed,
-    findSimilarTags: groups.findSimilarTags,
-    supplies,
+    isServed(tag) {
+      const counts = tags.find(tag);
+      return counts !== undefined && counts.free + counts.full + counts.draining > 0;
+    },
+    findSimilarTags: tags.findSimilarTags,
+    supplies: tags,
     list: order.list,
   };
 }
 
 /** The groups by their tags. */
-function createGroups() {
+function createGroups(tagGroups: TagGroups) {
   const groups = new Map<string, Group>();
-  const groupsByTag = new Map<string, Set<Group>>();
-  const similarTags = createSimilarTags();
 
-  function create(key: string, tags: readonly string[]): Group {
-    const free = new BTree<Candidate, true>(undefined, compareCandidates);
-    const supply = createGroupSupply(tags);
-    const group: Group = { key, tags, free, failingFree: 0, kept: {}, supply, size: 0 };
+  function create(key: string, names: readonly string[]): Group {
+    const group: Group = {
+      ...{
+        key,
+        tags: tagGroups.open(names),
+        kept: {},
+        counts: createCounts(),
+        freedom: 'rest',
+        mark: 0,
+        size: 0,
+      },
+      free: new BTree<Candidate, true>(undefined, compareCandidates),
+    };
     groups.set(key, group);
-    for (const tag of tags) {
-      const sharing = groupsByTag.get(tag);
-      sharing?.add(group);
-      if (sharing) continue;
-      groupsByTag.set(tag, new Set([group]));
-      similarTags.add(tag);
-    }
+    tagGroups.add(group);
     return group;
   }
 
   return {
     /** The group with these tags; a new one where there is no such. */
     find(agentTags: readonly string[]): Group {
-      const tags = [...new Set(agentTags)].sort();
-      const key = buildKey(tags);
-      return groups.get(key) ?? create(key, tags);
+      const names = [...new Set(agentTags)].sort();
+      const key = buildKey(names);
+      return groups.get(key) ?? create(key, names);
     },
     remove(group: Group): void {
       groups.delete(group.key);
-      for (const tag of group.tags) {
-        const sharing = groupsByTag.get(tag);
-        sharing?.delete(group);
-        if (sharing?.size !== 0) continue;
-        groupsByTag.delete(tag);
-        similarTags.remove(tag);
-      }
+      tagGroups.remove(group);
     },
-    clear(): void {
-      groups.clear();
-      groupsByTag.clear();
-      similarTags.clear();
-    },
-    share(tags: readonly string[]): ReadonlyMap<Group, number> {
-      const shared = new Map<Group, number>();
-      for (const tag of new Set(tags)) {
-        for (const group of groupsByTag.get(tag) ?? []) shared.set(group, (shared.get(group) ?? 0) + 1);
-      }
-      return shared;
-    },
+    clear: () => groups.clear(),
     all: () => groups.values(),
-    isServed(tag: string): boolean {
-      for (const { free, kept } of groupsByTag.get(tag) ?? []) {
-        if (free.size > 0 || kept.full?.size || kept.draining?.size) return true;
-      }
-      return false;
-    },
-    findSimilarTags: similarTags.find,
   };
 }
 

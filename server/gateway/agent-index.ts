@@ -66,8 +66,11 @@ export type AgentIndex = {
 };
 
 const NONE: ReadonlySet<string> = new Set();
+/** Tag sets that a match looks at, beginning with the rarest tag: so it costs no more with more of them. */
+const GROUPS_MAX = 500;
+const FREE_ONES = ['taking', 'untaken'] as const;
 /** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
-const TAKING_LOOKED_AT_MAX = 100;
+const TAKING_LOOKED_AT_MAX = 20;
 /**
  * Tasks that are assigned as they are submitted never come due, so no turn refreshes the index for them: this
  * is how far it may be behind other replicas.
@@ -89,13 +92,16 @@ export function createAgentIndex(
   ): Candidate | undefined {
     let best: Candidate | undefined;
     let bestShared = 0;
-    for (const [{ free }, shared] of groups.share(tags)) {
-      const candidate = firstFree(free, isWanted, lookedAtMax);
-      if (!candidate) continue;
-      if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
-        best = candidate;
-        bestShared = shared;
+    for (const freedom of FREE_ONES) {
+      for (const { group, shared } of groups.look(tags, [freedom], GROUPS_MAX)) {
+        const candidate = firstFree(group.free, isWanted, lookedAtMax);
+        if (!candidate) continue;
+        if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
+          best = candidate;
+          bestShared = shared;
+        }
       }
+      if (best && !best.lastPushUntaken) return best;
     }
     return best;
   }

@@ -11,6 +11,9 @@ import { findObstacle } from '../domain/task-match.ts';
 
 const BTree = BTreeModule.default;
 
+/** Changes that a reading finds at most: it takes no longer, however many there were. */
+const CHANGED_MAX = 1_000;
+
 export type AgentOrder = {
   /** An agent was added, changed or removed. */
   note(agent_id: string): void;
@@ -49,7 +52,10 @@ export function createAgentOrder(find: (agent_id: string) => Candidate | undefin
   }
 
   return {
-    note: (agent_id) => void changed.add(agent_id),
+    note(agent_id) {
+      changed.add(agent_id);
+      if (changed.size === CHANGED_MAX) update();
+    },
     clear() {
       changed.clear();
       troubles.clear();

@@ -3,8 +3,8 @@
  * Both change nothing.
  *
  * Cost of a call: what changed among the agents since the last refresh, a match (see `nearest-agents.ts`),
- * and one read for each of the twenty agents that it names at most. It does not grow with the number of
- * tasks, nor with that of agents beyond the number of distinct tag sets that share a tag.
+ * and one read for each of the twenty agents that it names at most. It grows neither with the number of tasks
+ * nor with that of agents.
  */
 import { adviseOnTask, type PresentAgent } from '../domain/advice.ts';
 import { PULL_ENDPOINT } from '../domain/agent.ts';

@@ -1,7 +1,7 @@
 /**
  * Which agents qualify for a set of tags, and which are the nearest to it. It looks at the copy of the agents
- * that ranks them, never at all of them: its cost grows with the number of distinct tag sets that share a
- * tag, as that of a match does, and beside that with the twenty agents it names.
+ * that ranks them: at the counts of the tags, at some hundreds of tag sets, beginning with the rarest tag,
+ * and at the twenty agents it names.
  *
  *   share a tag    more shared tags first; then those that get the task, the full, the draining, the offline
  *   share no tag   at most five: those with a similar tag first, then any; for a decision any: similar
@@ -20,11 +20,15 @@ import {
   type TaskMatch,
   UNRELATED_MAX,
 } from '../domain/task-match.ts';
-import type { AgentGroup, AgentGroups } from './agent-groups.ts';
+import type { AgentGroups } from './agent-groups.ts';
+import { type AgentGroup, FREEDOMS, type Sharing } from './tag-groups.ts';
+import { createCounts } from './tag-supply.ts';
 
 /** From the least obstacle to the greatest. */
 const OBSTACLES: readonly Obstacle[] = ['full', 'draining', 'offline'];
-/** Groups that are looked at for agents without a shared tag. */
+/** Tag sets that are looked at: of those with a free agent that took its last push, of those without, … */
+const GROUPS_MAX = 500;
+/** … with similar tags, and for agents without a shared tag. */
 const UNRELATED_GROUPS_MAX = 100;
 
 /** Describes the match of these tags. */
@@ -34,12 +38,11 @@ export function matchAgents(
   task: MatchedTask,
   { nowMs, live }: { readonly nowMs: number; readonly live: boolean },
 ): TaskMatch {
-  const sharing = groups.share(tags);
+  const sharing = groups.look(tags, FREEDOMS, GROUPS_MAX);
   const counted = [...new Set(tags)].map((tag) => ({ ...countSupply(groups, tag), similar: null }));
   const supplies = live ? addSimilarTags(groups, counted) : counted;
   const nearest = takeNearest(groups, sortByShared(sharing), MATCH_AGENTS_MAX);
-  const similar = groups.share(supplies.flatMap((supply) => supply.similar?.tag ?? []));
-  const unrelated = takeUnrelated(groups, new Set(sharing.keys()), similar);
+  const unrelated = takeUnrelated(groups, supplies);
   const agents = [...nearest, ...unrelated.slice(0, MATCH_AGENTS_MAX - nearest.length)].map((candidate) =>
     describeMatchAgent(candidate, tags, task),
   );
@@ -47,7 +50,7 @@ export function matchAgents(
     time: nowMs / 1_000,
     live,
     agents_total: groups.registered(),
-    sharing: countSharing(sharing.keys(), agents),
+    sharing: countSharing(groups, tags, agents),
     tags: supplies,
     agents,
   };
@@ -64,47 +67,32 @@ export function addSimilarTags(groups: AgentGroups, tags: readonly MatchTag[]): 
 }
 
 function countSupply(groups: AgentGroups, tag: string): TagSupply {
-  let agents = 0;
-  let free = 0;
-  for (const group of groups.share([tag]).keys()) {
-    agents += countGroup(group);
-    free += group.free.size - group.failingFree;
-  }
-  return { tag, agents, free };
-}
-
-/** Registered agents of a group. */
-function countGroup(group: AgentGroup): number {
-  return OBSTACLES.reduce((sum, obstacle) => sum + countKept(group, obstacle), group.free.size);
-}
-
-function countKept({ kept }: AgentGroup, obstacle: Obstacle): number {
-  return kept[obstacle]?.size ?? 0;
+  const { agents, free, failingFree } = groups.supplies.find(tag) ?? createCounts();
+  return { tag, agents, free: free - failingFree };
 }
 
 /**
  * Agents that the task is not offered to are among those that are named: they are few. One that something
  * else keeps from it too is counted under that.
  */
-function countSharing(groups: Iterable<AgentGroup>, named: readonly MatchAgent[]): MatchCounts {
-  const counts = { agents: 0, eligible: 0, full: 0, draining: 0, offline: 0 };
-  for (const group of groups) {
-    counts.agents += countGroup(group);
-    counts.eligible += group.free.size;
-    for (const obstacle of OBSTACLES) counts[obstacle] += countKept(group, obstacle);
-  }
+function countSharing(
+  groups: AgentGroups,
+  tags: readonly string[],
+  named: readonly MatchAgent[],
+): MatchCounts {
+  const { agents, free, full, draining, offline } = groups.countSharing(tags);
   const skipped = named.filter(
     ({ reason, full, state }) =>
       reason === 'refused_this_task' ||
       (reason === 'has_this_task' && !full && state !== 'draining' && state !== 'offline'),
   );
-  return { ...counts, eligible: Math.max(0, counts.eligible - skipped.length) };
+  return { agents, eligible: Math.max(0, free - skipped.length), full, draining, offline };
 }
 
 /** The groups in lists of equally many shared tags, most first. */
-function sortByShared(sharing: ReadonlyMap<AgentGroup, number>): readonly (readonly AgentGroup[])[] {
+function sortByShared(sharing: readonly Sharing[]): readonly (readonly AgentGroup[])[] {
   const byShared: AgentGroup[][] = [];
-  for (const [group, shared] of sharing) {
+  for (const { group, shared } of sharing) {
     const list = byShared[shared] ?? [];
     list.push(group);
     byShared[shared] = list;
@@ -140,16 +128,16 @@ function* listCandidates(groups: AgentGroups, list: readonly AgentGroup[]): Gene
   }
 }
 
-function takeUnrelated(
-  groups: AgentGroups,
-  related: ReadonlySet<AgentGroup>,
-  similar: ReadonlyMap<AgentGroup, number>,
-): readonly Candidate[] {
+function takeUnrelated(groups: AgentGroups, tags: readonly MatchTag[]): readonly Candidate[] {
+  const wanted = new Set(tags.map(({ tag }) => tag));
+  const isUnrelated = (group: AgentGroup): boolean => group.tags.every(({ tag }) => !wanted.has(tag));
+  const similar = tags.flatMap((one) => one.similar?.tag ?? []);
+  const alike = groups.look(similar, FREEDOMS, UNRELATED_GROUPS_MAX).map(({ group }) => group);
   const others: AgentGroup[] = [];
   for (const group of groups.all()) {
-    if (!related.has(group) && !similar.has(group)) others.push(group);
     if (others.length === UNRELATED_GROUPS_MAX) break;
+    others.push(group);
   }
-  const alike = [...similar.keys()].filter((group) => !related.has(group));
-  return takeNearest(groups, [alike, others], UNRELATED_MAX);
+  const further = others.filter((group) => !alike.includes(group));
+  return takeNearest(groups, [alike.filter(isUnrelated), further.filter(isUnrelated)], UNRELATED_MAX);
 }

@@ -9,6 +9,7 @@ import type { TagDemand } from '../ports/admin.ts';
 import type { Demand } from '../ports/store.ts';
 import type { AgentIndex } from './agent-index.ts';
 import { rankTrouble, TROUBLE } from './agent-order.ts';
+import { createCounts } from './tag-supply.ts';
 
 /** What is read for the tags. */
 export type TagSources = {
@@ -38,14 +39,15 @@ export function buildTagTable(
   const unserved = supplies.unserved(tagsMax);
   const asked = new Set([...waiting.keys(), ...noAgent.keys(), ...unserved]);
   const describe = (tag: string): TagDemand => {
-    const { agents, eligible, used, free, unusableFree } = supplies.find(tag) ?? NONE;
+    const { agents, free, full, usedSlots: used, freeSlots, unusableSlots } = supplies.find(tag) ?? NONE;
     const demanded = waiting.get(tag);
     const untakenSlots = Math.min(untaken.byTag.get(tag) ?? 0, used);
     const oldest = demanded === undefined ? null : demanded.oldestMs / 1_000;
     return {
       ...{ tag, waiting: demanded?.waiting ?? 0, oldest_create_time: oldest },
-      ...{ no_agent: noAgent.get(tag) ?? 0, used, free, unusable: unusableFree + untakenSlots },
-      ...{ not_taken: untakenSlots, agents, eligible },
+      ...{ no_agent: noAgent.get(tag) ?? 0, used, free: freeSlots },
+      unusable: unusableSlots + untakenSlots,
+      ...{ not_taken: untakenSlots, agents, eligible: free + full },
     };
   };
   const rows = [...asked].map(describe).sort(compareNeed).slice(0, tagsMax);
@@ -57,7 +59,7 @@ export function buildTagTable(
   return { rows, total: supplies.tagCount() + unsupplied };
 }
 
-const NONE = { agents: 0, eligible: 0, used: 0, free: 0, unusableFree: 0 };
+const NONE = createCounts();
 
 /** Agents that are looked at for untaken tasks: those that fail, first the online ones. */
 const FAILING_MAX = 1_000;

@@ -1,140 +1,125 @@
 /**
- * What the agents with each tag have: how many there are, their slots that are used and free. Each
- * group of agents with equal tags is counted as its agents change, which costs the same however many tags
- * they have. The tags of the groups that have changed are counted anew at the next reading: so that
- * costs what has changed since the one before, not what there is.
+ * What the agents with a tag have, counted as they change, and which tags are used and which are served by
+ * no agent. A reading looks at so many tags at most.
  */
-import BTreeModule from 'sorted-btree';
-import type { Candidate } from '../domain/match.ts';
-import { isFailing } from '../domain/match.ts';
+import { type Candidate, isFailing, isFree } from '../domain/match.ts';
+import { findObstacle } from '../domain/task-match.ts';
 
-const BTree = BTreeModule.default;
-
-/** The agents with a tag, and their slots. */
-type TagSupply = {
+/** Agents, and their slots. */
+export type Counts = {
   /** Registered agents. */
-  readonly agents: number;
-  /** Of these: neither draining nor offline; full ones are counted. */
-  readonly eligible: number;
+  agents: number;
+  /** Agents that would get a task now. */
+  free: number;
+  /** Of these: those that do not take their pushes. */
+  failingFree: number;
+  full: number;
+  draining: number;
+  offline: number;
   /** Slots that tasks hold. */
-  readonly used: number;
+  usedSlots: number;
   /** Slots that could be granted now. */
-  readonly free: number;
-  /** Of the free ones: those of agents that do not take their pushes. */
-  readonly unusableFree: number;
+  freeSlots: number;
+  /** Of the free slots: those of agents that do not take their pushes. */
+  unusableSlots: number;
 };
 
-type Counts = { -readonly [K in keyof TagSupply]: TagSupply[K] };
-
-/** The counts of one group: as they are, and as they were when its tags were counted last. */
-export type GroupSupply = { readonly tags: readonly string[]; readonly now: Counts; readonly seen: Counts };
-
-export type TagSupplies = {
-  /** Adds an agent of the group, or takes it out as it was added. */
-  count(group: GroupSupply, candidate: Candidate, change: 1 | -1): void;
+export type TagUse = {
+  /** Notes what a change of the tag's counts does to its use. */
+  note(tag: string, counts: Readonly<Counts>, change: () => void): void;
   clear(): void;
-  /** Undefined when no agent has the tag. */
-  find(tag: string): TagSupply | undefined;
   /** How many tags agents have. */
   tagCount(): number;
-  /** The tags of agents, those with most used slots first. */
-  byUse(): Iterable<string>;
-  /** At most so many of the tags whose agents are all draining or offline, by name. */
+  /** The tags of agents, those with most used slots first: of very many tags 5,000, those in use first. */
+  byUse(): readonly string[];
+  /** At most so many of the tags whose agents are all draining or offline. */
   unserved(limit: number): readonly string[];
 };
 
-/** Creates the counts of a group with these tags, each once. */
-export function createGroupSupply(tags: readonly string[]): GroupSupply {
-  return { tags, now: createCounts(), seen: createCounts() };
-}
+/** Tags that are sorted by their use. */
+const SORTED_MAX = 5_000;
 
-/** Creates it without tags. */
-export function createTagSupplies(): TagSupplies {
-  const changed = new Set<GroupSupply>();
-  const byTag = new Map<string, Counts>();
-  const order = new BTree<readonly [used: number, tag: string], undefined>(undefined, compareUse);
-  const unserved = new BTree<string, undefined>();
-
-  function addToTag(tag: string, { now, seen }: GroupSupply): void {
-    const counts = byTag.get(tag);
-    if (counts) order.delete([counts.used, tag]);
-    const next = counts ?? createCounts();
-    for (const name of NAMES) next[name] += now[name] - seen[name];
-    if (next.agents > 0 && next.eligible === 0) unserved.set(tag, undefined);
-    else unserved.delete(tag);
-    if (NAMES.every((name) => next[name] === 0)) {
-      byTag.delete(tag);
-      return;
-    }
-    byTag.set(tag, next);
-    order.set([next.used, tag], undefined);
-  }
-
-  /** Counts the tags of the groups that have changed. */
-  function update(): void {
-    for (const group of changed) {
-      if (NAMES.some((name) => group.now[name] !== group.seen[name])) {
-        for (const tag of group.tags) addToTag(tag, group);
-        Object.assign(group.seen, group.now);
-      }
-    }
-    changed.clear();
-  }
+/** Creates the use of tags, without tags. */
+export function createTagUse(): TagUse {
+  /** The tags whose agents hold slots, those whose agents hold none, and those that no agent serves. */
+  const used = new Map<string, Readonly<Counts>>();
+  const unused = new Map<string, Readonly<Counts>>();
+  const unserved = new Set<string>();
 
   return {
-    count(group, candidate, change) {
-      addCandidate(group.now, candidate, change);
-      changed.add(group);
+    note(tag, counts, change) {
+      const [useBefore, wasUnserved] = [findUse(counts), isUnserved(counts)];
+      change();
+      const use = findUse(counts);
+      if (use !== useBefore) {
+        used.delete(tag);
+        unused.delete(tag);
+        if (use !== null) (use === 'used' ? used : unused).set(tag, counts);
+      }
+      if (wasUnserved && !isUnserved(counts)) unserved.delete(tag);
+      if (!wasUnserved && isUnserved(counts)) unserved.add(tag);
     },
     clear() {
-      changed.clear();
-      byTag.clear();
-      order.clear();
+      used.clear();
+      unused.clear();
       unserved.clear();
     },
-    find(tag) {
-      update();
-      return byTag.get(tag);
+    tagCount: () => used.size + unused.size,
+    byUse() {
+      const tags = [...takeFirst(used, SORTED_MAX)];
+      tags.push(...takeFirst(unused, SORTED_MAX - tags.length));
+      return tags.sort(compareUse).map(([tag]) => tag);
     },
-    tagCount() {
-      update();
-      return byTag.size;
-    },
-    unserved(limit) {
-      update();
-      const tags: string[] = [];
-      for (const tag of unserved.keys()) {
-        if (tags.length === limit) break;
-        tags.push(tag);
-      }
-      return tags;
-    },
-    *byUse() {
-      update();
-      for (const [, tag] of order.keys()) yield tag;
-    },
+    unserved: (limit) => [...takeFirst(unserved, limit)],
   };
 }
 
-const NAMES = ['agents', 'eligible', 'used', 'free', 'unusableFree'] as const;
-
-function createCounts(): Counts {
-  return { agents: 0, eligible: 0, used: 0, free: 0, unusableFree: 0 };
+/** Counts of nothing. */
+export function createCounts(): Counts {
+  return {
+    ...{ agents: 0, free: 0, failingFree: 0, full: 0, draining: 0, offline: 0 },
+    ...{ usedSlots: 0, freeSlots: 0, unusableSlots: 0 },
+  };
 }
 
-function addCandidate(counts: Counts, candidate: Candidate, change: 1 | -1): void {
+/** Adds an agent, or takes it out as it was added. */
+export function addCandidate(counts: Counts, candidate: Candidate, change: 1 | -1): void {
   const { record, slots } = candidate;
-  const free = Math.max(0, record.limit - slots);
-  counts.used += change * slots;
-  counts.free += change * free;
-  if (isFailing(candidate)) counts.unusableFree += change * free;
+  const freeSlots = Math.max(0, record.limit - slots);
+  const fails = isFailing(candidate);
+  counts.usedSlots += change * slots;
+  counts.freeSlots += change * freeSlots;
+  if (fails) counts.unusableSlots += change * freeSlots;
+  if (isFree(candidate)) {
+    counts.free += change;
+    if (fails) counts.failingFree += change;
+  }
   if (record.unregisteredMs !== null) return;
   counts.agents += change;
-  if (!record.draining && record.offlineMs === null) counts.eligible += change;
+  const obstacle = findObstacle(candidate);
+  if (obstacle !== null) counts[obstacle] += change;
 }
 
-type Use = readonly [used: number, tag: string];
+function findUse({ agents, usedSlots }: Counts): 'used' | 'unused' | null {
+  if (usedSlots > 0) return 'used';
+  return agents > 0 ? 'unused' : null;
+}
 
-function compareUse([usedA, tagA]: Use, [usedB, tagB]: Use): number {
-  return usedB - usedA || (tagA < tagB ? -1 : tagA > tagB ? 1 : 0);
+function isUnserved({ agents, free, full }: Counts): boolean {
+  return agents > 0 && free + full === 0;
+}
+
+function* takeFirst<T>(all: Iterable<T>, max: number): Generator<T> {
+  let left = max;
+  for (const one of all) {
+    if (left === 0) return;
+    left -= 1;
+    yield one;
+  }
+}
+
+type Use = readonly [tag: string, counts: Readonly<Counts>];
+
+function compareUse([tagA, a]: Use, [tagB, b]: Use): number {
+  return b.usedSlots - a.usedSlots || (tagA < tagB ? -1 : tagA > tagB ? 1 : 0);
 }

@@ -1,0 +1,85 @@
+/**
+ * What a match costs where 20,000 agents share 63 of a task's 64 tags and no two have the same tags: work
+ * that is counted in agents, not in agents times tags.
+ */
+import { beforeAll, expect, test } from 'vitest';
+import { completeAgent } from '../../server/domain/agent.ts';
+import { ANY_TASK } from '../../server/domain/task-match.ts';
+import { createAgentIndex } from '../../server/gateway/agent-index.ts';
+import type { AgentStatus } from '../../server/ports/store.ts';
+
+const AGENTS = 20_000;
+const SHARED = Array.from({ length: 63 }, (_, n) => `shared-${n}`);
+/** On a machine that does other work too, five times what it is. */
+const BOUND_MS = 25;
+
+function buildStatus(n: number): AgentStatus {
+  const record = completeAgent({
+    ...{ agent_id: `agent-${n}`, endpoint: 'pull', agent_tags: [`own-${n}`, ...SHARED], max_concurrent: 2 },
+    ...{ external: 0, registration: 'r', registeredMs: 0, draining: false, offlineMs: null, left: false },
+    ...{ unregisteredMs: null, lostAfterMs: null },
+  });
+  const contact = { contactMs: 0, beatMs: null, beatGapMs: null, push: null, unreachedSinceMs: null };
+  return { record, revision: '1', slots: 0, lastGrantMs: 0, contact };
+}
+
+const all = Array.from({ length: AGENTS }, (_, n) => buildStatus(n));
+const agentIndex = createAgentIndex({
+  nowMs: () => 0,
+  readAgentChanges: async () => ({ reset: true, changed: all, removed: [], cursor: '1', more: false }),
+  getAgentStatus: async () => undefined,
+});
+beforeAll(() => agentIndex.refresh());
+
+/** The CPU time of the least of five calls, and the last result. */
+function measure<T>(call: () => T): { readonly leastMs: number; readonly result: T } {
+  let leastMs = Number.POSITIVE_INFINITY;
+  let result = call();
+  for (let round = 0; round < 5; round += 1) {
+    const before = process.cpuUsage();
+    result = call();
+    const { user, system } = process.cpuUsage(before);
+    leastMs = Math.min(leastMs, (user + system) / 1_000);
+  }
+  return { leastMs, result };
+}
+
+test('a pick, and grants to what it picks', () => {
+  const picked: string[] = [];
+  const { leastMs } = measure(() => {
+    const agent_id = agentIndex.pick([...SHARED, 'own-19999'])?.record.agent_id ?? '';
+    picked.push(agent_id);
+    agentIndex.noteGrant(agent_id, picked.length);
+  });
+  // The one agent that shares all tags comes first until it is full; then those that were idle longest.
+  expect(picked.slice(0, 2)).toEqual(['agent-19999', 'agent-19999']);
+  expect(new Set(picked.slice(2)).size).toBe(4);
+  expect(leastMs).toBeLessThan(BOUND_MS);
+});
+
+test('tasks of one tag reach all agents, although a pick looks at some of them', () => {
+  const picked = new Set<string>();
+  for (let n = 0; n < 5_000; n += 1) {
+    const agent_id = agentIndex.pick(['shared-7'])?.record.agent_id ?? '';
+    picked.add(agent_id);
+    agentIndex.noteGrant(agent_id, 1_000 + n);
+  }
+  expect(picked.size).toBe(5_000);
+});
+
+test('a match with its counts, also where one agent has none of the most common tags', () => {
+  const live = { nowMs: 0, live: true };
+  const { leastMs, result } = measure(() => agentIndex.match([...SHARED, 'own-3'], ANY_TASK, live));
+  expect(result.sharing).toMatchObject({ agents: AGENTS, offline: 0, draining: 0 });
+  expect(result.agents[0]).toMatchObject({ agent_id: 'agent-3', shared_tags: SHARED.slice(0, 8) });
+  expect(result.tags.at(-1)).toMatchObject({ tag: 'own-3', agents: 1 });
+  expect(result.agents).toHaveLength(20);
+  expect(leastMs).toBeLessThan(BOUND_MS);
+});
+
+test('the tags by their use', () => {
+  const { leastMs, result } = measure(() => agentIndex.supplies.byUse());
+  expect(result.slice(0, 63).toSorted()).toEqual(SHARED.toSorted());
+  expect(agentIndex.supplies.tagCount()).toBe(AGENTS + 63);
+  expect(leastMs).toBeLessThan(BOUND_MS);
+});
