@@ -1,12 +1,13 @@
 /**
- * Turns for work on large values, such as parsing, reading or rendering one of 4 MiB: it holds the event loop
- * for milliseconds, parsing for tens of them. Only one piece of such work runs at a time, and after each
- * everything else gets as much time as it took, so that any number of large calls takes no more than half of
- * the process. A call that has read its value keeps its turn for what ends it. Which caller is next:
- * `turns.ts`.
+ * Turns for work on large values, such as parsing, reading or rendering one of 1 MiB: it holds the event loop
+ * for milliseconds, parsing for tens of them. Each pass over a value is a piece of such work. Only one piece
+ * runs at a time, and after each everything else gets as much time as it took, so that any number of large
+ * calls takes no more than half of the process. A call that holds its value goes before those that do not.
+ * Which caller is next: `turns.ts`.
  *
  * Cost: one entry for each call that waits.
  */
+import { isLargeValue } from '../domain/value-size.ts';
 import type { Caller } from '../ports/caller.ts';
 import type { Clock } from '../ports/clock.ts';
 import { GatewayError } from '../ports/gateway.ts';
@@ -25,8 +26,8 @@ const LATELY_MAX = 8;
 const READ_WAITS_MAX_MS = 10_000;
 
 /**
- * What comes before what: `end` is work that ends a call which holds a value already, `small` is work that
- * may turn out small, `large` is work that is known to be large.
+ * What comes before what: `end` is work of a call which holds a value already, `small` is work that may turn
+ * out small, `large` is work that is known to be large.
  */
 type Order = 'end' | 'small' | 'large';
 
@@ -46,9 +47,9 @@ type Piece = Turn & { readonly sinceMs: number; run(): Promise<void>; refuse(err
 
 /** Creates the turns, with nothing waiting. */
 export function createLargeWork(clock: Clock): LargeWork {
-  const end: Piece[] = [];
   /** The callers of the last long pieces: one that asks again and again is not taken for a new one. */
   const tookLately: Caller['key'][] = [];
+  const end = createTurns<Piece>((key) => tookLately.includes(key));
   const small = createTurns<Piece>((key) => tookLately.includes(key));
   const large = createTurns<Piece>((key) => tookLately.includes(key));
   /**
@@ -71,17 +72,11 @@ export function createLargeWork(clock: Clock): LargeWork {
   /** The next piece that may begin; those that may not are refused. */
   function takeNext(): Piece | undefined {
     for (;;) {
-      const piece = end.shift() ?? takeInTurn();
+      const piece = end.take() ?? takeInTurn();
       const refusal = piece && findRefusal(piece, clock.monotonicMs());
       if (!refusal) return piece;
       piece.refuse(new GatewayError('busy', refusal));
     }
-  }
-
-  /** What ends the call whose piece has just run: it comes within a turn of the event loop. */
-  function takeEndOf(caller: Caller): Piece | undefined {
-    const index = end.findIndex((piece) => piece.caller.key === caller.key);
-    return index < 0 ? undefined : end.splice(index, 1)[0];
   }
 
   async function runAll(): Promise<void> {
@@ -90,7 +85,8 @@ export function createLargeWork(clock: Clock): LargeWork {
       const startedMs = clock.monotonicMs();
       await piece.run();
       await yieldToEventLoop();
-      if (piece.order !== 'end') await takeEndOf(piece.caller)?.run();
+      // The call whose piece has just run goes on with it within a turn of the event loop.
+      if (piece.order !== 'end') await end.takeOf(piece.caller.key)?.run();
       const tookMs = clock.monotonicMs() - startedMs;
       countTime(piece.order, tookMs);
       if (tookMs > SHORT_MS) tookLately.unshift(piece.caller.key);
@@ -100,26 +96,30 @@ export function createLargeWork(clock: Clock): LargeWork {
     isRunning = false;
   }
 
-  return {
-    run: (turn, work) =>
-      new Promise((resolve, reject) => {
-        const piece: Piece = {
-          ...turn,
-          sinceMs: clock.monotonicMs(),
-          async run() {
-            try {
-              resolve(await work());
-            } catch (error) {
-              reject(error);
-            }
-          },
-          refuse: reject,
-        };
-        if (turn.order === 'end') end.push(piece);
-        else (turn.order === 'small' ? small : large).add(turn.caller, piece);
-        if (!isRunning) void runAll();
-      }),
-  };
+  const queues = { end, small, large };
+  const run: LargeWork['run'] = (turn, work) =>
+    new Promise((resolve, reject) => {
+      queues[turn.order].add(turn.caller, {
+        ...turn,
+        sinceMs: clock.monotonicMs(),
+        async run() {
+          try {
+            resolve(await work());
+          } catch (error) {
+            reject(error);
+          }
+        },
+        refuse: reject,
+      });
+      if (!isRunning) void runAll();
+    });
+
+  return { run };
+}
+
+/** Does a pass over a value that its caller holds: at once where it is small, else as a piece of the work. */
+export function passOver<T>(work: LargeWork, caller: Caller, value: unknown, pass: () => T): T | Promise<T> {
+  return isLargeValue(value) ? work.run({ caller, order: 'end' }, pass) : pass();
 }
 
 function findRefusal({ caller, sinceMs, isRead }: Piece, nowMs: number): string | undefined {

@@ -16,6 +16,8 @@ export type Turns<P> = {
   add(caller: Caller, piece: P): void;
   /** Removes and returns the piece that is next; undefined when none waits. */
   take(): P | undefined;
+  /** Removes and returns the first piece of this caller. */
+  takeOf(key: Caller['key']): P | undefined;
 };
 
 /** Creates the turns; nothing waits yet. `tookLately` says which callers took much of the last turns. */
@@ -34,6 +36,14 @@ export function createTurns<P>(tookLately: (key: Caller['key']) => boolean = () 
     return chosen;
   }
 
+  function takeOf(key: Caller['key']): P | undefined {
+    const pieces = callers.get(key)?.pieces ?? [];
+    const piece = pieces.shift();
+    callers.delete(key);
+    if (pieces.length > 0) callers.set(key, { pieces, hadTurn: true });
+    return piece;
+  }
+
   return {
     add({ key }, piece) {
       const waiting = callers.get(key);
@@ -42,12 +52,8 @@ export function createTurns<P>(tookLately: (key: Caller['key']) => boolean = () 
     },
     take() {
       const key = choose();
-      if (key === undefined) return undefined;
-      const pieces = callers.get(key)?.pieces ?? [];
-      const piece = pieces.shift();
-      callers.delete(key);
-      if (pieces.length > 0) callers.set(key, { pieces, hadTurn: true });
-      return piece;
+      return key === undefined ? undefined : takeOf(key);
     },
+    takeOf,
   };
 }

@@ -69,6 +69,7 @@
  * - `disown`: the agent registers again and does not name the task, so it does not have it. Attempts up to
  *   then count as not taken, even when their response comes later.
  */
+import { JsonText } from './json-text.ts';
 import type { Delivery, JsonObject, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
 import type { Step, Trigger } from './triggers.ts';
@@ -111,7 +112,7 @@ export function step(state: TaskState, trigger: Trigger, nowMs: number): Step {
         status: 'success',
         agent_id: trigger.agent_id,
         progress: 100,
-        result: joinReply(trigger.result ?? {}, state.reply),
+        result: joinReply(trigger, state.reply),
       });
     case 'fail':
       return failAsReported(state, trigger, nowMs);
@@ -260,9 +261,11 @@ function withDelivery(state: TaskState, delivery: Delivery): Step {
 }
 
 /** A reply reported while running joins the final result, unless the result has its own. */
-function joinReply(result: JsonObject, reply: string | null): JsonObject {
-  if (reply === null || Object.hasOwn(result, 'reply')) return result;
-  return { reply, ...result };
+function joinReply(trigger: Extract<Trigger, { type: 'succeed' }>, reply: string | null): JsonObject {
+  const result = trigger.result ?? {};
+  if (reply === null || (trigger.hasReply ?? Object.hasOwn(result, 'reply'))) return result;
+  if (!(result instanceof JsonText)) return { reply, ...result };
+  return new JsonText(`{"reply":${JSON.stringify(reply)},${result.text.slice(1)}`);
 }
 
 /** Progress counts only from the present agent. */

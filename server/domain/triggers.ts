@@ -59,7 +59,13 @@ export type Trigger =
       readonly progress: number | null;
       readonly reply: string | null;
     }
-  | { readonly type: 'succeed'; readonly agent_id: string; readonly result: JsonObject | null }
+  | {
+      readonly type: 'succeed';
+      readonly agent_id: string;
+      readonly result: JsonObject | null;
+      /** Of a result as its text: whether it has a reply of its own. */
+      readonly hasReply?: boolean;
+    }
   | {
       readonly type: 'fail';
       readonly agent_id: string;

@@ -1,6 +1,9 @@
 /** The agent's result report: `reportResult`. */
+import { type LargeWork, passOver } from '../async/large-work.ts';
+import { JsonText } from '../domain/json-text.ts';
 import type { JsonObject } from '../domain/task.ts';
 import type { Trigger } from '../domain/triggers.ts';
+import { isLargeValue } from '../domain/value-size.ts';
 import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import { type Gateway, GatewayError, type Report } from '../ports/gateway.ts';
 import type { Store } from '../ports/store.ts';
@@ -17,6 +20,7 @@ type Deps = {
   readonly agents: RegisteredAgents;
   readonly recentReports: RecentReports;
   readonly tracing: Tracing;
+  readonly largeWork: LargeWork;
 };
 
 /** Creates the report operation. Late and repeated reports return `accepted: false`. */
@@ -61,13 +65,14 @@ async function noteContact(
 }
 
 async function commitReport(
-  { store, commits }: Deps,
+  { store, commits, largeWork }: Deps,
   report: Report,
   caller: Caller,
 ): Promise<AdvanceResult> {
   const { request_id } = report;
+  const trigger = await passOver(largeWork, caller, report.result, () => toTrigger(report));
   const lastRead = await store.getForCommit(request_id, caller);
-  return await commits.advanceTask(request_id, toTrigger(report), { caller }, lastRead);
+  return await commits.advanceTask(request_id, trigger, { caller }, lastRead);
 }
 
 function agentMismatch(): GatewayError {
@@ -77,12 +82,16 @@ function agentMismatch(): GatewayError {
   );
 }
 
-/** Takes the properties of the body one by one; `result` passes through untouched. */
+/** Takes the properties of the body one by one. A large result is rendered here, for the last time. */
 function toTrigger(report: Report): Trigger {
-  const { agent_id, progress = null } = report;
+  const { agent_id, progress = null, result = null } = report;
   switch (report.status) {
     case 'success':
-      return { type: 'succeed', agent_id, result: report.result ?? null };
+      if (!isLargeValue(result)) return { type: 'succeed', agent_id, result };
+      return {
+        ...{ type: 'succeed', agent_id, result: new JsonText(JSON.stringify(result)) },
+        hasReply: Object.hasOwn(Object(result), 'reply'),
+      };
     case 'failed':
       return { type: 'fail', agent_id, error_info: report.error_info ?? null, progress };
     case 'running':
@@ -90,7 +99,7 @@ function toTrigger(report: Report): Trigger {
         type: 'progress',
         agent_id,
         progress,
-        reply: replyOf(report.result ?? null),
+        reply: replyOf(result),
       };
   }
 }

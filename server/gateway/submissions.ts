@@ -9,6 +9,7 @@
  * The response is the same in every case: the task as it was submitted, pending.
  */
 import { createHash } from 'node:crypto';
+import { type LargeWork, passOver } from '../async/large-work.ts';
 import { count } from '../domain/advice-words.ts';
 import { dueMs } from '../domain/delivery.ts';
 import { isKeptAsText, JsonText } from '../domain/json-text.ts';
@@ -46,8 +47,12 @@ type Deps = AssignDeps & {
   readonly ids: Ids;
   readonly limits: TaskLimits;
   readonly largeTasks: LargeTasks;
+  readonly largeWork: LargeWork;
   readonly observer: Pick<Observer, 'noteSubmitted' | 'noteStep'>;
 };
+
+/** A submission whose payload was rendered: for the last time, unless it is short. */
+type RenderedSubmission = Submission & { readonly payloadBytes: number; readonly payloadPreview?: string };
 
 /** A submission with its id, time and state, as it is stored when no agent is free. */
 type AcceptedTask = { readonly input: TaskInput; readonly state: TaskState };
@@ -79,8 +84,10 @@ export function createSubmissions(deps: Deps): Pick<Gateway, 'submitTask'> {
 
 async function submitOnce(deps: Deps, submission: Submission, origin: Origin): Promise<TaskInfo> {
   const { caller } = origin;
-  const accepted = acceptTask(deps, submission, origin);
-  const result = await commitSubmission(deps, accepted, { caller, notAfterMs: commitDeadlineMs(deps.store) });
+  const notAfterMs = commitDeadlineMs(deps.store);
+  const rendered = await renderPayload(deps, submission, caller);
+  const accepted = acceptTask(deps, rendered, origin);
+  const result = await commitSubmission(deps, accepted, { caller, notAfterMs });
   if (!result.ok) throw tooManyOpen(deps.limits.openTasksMax);
   return describeFreshTask(accepted.input);
 }
@@ -94,9 +101,12 @@ async function submitUnderKey(
   key: string,
   origin: Origin,
 ): Promise<TaskInfo> {
-  const { store, limits } = deps;
-  const fingerprint = fingerprintOf(submission);
+  const { store, limits, largeWork } = deps;
+  const { caller } = origin;
+  let fingerprint: string | undefined;
+  let rendered: RenderedSubmission | undefined;
   return await deps.commits.retryCommit(async (notAfterMs) => {
+    fingerprint ??= await passOver(largeWork, caller, submission.payload, () => fingerprintOf(submission));
     const first = await store.get('key', key);
     if (first && first.value.fingerprint !== fingerprint) {
       throw new GatewayError(
@@ -106,7 +116,8 @@ async function submitUnderKey(
     }
     // The repeat has the first one's content, so this works also when the task itself is kept no more.
     if (first) return describeFreshTask(nameInput(submission, first.value));
-    const accepted = acceptTask(deps, submission, origin);
+    rendered ??= await renderPayload(deps, submission, caller);
+    const accepted = acceptTask(deps, rendered, origin);
     const { request_id, create_time } = accepted.input;
     const write: Write = {
       kind: 'key',
@@ -115,7 +126,6 @@ async function submitUnderKey(
       value: { request_id, fingerprint, create_time },
       keepMs: limits.keepKeysMs,
     };
-    const { caller } = origin;
     const result = await commitSubmission(deps, accepted, { writes: [write], caller, notAfterMs });
     if (result.ok) return describeFreshTask(accepted.input);
     if (result.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
@@ -205,13 +215,24 @@ function isLargeInput({ payload }: TaskInput): boolean {
   return payload instanceof JsonText && isLargeText(payload.text);
 }
 
-/** Names the submission, renders its payload, for the last time unless it is short, and creates its state. */
-function acceptTask(deps: Deps, submission: Submission, { trace }: Origin): AcceptedTask {
+async function renderPayload(
+  { largeWork }: Deps,
+  submission: Submission,
+  caller: Caller,
+): Promise<RenderedSubmission> {
+  return await passOver(largeWork, caller, submission.payload, () => {
+    const text = JSON.stringify(submission.payload);
+    if (!isKeptAsText(text)) return { ...submission, payloadBytes: Buffer.byteLength(text) };
+    const payload = new JsonText(text);
+    return { ...submission, payload, payloadBytes: payload.byteLength, payloadPreview: copyBeginning(text) };
+  });
+}
+
+/** Names the submission and creates its state. */
+function acceptTask(deps: Deps, submission: RenderedSubmission, { trace }: Origin): AcceptedTask {
   const createdMs = deps.store.nowMs();
   const names = { request_id: deps.ids.newRequestId(createdMs), create_time: createdMs / 1_000 };
-  const text = JSON.stringify(submission.payload);
-  const payload = isKeptAsText(text) ? new JsonText(text) : submission.payload;
-  const named = nameInput({ ...submission, payload }, names);
+  const named = nameInput(submission, names);
   const input = trace ? { ...named, trace } : named;
   const deadlineMs = createdMs + Math.ceil(Math.min(input.timeout * 1_000, deps.limits.timeoutMaxMs));
   const queueEndMs =
@@ -219,9 +240,11 @@ function acceptTask(deps: Deps, submission: Submission, { trace }: Origin): Acce
       ? null
       : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
   const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs });
-  const preview = isKeptAsText(text) ? { payloadPreview: copyBeginning(text) } : {};
-  const payloadBytes = payload instanceof JsonText ? payload.byteLength : Buffer.byteLength(text);
-  return { input, state: { ...state, payloadBytes, ...preview } };
+  const { payloadBytes, payloadPreview } = submission;
+  return {
+    input,
+    state: { ...state, payloadBytes, ...(payloadPreview !== undefined && { payloadPreview }) },
+  };
 }
 
 /** The submitted fields with their id and time, in the wire's order of fields. */

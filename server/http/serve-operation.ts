@@ -202,7 +202,9 @@ async function readCall(
   const read = operation.body ? await deps.readBody(ctx) : NO_BODY;
   const stored = STORED_VALUES[operation.operationId];
   try {
-    const call = requireValidCall(deps, operation, ctx, { query, sent, read });
+    const require = () => requireValidCall(deps, operation, ctx, { query, sent, read });
+    const turn = { caller: deps.callerOf(ctx.req), order: 'end' } as const;
+    const call = read.isLarge ? await deps.largeWork.run(turn, require) : require();
     if (stored === undefined) read.release();
     return { call, release: read.release };
   } catch (error) {

@@ -1,5 +1,5 @@
 /** The HTTP server over a gateway that the test provides, on a free port of the loopback interface. */
-import { createLargeWork } from '../../server/async/large-work.ts';
+import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
 import { createHttp, HTTP_LIMITS, type HttpLimits, type HttpSettings } from '../../server/http/http.ts';
 import { createActivityLog } from '../../server/observability/activity-log.ts';
 import type { Clock } from '../../server/ports/clock.ts';
@@ -29,6 +29,7 @@ export type TestServerOptions = {
   readonly limits?: Partial<HttpLimits>;
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
+  readonly largeWork?: LargeWork;
   readonly port?: number;
   readonly observer?: Pick<Observer, 'noteRequest'>;
   readonly renderMetrics?: () => Promise<{ contentType: string; text: string }>;
@@ -72,7 +73,7 @@ export async function startTestServer(
     settings: { isAgentAuthRequired: false, corsOrigins: [], ...options.settings },
     clock,
     random: () => 0.5,
-    largeWork: createLargeWork(clock),
+    largeWork: options.largeWork ?? createLargeWork(clock),
     observer: options.observer ?? { ...UNOBSERVED, ...createActivityLog({ log, clock }).observer },
     renderMetrics:
       options.renderMetrics ?? (async () => ({ contentType: 'text/plain', text: '# no metrics\n' })),

@@ -1,5 +1,5 @@
 /** A whole gateway in one process, whose time, randomness and network the test controls. */
-import { createLargeWork } from '../../server/async/large-work.ts';
+import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
 import { createGateway, type Duties } from '../../server/gateway/gateway.ts';
 import type { ConsoleMode } from '../../server/ports/admin.ts';
 import type { Figures } from '../../server/ports/figures.ts';
@@ -45,6 +45,7 @@ export type WorldOptions = {
   readonly ids?: Ids;
   readonly observer?: Observer;
   readonly consoleMode?: ConsoleMode;
+  readonly largeWork?: LargeWork;
 };
 
 export type Ids = { newRequestId(): string; newRegistration(): string };
@@ -80,7 +81,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
       ...(options.tagCharsMax !== undefined && { tagCharsMax: options.tagCharsMax }),
     },
     retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
-    largeWork: createLargeWork(clock),
+    largeWork: options.largeWork ?? createLargeWork(clock),
     overviewSettings: {
       ...{ storeKind: 'memory', consoleMode: options.consoleMode ?? 'on' },
       ...{ isSecretPublic: false, isMetricsPublic: false },

@@ -1,7 +1,8 @@
 /** What bounds a body: depth and parts, the memory of all bodies together, time, and what is stored. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
 import { buildCall } from '../contract/usual-calls.ts';
-import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
+import { ADMIN_SECRET, realClock, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
 import { exchange, openConnection, type RawConnection } from './raw-connection.ts';
@@ -129,6 +130,27 @@ describe('limits on the whole body', () => {
       { pointer: `/payload/deep/${key}`, detail: 'must be a finite number' },
     ]);
   });
+});
+
+test('a large body is parsed in one turn of its caller and checked in another', async () => {
+  const turns: string[] = [];
+  const work = createLargeWork(realClock);
+  const largeWork: LargeWork = {
+    run(turn, piece) {
+      turns.push(turn.order);
+      return work.run(turn, piece);
+    },
+  };
+  const counted = await startTestServer(gateway, { largeWork });
+  for (const [chars, expected] of [
+    [60_000, []],
+    [70_000, ['small', 'end']],
+  ] as const) {
+    const body = String(submit.body).replace('"payload":{', `"payload":{"text":"${'x'.repeat(chars)}",`);
+    expect((await sendChecked(counted.url, { ...submit, body })).status).toBe(200);
+    expect(turns).toEqual(expected);
+  }
+  await counted.stop();
 });
 
 describe('bodies that arrive at the same time', () => {

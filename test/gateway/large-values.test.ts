@@ -1,0 +1,70 @@
+/**
+ * Each pass over a large payload or result takes its turn among callers: the fingerprint of a submission, and
+ * rendering it. What follows copies its text.
+ */
+import { expect, test } from 'vitest';
+import { createLargeWork } from '../../server/async/large-work.ts';
+import type { JsonObject } from '../../server/domain/task.ts';
+import type { Caller } from '../../server/ports/caller.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
+import { openFreshStore } from '../harness/stores.ts';
+import { buildRegistration, buildSubmission, createWorld } from '../harness/world.ts';
+import { read, submitLong } from '../harness/world-calls.ts';
+
+const caller: Caller = { key: 'a', isGone: () => false };
+const LARGE = { keys: Object.fromEntries(Array.from({ length: 19_000 }, (_, n) => [`key ${n}`, n])) };
+
+/** A gateway whose turns for large work are counted. */
+async function arrange() {
+  const clock = createFakeClock();
+  const store = await openFreshStore(clock);
+  const turns: string[] = [];
+  const work = createLargeWork(clock);
+  const world = createWorld(store, {
+    clock,
+    largeWork: {
+      run(turn, piece) {
+        turns.push(`${turn.caller.key} ${turn.order}`);
+        return work.run(turn, piece);
+      },
+    },
+  });
+  return { clock, store, world, turns };
+}
+
+test('of a submission with a key there are two, of its repeat one, of a small one none', async () => {
+  const { clock, store, world, turns } = await arrange();
+  const submit = (payload: JsonObject, key?: string) =>
+    clock.drive(world.gateway.submitTask(buildSubmission({ payload }), key, caller));
+  const first = await submit(LARGE, 'k');
+  expect(turns).toEqual(['a end', 'a end']);
+  expect((await submit(LARGE, 'k')).request_id).toBe(first.request_id);
+  expect(turns).toEqual(['a end', 'a end', 'a end']);
+  await submit(LARGE);
+  expect(turns).toHaveLength(4);
+  await submit({ text: 'small' }, 'other');
+  expect(turns).toHaveLength(4);
+  await store.close();
+});
+
+test('of a result there is one; a reply that was reported before joins it, unless it has its own', async () => {
+  const { clock, store, world, turns } = await arrange();
+  await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 3 }));
+  for (const [own, expected] of [
+    [{}, 'before'],
+    [{ reply: 'own' }, 'own'],
+  ] as const) {
+    const request_id = await submitLong(world);
+    const report = (status: 'running' | 'success', result: object) =>
+      clock.drive(
+        world.gateway.reportResult({ request_id, agent_id: 'A', status, result: { ...result } }, caller),
+      );
+    await report('running', { reply: 'before' });
+    turns.length = 0;
+    await report('success', { ...LARGE, ...own });
+    expect(turns).toEqual(['a end']);
+    const { result } = JSON.parse(JSON.stringify(await read(world, request_id)));
+    expect(result).toEqual({ ...LARGE, reply: expected });
+  }
+  await store.close();
+});
