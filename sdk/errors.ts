@@ -42,6 +42,20 @@ export class InvalidOptionError extends TaskGatewayError {
 }
 
 /**
+ * Returns a number that was given, also as a text, or the default. Throws `InvalidOptionError` for what is no
+ * number, and below the least.
+ */
+export function requireNumber(
+  { name, value }: { readonly name: string; readonly value: number | string | undefined },
+  byDefault: number,
+  least: number,
+): number {
+  const number = Number(value ?? byDefault);
+  if (number >= least) return number;
+  throw new InvalidOptionError(`${name} must be a number of ${least} or more.`);
+}
+
+/**
  * No usable response from the gateway. `code`: `connection_failed` (refused, cut, no such host; `cause` is
  * the platform's error), `redirected`, `not_a_gateway` (the response is not one of the contract's: another
  * server is at this address), `not_an_event_stream`, `event_too_large` or `response_too_large`.

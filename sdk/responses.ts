@@ -40,25 +40,33 @@ const hasTaskFields = createGuard<Task>({
   ...{ progress: isNumber, result: orNull(isObject), error_info: orNull(isText) },
 });
 
-/** Whether a status fits what comes with it. */
+/** Whether a status fits what comes with it. A later gateway may have states that are unknown here. */
 function checkStatus({ status, result }: Pick<Task, 'status' | 'result'>): boolean {
-  return status === 'success' ? result !== null : /^(pending|running|failed)$/.test(status);
+  return status === 'success' ? result !== null : isText(status);
 }
 
 /** Whether a value is a task: its twelve fields, and what its status promises. */
 export const checkTask = <Payload, Result>(value: unknown): value is Task<Payload, Result> =>
   hasTaskFields(value) && checkStatus(value) && (value.status !== 'running' || value.agent_id !== null);
 
-/** Whether a value is the event of a task that reached a terminal state. */
+/** Whether a value is the event of a task that reached a terminal state, whichever that is. */
 export const checkTaskDone: Guard<TaskDone> = (value): value is TaskDone =>
-  hasEventFields(value) &&
-  value.event === 'task_done' &&
-  (value.status === 'failed' || (value.status === 'success' && value.result !== null));
+  hasEventFields(value) && value.event === 'task_done' && checkStatus(value);
 const hasEventFields = createGuard<TaskDone>({
   request_id: isText,
   result: orNull(isObject),
   error_info: orNull(isText),
 });
+
+/**
+ * Returns a task or an event that ended as one that succeeded or failed: a terminal state that only a later
+ * gateway knows counts as failed.
+ */
+export function readEnd<Ended extends Pick<Task, 'status' | 'error_info'>>(ended: Ended): Ended {
+  const { status, error_info } = ended;
+  if (status === 'success' || status === 'failed') return ended;
+  return { ...ended, status: 'failed', result: null, error_info: error_info ?? `${status}` };
+}
 
 export const checkCancelReceipt = createGuard<CancelReceipt>({ ok: isTrue, request_id: isText });
 const isProblem = createGuard<Problem>({ code: isText, title: isText, detail: isText });

@@ -24,6 +24,7 @@ import type {
 import { AbortError, ApiError, ConnectionError, nameTask, TaskGatewayError } from './errors.ts';
 import { createId } from './ids.ts';
 import { runCallback } from './log.ts';
+import { readEnd } from './responses.ts';
 import { isSettled, NO_AGENT_TEXT } from './settled.ts';
 import { followSession, type StreamDeps } from './stream/session.ts';
 import { createSharedFeeds, type SharedFeeds } from './stream/shared.ts';
@@ -191,10 +192,15 @@ async function followTask<Payload extends JsonObject, Result extends JsonResult>
   const giveUpMs = readMonotonicMs(clock) + Math.min(submitted.timeout, TASK_SECONDS_MAX) * 1_000 + GRACE_MS;
   let task = submitted;
   let failures = 0;
+  /** Whether an event had said before the task was read that it has ended. */
+  let hasEnded = false;
   const notify = (): void => runCallback('onProgress', () => onProgress?.(task as unknown as Task));
   requireUnaborted(signal);
   notify();
   for (;;) {
+    // A state that only a later gateway knows may be one of either kind.
+    const isOpen = /^(pending|running)$/.test(task.status);
+    if (!isOpen && (hasEnded || readMonotonicMs(clock) > giveUpMs)) task = readEnd(task);
     if (isSettled(task)) return await requireSuccess(calls, task, call);
     await watch.waitForCheck(onProgress ? PROGRESS_EVERY_MS : CHECK_EVERY_MS);
     requireUnaborted(signal);
@@ -202,6 +208,7 @@ async function followTask<Payload extends JsonObject, Result extends JsonResult>
     const seconds = onProgress ? PROGRESS_EVERY_MS / 1_000 : POLL_SECONDS;
     const wait = mayBeHeld ? seconds : undefined;
     polls.held += Number(mayBeHeld);
+    hasEnded = watch.hasEnded();
     try {
       const before = task;
       task = await calls.getTask<Payload, Result>(task.request_id, { ...call, wait });

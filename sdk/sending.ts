@@ -1,5 +1,6 @@
 /** How one call is made: with its options or the client's, and the secret where the contract expects it. */
 import { untilAborted } from './clock.ts';
+import { requireNumber } from './errors.ts';
 import { CALL_OPTION_NAMES, warnOfUnknownNames } from './option-names.ts';
 import type { Guard } from './responses.ts';
 import { type SecretSource, withSecret } from './secrets.ts';
@@ -43,10 +44,13 @@ export function createSend(deps: CallsDeps) {
     secretIn: SecretIn,
     check: Guard<Data>,
     request: SecretRequest,
-    holdSeconds = 0,
+    holdSeconds?: number,
   ): Promise<Data> => {
-    const timeoutMs = (options?.timeoutMs ?? deps.timeoutMs) + holdSeconds * 1_000;
-    const maxRetries = options?.maxRetries ?? deps.maxRetries;
+    const readNumber = (name: 'timeoutMs' | 'maxRetries', least: number): number =>
+      requireNumber({ name, value: options?.[name] }, deps[name], least);
+    const holdMs = requireNumber({ name: 'wait', value: holdSeconds }, 0, 0) * 1_000;
+    const timeoutMs = readNumber('timeoutMs', 1) + holdMs;
+    const maxRetries = readNumber('maxRetries', 0);
     const { signal, onResponse } = options ?? {};
     warnOfUnknownNames('The options of calls', options, CALL_OPTION_NAMES);
     const source = secretIn === 'x-admin-auth' ? deps.adminAuth : deps.auth;

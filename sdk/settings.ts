@@ -4,7 +4,7 @@
  */
 import { RESPONSE_BYTES_MAX } from './bodies.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { InvalidOptionError } from './errors.ts';
+import { InvalidOptionError, requireNumber } from './errors.ts';
 import { createLog, LOG_LEVELS, type Log, type Logger, type LogLevel } from './log.ts';
 import {
   createRedactor,
@@ -171,12 +171,6 @@ function readBaseUrl(given: Given<string>): string {
   throw new InvalidOptionError(
     `${given.name} must be an http(s) address without user, password, query or fragment: http://127.0.0.1:8080.`,
   );
-}
-
-function requireNumber({ value, name }: Given<number>, byDefault: number, least: number): number {
-  const number = Number(value ?? byDefault);
-  if (number >= least) return number;
-  throw new InvalidOptionError(`${name} must be a number of ${least} or more.`);
 }
 
 function readLevel({ value, name }: Given<string>, byDefault: LogLevel): LogLevel {

@@ -11,7 +11,10 @@ export const TIMEOUT_TEXT = 'timeout';
 /** The `error_info` of a task for which no agent qualified. */
 export const NO_AGENT_TEXT = '无可用 Agent';
 
-/** Whether a task has reached a terminal state: it succeeded or failed, and will not change any more. */
+/**
+ * Whether a task has reached a terminal state: it succeeded or failed, and will not change any more. A
+ * state that this version does not know does not count.
+ */
 export function isSettled<Payload, Result>(
   task: Task<Payload, Result>,
 ): task is SuccessfulTask<Payload, Result> | FailedTask<Payload> {

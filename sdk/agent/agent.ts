@@ -15,7 +15,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createCalls } from '../calls.ts';
 import { type Clock, readMonotonicMs, systemClock } from '../clock.ts';
 import type { AgentId, FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
-import { InvalidOptionError } from '../errors.ts';
+import { InvalidOptionError, requireNumber } from '../errors.ts';
 import { readSettings } from '../settings.ts';
 import { createAgentLog, stderrLogger } from './agent-log.ts';
 import { createGatewayContact } from './gateway-contact.ts';
@@ -99,9 +99,9 @@ export function createAgent(options: AgentOptions): Agent {
     await stopping;
   }
 
-  function stopWithin({ drainMs = DRAIN_MS, graceMs = GRACE_MS }: StopOptions): Promise<void> {
-    drainLimit.shorten(drainMs);
-    graceLimit.shorten(graceMs);
+  function stopWithin({ drainMs, graceMs }: StopOptions): Promise<void> {
+    drainLimit.shorten(requireNumber({ name: 'drainMs', value: drainMs }, DRAIN_MS, 0));
+    graceLimit.shorten(requireNumber({ name: 'graceMs', value: graceMs }, GRACE_MS, 0));
     stopping ??= stop();
     return stopping;
   }

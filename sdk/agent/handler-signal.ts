@@ -5,6 +5,10 @@
 import { setMaxListeners } from 'node:events';
 import { runCallback } from '../log.ts';
 
+const LISTENER = 'a listener of a handler’s signal';
+/** How many signals are firing. */
+let firing = 0;
+
 type Listener = Parameters<AbortSignal['addEventListener']>[1];
 type ListenerOptions = Parameters<AbortSignal['addEventListener']>[2];
 
@@ -16,6 +20,7 @@ export function createHandlerController(): AbortController {
   setMaxListeners(0, signal);
   const add = signal.addEventListener.bind(signal);
   const remove = signal.removeEventListener.bind(signal);
+  controller.abort = (reason) => catchDerived(() => AbortController.prototype.abort.call(controller, reason));
   const guardedOf = new WeakMap<object, (event: Event) => void>();
 
   /** Returns the same function for the same listener, so that it is added once and can be removed. */
@@ -39,7 +44,33 @@ export function createHandlerController(): AbortController {
 }
 
 function callListener(signal: AbortSignal, listener: Listener, event: Event): void {
-  runCallback('a listener of a handler’s signal', () =>
+  runCallback(LISTENER, () =>
     typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event),
   );
+}
+
+/**
+ * Fires the signal, and prints what listeners of signals derived from it throw (`AbortSignal.any`), which
+ * can't be guarded. Node throws that in a tick of its own, before one that is asked for behind it; what an
+ * asynchronous listener throws at once, in a tick behind the next promises.
+ */
+function catchDerived(fire: () => void): void {
+  if (firing === 0 && process.hasUncaughtExceptionCaptureCallback()) {
+    fire();
+    return;
+  }
+  firing += 1;
+  if (firing === 1) {
+    process.setUncaughtExceptionCaptureCallback((error) =>
+      runCallback(LISTENER, () => {
+        throw error;
+      }),
+    );
+  }
+  fire();
+  const end = (): void => {
+    firing -= 1;
+    if (firing === 0) process.setUncaughtExceptionCaptureCallback(null);
+  };
+  process.nextTick(() => queueMicrotask(() => process.nextTick(end)));
 }

@@ -2,6 +2,7 @@
 import type { Calls } from '../calls.ts';
 import { type Clock, readMonotonicMs } from '../clock.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
+import { isSettled } from '../settled.ts';
 import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
 import type { LogEvent } from './log-events.ts';
 import type { Registration } from './registration.ts';
@@ -67,7 +68,7 @@ async function claimOne(
     { agent_id, wait: CLAIM_SECONDS, request_ids },
     { signal, maxRetries: 0, onResponse },
   );
-  if (task?.status !== 'running' || task.agent_id !== agent_id) return undefined;
+  if (!task || isSettled(task) || task.agent_id !== agent_id) return undefined;
   const result = work.take(task, readTimeLeft(task), { kind: 'claim', trace });
   return result === 'taken' ? task.request_id : undefined;
 }

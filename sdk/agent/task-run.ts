@@ -49,7 +49,10 @@ export type TaskRun = TaskRunKey & {
    * it, or the task was dropped. `unfinished`: the agent stopped before the gateway had it.
    */
   deliver(): Promise<'delivered' | 'dropped' | 'unfinished'>;
-  /** Stops the work on a task that the gateway no longer wants done. */
+  /**
+   * Stops the work on a task that the gateway no longer wants done. While its outcome is reported, it may
+   * have ended by that very report: the response decides.
+   */
   drop(): void;
   /**
    * Fires the handler's signal if it still runs; its outcome is reported all the same. One that waits for its
@@ -87,11 +90,10 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
   const hurrying = new AbortController();
   let outcome = restored;
   let handling: Promise<Outcome> | undefined;
-  let isDropped = false;
-  let isAbandoned = false;
+  let [isDropped, isAbandoned, isReporting] = [false, false, false];
 
   function drop(reason: WorkStoppedError): void {
-    if (isDropped) return;
+    if (isDropped || isReporting) return;
     isDropped = true;
     deps.onChange();
     logEvent({ kind: 'dropped', request_id, reason: reason.message });
@@ -141,6 +143,7 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     async deliver() {
       if (isAbandoned) return 'unfinished';
       const report = outcome && !isDropped ? { ...outcome, agent_id } : undefined;
+      isReporting = true;
       const result = report && (await reports.deliver(report, delivering.signal, hurrying.signal, trace));
       // What could not be delivered before the agent stopped stays in the outbox for its next start.
       if (result !== 'unfinished' || isDropped) await outbox.remove(request_id);
@@ -149,8 +152,8 @@ export function createTaskRun(deps: TaskRunDeps, key: TaskRunKey, restored?: Out
     },
 
     async abandon(signal) {
-      const failure = { ...describeFailure(request_id, STOPPED), agent_id };
       isAbandoned = true;
+      const failure = { ...describeFailure(request_id, STOPPED), agent_id };
       await outbox.keep(failure);
       const result = await reports.deliver(failure, signal, signal, trace);
       if (result !== 'unfinished') await outbox.remove(request_id);

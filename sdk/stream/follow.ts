@@ -13,7 +13,7 @@ import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
 import type { TaskDone } from '../contract.ts';
 import { ApiError, ConnectionError, type TaskGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { checkTaskDone } from '../responses.ts';
+import { checkTaskDone, readEnd } from '../responses.ts';
 import { checkTransient, choosePauseMs } from '../waiting.ts';
 import { createFrameReader, type Frame } from './frames.ts';
 
@@ -133,7 +133,7 @@ function readItem(frame: Frame | { kind: 'open' }, cursor: Cursor): FeedItem | u
 function readEvent(data: string): TaskDone | undefined {
   try {
     const value = parseJson(data);
-    return checkTaskDone(value) ? value : undefined;
+    return checkTaskDone(value) ? readEnd(value) : undefined;
   } catch {
     return undefined;
   }

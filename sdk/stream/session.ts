@@ -3,7 +3,7 @@
  * the next one.
  */
 import type { SessionId } from '../contract.ts';
-import { createForeignError } from '../errors.ts';
+import { createForeignError, requireNumber } from '../errors.ts';
 import { type SecretSource, withSecret } from '../secrets.ts';
 import {
   type CallOptions,
@@ -37,17 +37,19 @@ type Following = Pick<FeedDeps, 'cursor' | 'signal'> &
 export function followSession(
   deps: StreamDeps,
   session: SessionId,
-  { cursor, signal, idleMs = IDLE_MS, ...options }: Following,
+  { cursor, signal, headers, ...options }: Following,
 ): AsyncGenerator<FeedItem, void, undefined> {
   const { clock, log, maxResponseBytes } = deps;
-  const openStream = createOpenStream(deps, session, options);
+  const idleMs = requireNumber({ name: 'idleMs', value: options.idleMs }, IDLE_MS, 1);
+  const timeoutMs = requireNumber({ name: 'timeoutMs', value: options.timeoutMs }, deps.timeoutMs, 1);
+  const openStream = createOpenStream(deps, session, { timeoutMs, headers });
   return followFeed({ openStream, clock, log, maxResponseBytes, cursor, idleMs, signal });
 }
 
 function createOpenStream(
   deps: StreamDeps,
   session: SessionId,
-  { timeoutMs = deps.timeoutMs, headers }: Pick<Following, 'timeoutMs' | 'headers'>,
+  { timeoutMs, headers }: Pick<Following, 'headers'> & { readonly timeoutMs: number },
 ): OpenStream {
   return (lastEventId, signal) =>
     withSecret(deps.auth, { clock: deps.clock, signal, timeoutMs }, async (auth) => {

@@ -19,6 +19,8 @@ export type StreamWatch = {
   /** Names the task whose events matter. One that came before counts too. */
   watchTask(request_id: string): void;
   isOpen(): boolean;
+  /** Whether an event has said that the task reached a terminal state. */
+  hasEnded(): boolean;
   /** Makes the next `waitForCheck` resolve at once. */
   requestCheck(): void;
   /** Resolves when the task should be fetched, when `maxMs` has passed or when the signal fires. */
@@ -35,6 +37,7 @@ export function createStreamWatch(
   let watched: string | undefined;
   let state: 'new' | 'open' | 'down' = hasStream ? 'new' : 'down';
   let isDue = false;
+  let hasEnded = false;
   let lastCheckMs = Number.NEGATIVE_INFINITY;
   let quickChecks = QUICK_CHECKS;
   let wake: () => void = () => undefined;
@@ -52,6 +55,7 @@ export function createStreamWatch(
 
   return {
     isOpen: () => state === 'open',
+    hasEnded: () => hasEnded,
     requestCheck: () => {
       isDue = true;
     },
@@ -59,6 +63,7 @@ export function createStreamWatch(
       switch (item.kind) {
         case 'event':
           if (watched === undefined) early.add(item.event.request_id);
+          hasEnded ||= item.event.request_id === watched;
           isDue ||= item.event.request_id === watched;
           break;
         case 'gap':
@@ -76,7 +81,8 @@ export function createStreamWatch(
     waitForOpen: (maxMs) => waitUntil(() => state !== 'new', maxMs),
     watchTask(request_id) {
       watched = request_id;
-      isDue ||= early.has(request_id);
+      hasEnded = early.has(request_id);
+      isDue ||= hasEnded;
       early.clear();
     },
     async waitForCheck(maxMs) {

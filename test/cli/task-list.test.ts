@@ -11,11 +11,24 @@ const TASKS = Array.from({ length: 100 }, (_, index) => ({
   ...{ result: null, error_info: 'no' },
 }));
 const PAGE = JSON.stringify({ tasks: TASKS, next_cursor: 'more' });
+/** How many pages without a task there are of the type `none`. */
+const EMPTY_PAGES = 12;
+let emptyPages = 0;
+let firstMs = 0;
+let lastMs = 0;
 let server: Server;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  server = createServer((_request, response) => {
+  server = createServer(({ url = '' }, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (url.includes('type=none')) {
+      emptyPages += 1;
+      if (emptyPages === 1) firstMs = performance.now();
+      lastMs = performance.now();
+      response.end(JSON.stringify({ tasks: [], next_cursor: emptyPages < EMPTY_PAGES ? 'more' : null }));
+      return;
+    }
     response.writeHead(200, { 'content-type': 'application/json' }).end(PAGE);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -37,4 +50,11 @@ test('a JSON list over several pages is one array, laid out as such', async () =
   const { code, stdout } = await runCommand(['task', 'list', '-n', '150', '-o', 'json'], { env });
   expect(code).toBe(0);
   expect(stdout).toBe(`${JSON.stringify([...TASKS, ...TASKS.slice(0, 50)], null, 2)}\n`);
+});
+
+test('pages that hold nothing are read ever more slowly', async () => {
+  const { code } = await runCommand(['task', 'list', '--type', 'none', '-o', 'json'], { env });
+  expect({ code, emptyPages }).toEqual({ code: 0, emptyPages: EMPTY_PAGES });
+  // Eleven pauses, from 10 ms to 250 ms, of which half is random.
+  expect(lastMs - firstMs).toBeGreaterThan(700);
 });

@@ -13,6 +13,13 @@ await runAgent(
         signal.addEventListener('abort', async () => {
           throw new Error('A listener of the signal rejects.');
         });
+        const derived = AbortSignal.any([signal, AbortSignal.timeout(100_000)]);
+        derived.addEventListener('abort', () => {
+          throw new Error('A listener of a derived signal throws.');
+        });
+        derived.addEventListener('abort', async () => {
+          throw new Error('A listener of a derived signal rejects.');
+        });
         void Promise.reject(new Error('A promise is left without an end.'));
       }
       if (typeof payload.block_ms === 'number') {

@@ -5,6 +5,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { type AgentOptions, createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type SubscribeOptions, type TaskSubmission } from '../../sdk/index.ts';
+import { createFakeGateway } from '../../sdk/testing/index.ts';
 import { AUTH, connect, submission } from './calls-fixture.ts';
 import { json, someTask } from './scripted-fetch.ts';
 import { problem } from './scripted-server.ts';
@@ -139,3 +140,50 @@ test('A function for the secret that never resolves is waited for as long as for
   expect(sent).toEqual([]);
   expect(clock.sleeping()).toBe(0);
 });
+
+test.each([
+  ['timeoutMs', { timeoutMs: Number.NaN }],
+  ['timeoutMs', { timeoutMs: 0 }],
+  ['maxRetries', { maxRetries: Number.NaN }],
+  ['maxRetries', { maxRetries: -1 }],
+  ['wait', { wait: Number.NaN }],
+  ['wait', { wait: -1 }],
+])('A number in the options of a call that can’t work is an error: %s, %o', async (name, options) => {
+  const { client, fetch } = connect([json(someTask())]);
+  const error = { code: 'invalid_option', message: expect.stringContaining(name) };
+  await expect(client.getTask('t', options)).rejects.toMatchObject(error);
+  if ('wait' in options) {
+    await expect(client.claimTask({ agent_id: 'a', ...options })).rejects.toMatchObject(error);
+  } else {
+    await expect(client.listTasks({}, options)).rejects.toMatchObject(error);
+    await expect(client.submitTask(submission, options)).rejects.toMatchObject(error);
+    const run = client.runTask({ ...submission, cli_session_id: 's' }, options);
+    await expect(run).rejects.toMatchObject(error);
+  }
+  expect(fetch.sent).toEqual([]);
+});
+
+test.each([
+  ['idleMs', { idleMs: Number.NaN }],
+  ['timeoutMs', { timeoutMs: Number.NaN }],
+])('A number in the options of a subscription that can’t work is an error: %s', async (name, options) => {
+  const { client, fetch } = connect([json({})]);
+  const next = client.subscribeEvents('s', options)[Symbol.asyncIterator]().next();
+  await expect(next).rejects.toMatchObject({
+    code: 'invalid_option',
+    message: expect.stringContaining(name),
+  });
+  expect(fetch.sent).toEqual([]);
+});
+
+test.each(['drainMs', 'graceMs'])(
+  'An agent’s stop() refuses a %s that is no number, and can be repeated.',
+  async (name) => {
+    const fake = createFakeGateway();
+    const started = createAgent({ ...agent, ...fake.options });
+    await started.start();
+    const error = { code: 'invalid_option', message: expect.stringContaining(name) };
+    await expect(async () => await started.stop({ [name]: Number.NaN })).rejects.toMatchObject(error);
+    await started.stop();
+  },
+);

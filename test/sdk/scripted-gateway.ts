@@ -14,7 +14,9 @@ export type ScriptedGateway = {
   /** The cancelled tasks, named in every response that can name them. */
   readonly cancelled: string[];
   /** Returns the response to a report, while it is set. */
-  respondToReport: ((report: Record<string, unknown>) => Response | undefined) | undefined;
+  respondToReport:
+    | ((report: Record<string, unknown>) => Response | Promise<Response> | undefined)
+    | undefined;
   /** The response to all requests, while it is set. */
   outage: Response | undefined;
   /** Wakes the waiting claims. */

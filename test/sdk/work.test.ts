@@ -234,6 +234,24 @@ describe('a task that is no longer wanted is stopped and not reported', () => {
   });
 });
 
+test('An outcome whose report is under way is not dropped when a heartbeat names its task: the report ended it.', async () => {
+  const { handler, get } = createManualHandler();
+  await startPulling({ handler });
+  await offer('t1');
+  const answer = Promise.withResolvers<Response>();
+  gateway.respondToReport = () => answer.promise;
+  get('t1').end('done');
+  await clock.advance(0);
+  gateway.cancelled.push('t1');
+  await pass(clock, 17_000, 1_000);
+  answer.resolve(json({ ok: true, request_id: 't1', status: 'success', accepted: true }));
+  await clock.advance(0);
+  expect(gateway.bodies('result')).toHaveLength(1);
+  const kinds = events.map(({ kind }) => kind);
+  expect(kinds).toContain('reported');
+  expect(kinds).not.toContain('dropped');
+});
+
 describe('a claim that fails', () => {
   test('is logged and retried, after a longer delay each time', async () => {
     await startPulling();

@@ -10,6 +10,7 @@ import { type Column, renderTable } from '../terminal/table.ts';
 import { formatAge } from '../terminal/time.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { parseCount } from './option-values.ts';
+import { createPagePause } from './pages.ts';
 
 const EXAMPLES = `
 In the table, the state of an agent is green if the agent can take a task. Agents match if they match all filters. With a
@@ -68,6 +69,7 @@ async function readRows(
 ): Promise<readonly AgentRow[]> {
   const rows: AgentRow[] = [];
   let cursor: string | null = null;
+  const pause = createPagePause(signal);
   do {
     const query = { ...filters, limit: Math.min(limit - rows.length, PAGE_MAX) };
     const page: AgentRowPage = await client.listAgentRows(
@@ -76,6 +78,7 @@ async function readRows(
     );
     rows.push(...page.rows);
     cursor = page.next_cursor;
+    if (cursor !== null) await pause(page.rows.length);
   } while (cursor !== null && rows.length < limit);
   return rows;
 }

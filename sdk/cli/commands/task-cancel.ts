@@ -8,6 +8,7 @@ import { CommandError, createUsageError, EXIT_CODES } from '../exit-codes.ts';
 import { renderJson } from '../terminal/outcome.ts';
 import { cleanText } from '../terminal/safe-text.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
+import { createPagePause } from './pages.ts';
 import { collectFilter, FILTER_HELP, type TaskFilters, toCancelFilter, toRowQuery } from './task-filters.ts';
 import { resolveTaskId } from './task-ids.ts';
 
@@ -97,6 +98,7 @@ async function cancelInSteps(
   const created_before = Math.min(time, filters.before ?? time);
   const totals = { matched: 0, cancelled: 0, already_ended: 0 };
   let cursor: string | null = null;
+  const pause = createPagePause(signal);
   do {
     const request = { filter: toCancelFilter(filters), created_before, dry_run, cursor };
     const receipt: CancellationReceipt = await client.cancelTasks(request, { signal });
@@ -104,6 +106,7 @@ async function cancelInSteps(
     totals.cancelled += receipt.cancelled;
     totals.already_ended += receipt.already_ended;
     cursor = receipt.next_cursor;
+    if (cursor !== null) await pause(receipt.matched);
   } while (cursor !== null);
   return totals;
 }

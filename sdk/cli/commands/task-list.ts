@@ -15,6 +15,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge, formatTime } from '../terminal/time.ts';
 import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { parseCount } from './option-values.ts';
+import { createPagePause } from './pages.ts';
 import { printCounts } from './task-count.ts';
 import { addFilterOptions, FILTER_HELP, type TaskFilters, toRowQuery } from './task-filters.ts';
 import { shortenId } from './task-ids.ts';
@@ -88,8 +89,8 @@ function readPages(
 ): AsyncGenerator<readonly ListedTask[], void, undefined> {
   const simple = toTaskQuery(filters);
   return simple
-    ? readAll(limit, (page) => readTaskPage(client, { ...simple, ...page }, signal))
-    : readAll(limit, (page) => client.listTaskRows({ ...toRowQuery(filters), ...page }, { signal }));
+    ? readAll(limit, signal, (page) => readTaskPage(client, { ...simple, ...page }, signal))
+    : readAll(limit, signal, (page) => client.listTaskRows({ ...toRowQuery(filters), ...page }, { signal }));
 }
 
 /** The same as whole tasks: those of rows are read one by one. */
@@ -101,7 +102,7 @@ async function* readTasks(
 ): AsyncGenerator<readonly Task[], void, undefined> {
   const simple = toTaskQuery(filters);
   if (simple) {
-    yield* readAll(limit, (page) => readTaskPage(client, { ...simple, ...page }, signal));
+    yield* readAll(limit, signal, (page) => readTaskPage(client, { ...simple, ...page }, signal));
     return;
   }
   for await (const rows of readPages(client, filters, limit, signal)) {
@@ -140,18 +141,21 @@ function toTaskQuery(filters: TaskFilters): TaskQuery | undefined {
 /** Yields pages until there are enough rows or no further page. A page may be empty and not be the last. */
 async function* readAll<Row>(
   limit: number,
+  signal: AbortSignal,
   read: (page: { readonly limit: number; readonly cursor?: string }) => Promise<{
     readonly rows: readonly Row[];
     readonly next_cursor: string | null;
   }>,
 ): AsyncGenerator<readonly Row[], void, undefined> {
   let cursor: string | undefined;
+  const pause = createPagePause(signal);
   for (let rest = limit; rest > 0; ) {
     const page = await read({ limit: Math.min(rest, PAGE_MAX), ...(cursor !== undefined && { cursor }) });
     yield page.rows.slice(0, rest);
     rest -= page.rows.length;
     if (page.next_cursor === null) return;
     cursor = page.next_cursor;
+    await pause(page.rows.length);
   }
 }
 

@@ -12,7 +12,8 @@ import { formatTime } from './time.ts';
 export type OutputFormat = 'table' | 'json' | 'jsonl';
 export const OUTPUT_FORMATS: readonly OutputFormat[] = ['table', 'json', 'jsonl'];
 
-const STATUS_COLOURS: Readonly<Record<Task['status'], Colour>> = {
+/** A later gateway may have more. */
+const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   pending: 'yellow',
   running: 'cyan',
   success: 'green',
@@ -21,7 +22,7 @@ const STATUS_COLOURS: Readonly<Record<Task['status'], Colour>> = {
 
 /** Returns the text in the colour of the status; the text is the status itself by default. */
 export function paintStatus(terminal: Terminal, status: Task['status'], text: string = status): string {
-  return terminal.out.paint(STATUS_COLOURS[status], text);
+  return terminal.out.paint(STATUS_COLOURS[status] ?? 'dim', text);
 }
 
 /**
