@@ -40,7 +40,10 @@ export function createRoutes(deps: RoutesDeps): (call: FakeRequest) => Promise<F
   return async (call) => {
     const { pathname, searchParams } = call.url;
     const secret = call.request.headers.get('authorization')?.slice('Bearer '.length) ?? call.body.auth;
-    if (secret !== deps.auth) return createProblem(401, 'unauthorized', 'The secret is wrong.');
+    if (secret !== deps.auth) {
+      const headers = { 'www-authenticate': 'Bearer' };
+      return { ...createProblem(401, 'unauthorized', 'The secret is wrong.'), headers };
+    }
     if (pathname === '/api/cli/tasks') return submitTask(deps, keys, call);
     if (pathname === '/api/cli/match') return previewMatch(deps, call);
     if (pathname === '/api/cli/events') {
