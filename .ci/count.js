@@ -1,7 +1,10 @@
 // Reads vitest's JSON reports and prints what failed and why, so that the end of a long output names it, then the
-// closing line "N passed, N failed" over all reports. Fails when a report ran nothing or anything failed. `STATUS` is
-// that of the commands so far: where it is not 0 and no test failed, that counts as a failure too, and is said.
+// names of all that failed, then the closing line "N passed, N failed" over all reports. Fails when a report ran
+// nothing, when anything failed, and when a test that one report skipped for want of a tool was run in none. `STATUS`
+// is that of the commands so far: where it is not 0 and no test failed, that counts as a failure too, and is said.
 import { existsSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { mayBeForbidden } from '../test/harness/tools.ts';
 
 /** The first lines of a failure, indented. */
 const indent = (message = '') =>
@@ -12,33 +15,42 @@ const indent = (message = '') =>
     .map((line) => `  ${line}`)
     .join('\n');
 
-const total = { passed: 0, failed: 0, skipped: 0 };
-let isComplete = true;
+let passed = 0;
+const failures = [];
+const fail = (name, message) => {
+  failures.push(name);
+  if (message !== undefined) console.log(`failed: ${name}\n${indent(message)}`);
+};
+
+/** The names of tests that were run somewhere, and of those that were skipped for want of a tool. */
+const run = new Set();
+const skipped = new Set();
 for (const file of process.argv.slice(2)) {
   if (!existsSync(file)) {
-    console.log(`no report: ${file}`);
-    total.failed += 1;
+    fail(`no report: ${file}`);
     continue;
   }
   const report = JSON.parse(readFileSync(file, 'utf8'));
-  const brokenSuites = report.testResults.filter(
-    (suite) => suite.status === 'failed' && suite.assertionResults.every((one) => one.status !== 'failed'),
-  );
-  for (const suite of brokenSuites) console.log(`could not run: ${suite.name}\n${indent(suite.message)}`);
+  if (report.numPassedTests === 0) fail(`nothing was run: ${file}`);
+  passed += report.numPassedTests;
   for (const suite of report.testResults) {
-    for (const test of suite.assertionResults.filter((one) => one.status === 'failed')) {
-      console.log(`failed: ${suite.name}: ${test.fullName}\n${indent(test.failureMessages.join('\n'))}`);
+    const path = relative(process.cwd(), suite.name);
+    const failed = suite.assertionResults.filter((one) => one.status === 'failed');
+    if (suite.status === 'failed' && failed.length === 0) fail(`could not run: ${path}`, suite.message);
+    for (const one of failed) fail(`${path}: ${one.fullName}`, one.failureMessages.join('\n'));
+    for (const { status, tags, fullName } of suite.assertionResults) {
+      // A count in a title is smaller in `npm test`.
+      const name = `${path}: ${fullName.replace(/\d+/g, 'N')}`;
+      if (status === 'passed' || status === 'failed') run.add(name);
+      else if (tags.some((tag) => !mayBeForbidden(tag))) skipped.add(name);
     }
   }
-  total.passed += report.numPassedTests;
-  total.failed += report.numFailedTests + brokenSuites.length;
-  total.skipped += report.numPendingTests + report.numTodoTests;
-  isComplete &&= report.numPassedTests > 0;
 }
-if (total.failed === 0 && (process.env.STATUS ?? '0') !== '0') {
-  console.log('failed: a command, and none of its tests: see "Unhandled Errors" above, or the benchmark');
-  total.failed += 1;
+for (const name of skipped.difference(run)) fail(`skipped without a tool, and never run: ${name}`);
+if (failures.length === 0 && (process.env.STATUS ?? '0') !== '0') {
+  fail('a command, and none of its tests: see "Unhandled Errors" above, or the benchmark');
 }
-const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
-console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
-process.exitCode = total.failed === 0 && total.passed > 0 && isComplete ? 0 : 1;
+if (passed === 0) fail('nothing was run');
+for (const name of failures) console.log(`failed: ${name}`);
+console.log(`${passed} passed, ${failures.length} failed`);
+process.exitCode = failures.length === 0 ? 0 : 1;

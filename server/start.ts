@@ -66,10 +66,18 @@ function explainOptions(words: readonly string[]): string {
   );
 }
 
+/** What a person or a supervisor sends to stop it; a second one ends it at once. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** npm passes on a signal that the terminal has sent to all: so soon, a second one is the same Ctrl-C. */
+const SAME_PRESS_MS = 2_000;
+
 async function startGateway(config: Config, log: RunningLog, secretFile: string | undefined): Promise<void> {
   const running = await composeGateway(config, log);
+  let asked: { readonly signal: string; readonly atMs: number } | undefined;
+  const options = { delay: config.shutdownMs + 1_000, logger: false as const, skip: [...STOP_SIGNALS] };
   // Before the address is printed: a reader of the address may stop the gateway at once.
-  closeWithGrace({ delay: config.shutdownMs + 1_000, logger: false }, async ({ signal, err }) => {
+  const grace = closeWithGrace(options, async ({ signal = asked?.signal, err }) => {
+    asked ??= { signal: `${signal}`, atMs: performance.now() };
     if (err) log.error({ err }, 'the gateway stops because of an unexpected error');
     else log.info({ signal }, 'shutting down');
     await running.stop();
@@ -79,6 +87,13 @@ async function startGateway(config: Config, log: RunningLog, secretFile: string 
     await setTimeout(LAST_LINES_MS);
     log.flush();
   });
+  for (const signal of STOP_SIGNALS)
+    process.on(signal, () => {
+      if (asked === undefined) {
+        asked = { signal, atMs: performance.now() };
+        grace.close();
+      } else if (performance.now() - asked.atMs > SAME_PRESS_MS) process.exit(1);
+    });
   const message = buildStartupMessage(config, running.address, new Date(), secretFile);
   if (process.stdout.isTTY) log.writeText(message.terminalText);
   else {

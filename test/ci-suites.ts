@@ -255,6 +255,12 @@ const PACKAGES: readonly CiSuite[] = [
     partIn: ['test/package/root-readme.test.ts'],
   },
   {
+    file: 'test/e2e/npm-signals.test.ts',
+    seconds: 13,
+    reason: 'npm itself, once for each script that lasts',
+    partIn: ['test/e2e/mock.test.ts'],
+  },
+  {
     file: 'test/package/scripts.test.ts',
     seconds: 15,
     reason: 'each npm script as a process',

@@ -3,6 +3,7 @@
  * passes on its options. Where files are named (`npm test -- FILE…`), exactly these are run, of whichever
  * group, with their full counts. It ends with what was skipped and why, then with the names of what failed.
  */
+import { existsSync, readdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { createCLI, parseCLI, startVitest, type TestCase, type Vitest } from 'vitest/node';
 import { CI_SUITES } from './ci-suites.ts';
@@ -14,6 +15,9 @@ const cacheFolder = new URL('../node_modules/.cache/task-gateway-tests', import.
 enableCompileCache(cacheFolder);
 process.env.NODE_COMPILE_CACHE ??= cacheFolder;
 
+/** Of `npm test`, in its process. A fresh shell allows 1,024. */
+const DESCRIPTORS_MAX = 300;
+
 const [group = 'quick', ...words] = process.argv.slice(2);
 requireKnownOptions(words);
 const { filter, options } = parseCLI(['vitest', 'run', '--config', 'test/vitest.config.ts', ...words]);
@@ -21,8 +25,10 @@ if (filter.length === 0) {
   process.env.TEST_GROUP = group;
   console.log(describeGroup());
 }
+const descriptors = countDescriptors();
 const vitest = await startVitest('test', filter, options);
 printSkippedAndFailed(vitest);
+descriptors.check();
 await vitest.exit();
 
 /** What is left out, and which counts are smaller. */
@@ -47,6 +53,28 @@ function requireKnownOptions(given: readonly string[]): void {
     const mistake = error instanceof Error ? error.message : String(error);
     refuseOptions('npm test', mistake, 'It takes files, and the options of vitest, such as -t NAME.');
   }
+}
+
+/**
+ * Looks ten times a second how many descriptors this process has, which all suites share: where one suite
+ * takes many, whichever runs beside it fails. `check` ends the run as failed where `npm test` took too many.
+ */
+function countDescriptors(): { check(): void } {
+  let most = 0;
+  const look = (): void => {
+    if (existsSync('/proc/self/fd')) most = Math.max(most, readdirSync('/proc/self/fd').length);
+  };
+  const timer = setInterval(look, 100);
+  return {
+    check() {
+      clearInterval(timer);
+      if (group !== 'quick' || filter.length > 0) return;
+      console.log(`At most ${most} descriptors were open in the process of all suites.`);
+      if (most <= DESCRIPTORS_MAX) return;
+      console.log(`Failed: more than ${DESCRIPTORS_MAX}. What opens hundreds belongs into a child process.`);
+      process.exitCode = 1;
+    },
+  };
 }
 
 /** How many were not run for want of each tool; then the names of all that failed, which come last. */

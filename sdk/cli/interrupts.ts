@@ -1,6 +1,7 @@
 /**
  * Handles Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP). The first signal asks the command to stop
- * in an orderly way; a later one ends the process at once.
+ * in an orderly way; a later one ends the process at once. npm and npx signal only the shell in which they
+ * start a command: there the end of that shell counts as SIGTERM.
  *
  *     running ──1st──▶ stopping ──2nd──▶ exit at once
  *                          └── 2nd, after allowSecond() ──▶ stopping faster ──3rd──▶ exit at once
@@ -27,6 +28,15 @@ export type SignalSource = { on(signal: SignalName, listener: () => void): unkno
 
 const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
+export type InterruptOptions = {
+  readonly hasTerminal?: boolean;
+  /** The process id of the parent, where its end must end this process too. */
+  readonly readParent?: () => number;
+};
+
+/** How often the parent is looked at. */
+const PARENT_CHECK_MS = 500;
+
 /**
  * Listens for the signals from the first use on. `exitNow` is called with the exit code when the process must
  * end at once. SIGHUP counts if there is a terminal that may have been closed. Without one it is ignored, as
@@ -35,7 +45,7 @@ const SIGNAL_EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, S
 export function createInterrupts(
   source: SignalSource,
   exitNow: (exitCode: number) => void,
-  { hasTerminal = false }: { readonly hasTerminal?: boolean } = {},
+  { hasTerminal = false, readParent }: InterruptOptions = {},
 ): Interrupts {
   const first = new AbortController();
   const second = new AbortController();
@@ -62,6 +72,16 @@ export function createInterrupts(
     if (hasTerminal) source.on('SIGHUP', () => handleSignal('SIGHUP'));
   };
   if (!hasTerminal) source.on('SIGHUP', () => undefined);
+  if (readParent) {
+    const parent = readParent();
+    const timer = setInterval(() => {
+      if (readParent() === parent) return;
+      clearInterval(timer);
+      if (isListening) handleSignal('SIGTERM');
+      else exitNow(SIGNAL_EXIT_CODES.SIGTERM);
+    }, PARENT_CHECK_MS);
+    timer.unref();
+  }
   return {
     get first() {
       listen();

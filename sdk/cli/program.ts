@@ -131,7 +131,11 @@ export async function main(): Promise<void> {
     process.exit(exitCode);
   };
   const hasTerminal = [stdin, stdout, stderr].some(({ isTTY }) => isTTY);
-  const interrupts = createInterrupts(process, exitNow, { hasTerminal });
+  const isBelowNpm = env.npm_command !== undefined;
+  const interrupts = createInterrupts(process, exitNow, {
+    hasTerminal,
+    ...(isBelowNpm && { readParent: () => process.ppid }),
+  });
   const exitCode = await runProgram({ terminal, env, stdin, interrupts }, process.argv.slice(2));
   // Writes complete in order, so this one completes after all earlier ones.
   await terminal.print('');

@@ -85,12 +85,12 @@ export function startGateway(
   return startServer(name, { words, env, store, root });
 }
 
-/** What stands behind `node` in the command of `npm start`. */
+/** What stands behind `exec node`, or `node` before that, in the command of `npm start`. */
 function readStartWords(root: string): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly scripts: { readonly start: string };
   };
-  return scripts.start.split(' ').slice(1);
+  return scripts.start.replace(/^(exec )?node /, '').split(' ');
 }
 
 /** So many gateways on one Redis, as one server. */

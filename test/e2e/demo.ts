@@ -171,7 +171,8 @@ async function showTasks(client: TaskGatewayClient, print: Print, dropped: Promi
 /** A signal that fires when the process is asked to end. */
 function awaitInterrupt(): AbortSignal {
   const interrupted = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupted.abort());
+  // npm passes on what the terminal has sent already, so one Ctrl-C may come twice.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => interrupted.abort());
   return interrupted.signal;
 }
 

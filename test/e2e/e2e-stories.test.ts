@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { MACHINE_SLACK_MS } from '../harness/slack.ts';
 import { get, getAdmin, post, startPushAgent, submit, subscribe } from './plain-calls.ts';
+import { submitMany } from './submitter.ts';
 
 const WAIT = { timeout: 60_000, interval: 50 };
 let folder: string;
@@ -41,11 +42,8 @@ describe('a flood', { timeout: 120_000 }, () => {
   test('of a thousand queued tasks is done by one agent with fifty slots: each succeeds once, never more than fifty run', async () => {
     const agent = await startAgent({ capacity: 50, pauseMs: 20 });
     const stream = await listen('flood');
-    const submitted = await Promise.all(
-      Array.from({ length: 1_000 }, () =>
-        submit(gateway.baseUrl, { cli_session_id: 'flood', queue_timeout: 300, timeout: 600 }),
-      ),
-    );
+    const fields = { cli_session_id: 'flood', queue_timeout: 300, timeout: 600 };
+    const submitted = await submitMany(gateway.baseUrl, 1_000, fields);
     await vi.waitFor(() => expect(stream.events.length).toBe(1_000), WAIT);
     expect(new Set(stream.events.map(({ data }) => data.request_id))).toEqual(new Set(submitted));
     expect(stream.events.every(({ data }) => data.status === 'success')).toBe(true);
@@ -56,9 +54,7 @@ describe('a flood', { timeout: 120_000 }, () => {
   test('without a queue timeout ends the surplus as no agent, one event each', async () => {
     await startAgent({ capacity: 50, pauseMs: 300 });
     const stream = await listen('surplus');
-    await Promise.all(
-      Array.from({ length: 400 }, () => submit(gateway.baseUrl, { cli_session_id: 'surplus' })),
-    );
+    await submitMany(gateway.baseUrl, 400, { cli_session_id: 'surplus' });
     await vi.waitFor(() => expect(stream.events.length).toBe(400), WAIT);
     expect(new Set(stream.events.map(({ data }) => data.request_id)).size).toBe(400);
     const failed = stream.events.filter(({ data }) => data.status === 'failed');

@@ -118,10 +118,13 @@ export function findLibrary(name: string): string | null {
   return null;
 }
 
+/** Whether a machine may forbid what it does, also in CI. */
+export const mayBeForbidden = (name: ToolName): boolean => 'mayBeForbidden' in TOOLS[name];
+
 /** Throws with the remedies where `CI` is set and a tool is missing: there no test may be left out unseen. */
 export function demandToolsInCi(): void {
   if (!process.env.CI || areToolsHidden()) return;
-  const missing = TOOL_NAMES.filter((name) => !('mayBeForbidden' in TOOLS[name]) && findTool(name) === null);
+  const missing = TOOL_NAMES.filter((name) => !mayBeForbidden(name) && findTool(name) === null);
   if (missing.length === 0) return;
   const remedies = missing.map((name) => `${name} (${TOOLS[name].remedy})`);
   throw new Error(

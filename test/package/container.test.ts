@@ -36,7 +36,7 @@ describe('the Dockerfile', () => {
     }
     const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? '[]') as readonly string[];
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    expect(command.join(' ')).toBe(scripts.start);
+    expect(`exec ${command.join(' ')}`).toBe(scripts.start);
   });
 
   test('sets only what the gateway reads, and needs a secret to start', () => {

@@ -11,12 +11,15 @@ const config: KnipConfig = {
       entry: [
         // Started by .ci/run, by vitest, and by hand.
         '.ci/count.js',
+        '.ci/skipped.js',
         'test/**/*.test.ts',
         'test/http/chain-cost.ts',
         'test/contract/document-figures.ts',
         // Compiled, never run.
         'test/http/handlers.check.ts',
         'test/**/*.test-d.ts',
+        // Scripts that are `exec node …`, which knip does not read; `npm start` is one too.
+        ...['test/e2e/demo.ts', 'test/e2e/mock.ts'],
         // Processes of their own, and what is loaded into one.
         'test/bench/sketch.ts',
         'test/bench/redis-driver-process.ts',
@@ -49,7 +52,7 @@ const config: KnipConfig = {
     },
     server: {
       // Threads are started by their file's name; the console is built by Vite.
-      entry: ['engines/embedded/sqlite/*-thread.ts', 'console/main.tsx'],
+      entry: ['main.ts', 'process-setup.js', 'engines/embedded/sqlite/*-thread.ts', 'console/main.tsx'],
       project: ['**/*.{ts,tsx,js}'],
     },
     sdk: {

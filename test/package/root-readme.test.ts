@@ -28,13 +28,9 @@ let printed = '';
 /** Starts the gateway as `npm start` does, but on a free port, with its data in a folder of its own. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'task-gateway-readme-'));
-  const [command = '', ...args] = (scripts.start ?? '').split(' ');
   const { GATEWAY_AUTH: _gateway, ADMIN_AUTH: _admin, ...env } = process.env;
   const store = { STORE: `sqlite:${folder}/gateway.db`, PORT: '0' };
-  gateway = spawn(command === 'node' ? process.execPath : command, args, {
-    cwd: ROOT,
-    env: { ...env, ...store },
-  });
+  gateway = spawn('sh', ['-c', scripts.start ?? ''], { cwd: ROOT, env: { ...env, ...store } });
   port = await new Promise((resolve, reject) => {
     gateway.once('exit', (code) => reject(new Error(`npm start exited with ${code}: ${printed}`)));
     gateway.stderr?.on('data', (text) => {

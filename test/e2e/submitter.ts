@@ -1,0 +1,20 @@
+/**
+ * Submits many tasks at once in a process of its own, so that their sockets are not among the descriptors of
+ * the process that all suites share. As a program: `submitter.ts URL COUNT FIELDS` prints the ids as JSON.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { submit } from './plain-calls.ts';
+
+/** Submits so many tasks with these fields at once; resolves with their ids, if all are accepted. */
+export async function submitMany(url: string, count: number, more: object): Promise<readonly string[]> {
+  const words = [import.meta.filename, url, String(count), JSON.stringify(more)];
+  const { stdout } = await promisify(execFile)(process.execPath, words);
+  return JSON.parse(stdout) as readonly string[];
+}
+
+if (import.meta.main) {
+  const [url = '', count = '0', more = '{}'] = process.argv.slice(2);
+  const all = Array.from({ length: Number(count) }, () => submit(url, JSON.parse(more)));
+  console.log(JSON.stringify(await Promise.all(all)));
+}
