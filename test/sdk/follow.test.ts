@@ -62,6 +62,23 @@ test('A signal that fires while the loop waits ends the loop without an error.',
   expect(clock.sleeping()).toBe(0);
 });
 
+test('An event without an id leaves the position where it was.', async () => {
+  const { feed, clock, connections, cursor } = follow((attempt) =>
+    attempt === 1 ? [doneFrame('7'), doneFrame('8').replace(/^id: 8\n/, '')] : [doneFrame('9')],
+  );
+  let seen = 0;
+  for await (const { kind } of feed) {
+    if (kind === 'event') seen += 1;
+    if (seen === 2 && connections.length === 1) {
+      expect(cursor.lastEventId).toBe('7');
+      connections[0]?.signal.dispatchEvent(new Event('abort'));
+    }
+    if (kind === 'down') void pass(clock, 10_000);
+    if (seen === 3) break;
+  }
+  expect(connections.map(({ after }) => after)).toEqual([undefined, '7']);
+});
+
 test('The cursor moves with the events, and each connection starts behind it.', async () => {
   const cut = new ConnectionError('connection_failed', 'cut');
   const { feed, clock, connections, cursor } = follow(
