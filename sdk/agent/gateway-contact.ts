@@ -1,7 +1,7 @@
 /**
  * Whether the gateway responds to an agent. It learns of every failed call and of every response, and emits
- * the changes: at once when there is no response, then once a minute, and when there is one again. However
- * often a connection flaps, no more than one outage a minute is said.
+ * the changes: at once when there is no response, then once a minute, and when there is one again. An outage
+ * that begins within ten seconds after another counts as the same, however often a connection flaps.
  */
 import { type Clock, readMonotonicMs } from '../clock.ts';
 import { ApiError, ConnectionError, type TaskGatewayError, TimeoutError } from '../errors.ts';
@@ -17,6 +17,7 @@ export type GatewayContact = {
 };
 
 const REPEAT_EVERY_MS = 60_000;
+const CALM_MS = 10_000;
 /** A first response that takes longer is worth a word. */
 const FIRST_RESPONSE_MS = 1_500;
 /** What a proxy responds when it can't reach the gateway behind it. */
@@ -26,6 +27,7 @@ const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEvent): GatewayContact {
   let sinceMs: number | undefined;
   let saidMs = Number.NEGATIVE_INFINITY;
+  let reachedMs = Number.NEGATIVE_INFINITY;
   let isSaid = false;
   let isReached = false;
 
@@ -33,6 +35,7 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   function fail(error: unknown): void {
     if (!isOutage(error)) return;
     const nowMs = readMonotonicMs(clock);
+    if (sinceMs === undefined && nowMs - reachedMs >= CALM_MS) saidMs = Number.NEGATIVE_INFINITY;
     sinceMs ??= nowMs;
     if (nowMs - saidMs < REPEAT_EVERY_MS) return;
     saidMs = nowMs;
@@ -43,7 +46,9 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   function reach(): void {
     // The first registration says itself that the gateway is there.
     const isBack = isSaid && isReached;
-    const seconds = Math.round((readMonotonicMs(clock) - (sinceMs ?? 0)) / 1_000);
+    const nowMs = readMonotonicMs(clock);
+    const seconds = Math.round((nowMs - (sinceMs ?? nowMs)) / 1_000);
+    if (sinceMs !== undefined || !isReached) reachedMs = nowMs;
     isReached = true;
     isSaid = false;
     sinceMs = undefined;
