@@ -1,4 +1,4 @@
-/** A fake `Clock` of the SDK, moved by tests. Its random number is always 0.5. */
+/** A fake `Clock` of the SDK, moved by tests. Its random number is always the same, 0.5 by default. */
 import { expect, vi } from 'vitest';
 import type { Clock } from '../../sdk/clock.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
@@ -9,8 +9,8 @@ export type SdkClock = Clock & FakeClock;
 const STEPS_MAX = 5_000;
 
 /** Creates a clock that stops until it is moved. */
-export function createSdkClock(): SdkClock {
-  return { ...createFakeClock(), chance: () => 0.5 };
+export function createSdkClock(random = 0.5): SdkClock {
+  return { ...createFakeClock(), chance: () => random };
 }
 
 /** Moves the clock in steps, so that sleeps which begin meanwhile also end in time. */

@@ -7,25 +7,24 @@ import { choosePauseMs } from '../../sdk/waiting.ts';
 import { createScriptedGateway } from './scripted-gateway.ts';
 import { createSdkClock, elapse } from './sdk-clock.ts';
 
-const CHANCES = [0, 0.25, 0.5, 0.75, 0.999];
-const clockOf = (chance: number) => ({ ...createSdkClock(), chance: () => chance });
+const RANDOMS = [0, 0.25, 0.5, 0.75, 0.999];
 
 test('Half of a pause is random; of what a server asks for, a quarter is added.', () => {
   const backoff = { firstMs: 1_000, maxMs: 8_000 };
-  const pauses = CHANCES.map((chance) => choosePauseMs(clockOf(chance), backoff, 2));
+  const pauses = RANDOMS.map((random) => choosePauseMs(createSdkClock(random), backoff, 2));
   expect(pauses).toEqual([2_000, 2_500, 3_000, 3_500, 3_998]);
-  const asked = CHANCES.map((chance) => choosePauseMs(clockOf(chance), backoff, 0, 10_000));
+  const asked = RANDOMS.map((random) => choosePauseMs(createSdkClock(random), backoff, 0, 10_000));
   expect(asked).toEqual([10_000, 10_625, 11_250, 11_875, 12_497.5]);
 });
 
 test('Streams that were cut in one moment are opened again over half of the pause.', async () => {
   const pauses = await Promise.all(
-    CHANCES.map(async (chance) => {
+    RANDOMS.map(async (random) => {
       const controller = new AbortController();
       const cut: TaskGatewayError = new ConnectionError('connection_failed', 'cut');
       const feed = followFeed({
         openStream: () => Promise.reject(cut),
-        ...{ clock: clockOf(chance), log: () => undefined, cursor: { lastEventId: undefined } },
+        ...{ clock: createSdkClock(random), log: () => undefined, cursor: { lastEventId: undefined } },
         ...{ idleMs: 60_000, maxResponseBytes: 1_000, signal: controller.signal },
       });
       const { value } = await feed.next();
@@ -39,10 +38,9 @@ test('Streams that were cut in one moment are opened again over half of the paus
 
 test('The heartbeats of agents that started in one moment are up to a tenth of their interval apart from it.', async () => {
   const delays = await Promise.all(
-    [0, 0.5, 0.999].map(async (chance) => {
+    [0, 0.5, 0.999].map(async (random) => {
       const gateway = createScriptedGateway();
-      const base = createSdkClock();
-      const clock = { ...base, chance: () => chance };
+      const clock = createSdkClock(random);
       const agent = createAgent({
         ...{ baseUrl: 'http://gateway.test', auth: 'a-good-secret', tags: ['x'], logLevel: 'off' },
         ...{ endpoint: 'http://agent.test/', fetch: gateway.fetch, clock, handler: () => null },
