@@ -139,11 +139,14 @@ test('killed between the start of a program and the word of it, the agent leaves
     spawn('sh', ['-c', script], { detached: true, stdio: 'ignore', env });
     process.kill(process.pid, 'SIGKILL');`;
   const agent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'inherit' });
-  const found = await vi.waitFor(() => {
-    const all = readFileSync(pids, 'utf8').trim().split(' ').map(Number);
-    expect(all).toHaveLength(2);
-    return all;
-  });
+  const found = await vi.waitFor(
+    () => {
+      const all = readFileSync(pids, 'utf8').trim().split(' ').map(Number);
+      expect(all).toHaveLength(2);
+      return all;
+    },
+    { timeout: 30_000, interval: 50 },
+  );
   await waitForNone([agent.pid ?? 0, ...found]);
 }, 60_000);
 

@@ -119,7 +119,9 @@ type StartedChild = ChildProcess & {
  */
 async function startChild(command: readonly string[], options: ChildOptions): Promise<StartedChild> {
   const { watch, watchedEntry = '', onShortage, signal } = options;
-  await watch?.expect(watchedEntry);
+  const expecting = watch?.expect(watchedEntry);
+  // Without a pause where none is needed: whether there are files for the program was looked up just before.
+  if (expecting) await expecting;
   try {
     for (;;) {
       const started = await tryStart(command, options).catch(readShortage);

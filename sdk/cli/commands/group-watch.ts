@@ -13,10 +13,10 @@ import { Socket } from 'node:net';
 
 export type GroupWatch = {
   /**
-   * A program will be started with this entry in its environment, `NAME=value`. Resolves once the watch has
-   * it.
+   * A program will be started with this entry in its environment, `NAME=value`. Returns a promise only
+   * if the watch has it later.
    */
-  expect(entry: string): Promise<void>;
+  expect(entry: string): Promise<void> | undefined;
   /** The expected program runs as the process group of this id, which must end with this process. */
   add(pid: number, entry: string): void;
   /** The expected program was not started. */
@@ -118,21 +118,22 @@ export function startGroupWatch(
   }
 
   /** Resolves also if the watch is gone: the next program then starts another one. */
-  function send(text: string): Promise<void> {
-    return new Promise((resolve) => {
-      if (watch?.stdin) watch.stdin.write(text, () => resolve());
-      else resolve();
-    });
+  function send(text: string): Promise<void> | undefined {
+    const pipe = watch?.stdin;
+    if (!pipe) return undefined;
+    const written = new Promise<void>((resolve) => void pipe.write(text, () => resolve()));
+    // The system usually takes it at once.
+    return pipe.writableLength === 0 ? undefined : written;
   }
 
   return {
-    async expect(entry) {
-      if (!WORD.test(entry)) return;
+    expect(entry) {
+      if (!WORD.test(entry)) return undefined;
       expected.add(entry);
       if (watch) return send(`expect ${entry}\n`);
       watch = start();
       const known = [...pids].map(([pid, word]) => `add ${word} ${pid}\n`);
-      await send([...known, ...[...expected].map((one) => `expect ${one}\n`)].join(''));
+      return send([...known, ...[...expected].map((one) => `expect ${one}\n`)].join(''));
     },
     add(pid, entry) {
       const word = WORD.test(entry) ? entry : '-';
