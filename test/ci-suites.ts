@@ -28,6 +28,12 @@ const CRASHES: readonly CiSuite[] = [
     partIn: [EMBEDDED],
   },
   {
+    file: 'test/resilience/disk-stages.test.ts',
+    seconds: 40,
+    reason: 'file systems of its own that fill under the real process',
+    partIn: [EMBEDDED],
+  },
+  {
     file: 'test/resilience/disk-full.test.ts',
     seconds: 18,
     reason: 'whole outages of the disk under the real process',

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { components } from '@task-gateway/contract';
 import { GatewayError } from '../ports/gateway.ts';
-import { StoreUnavailable } from '../ports/store.ts';
+import { StoreFull, StoreUnavailable } from '../ports/store.ts';
 
 type Responses = components['responses'];
 /** What the error responses of the published document hold, where it lists their codes. */
@@ -122,6 +122,7 @@ export function validationFailed(errors: readonly FieldError[]): Problem {
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof GatewayError) return fromGateway(thrown);
+  if (thrown instanceof StoreFull) return new Problem('store_unavailable', thrown.message, { cause: thrown });
   if (thrown instanceof StoreUnavailable) {
     const detail =
       'The store does not reply, and the change may have been made or not. Send it again after `Retry-After`.';

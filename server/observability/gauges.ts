@@ -3,7 +3,7 @@ import { waitAtMost } from '../async/waiting.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Figures, TaskFigures } from '../ports/figures.ts';
 import type { Log } from '../ports/log.ts';
-import { type Store, StoreUnavailable } from '../ports/store.ts';
+import { type Health, type Store, StoreUnavailable } from '../ports/store.ts';
 import { labelled, type Samples, single } from './counts.ts';
 
 export type GaugeSources = {
@@ -21,10 +21,14 @@ export type GaugeSources = {
 /** A store that has not replied within this counts as out for a scrape, which must not wait for it. */
 const STORE_WITHIN_MS = 2_000;
 
+/** The stage of a disk that takes no writes, while what it holds is read. */
+const STAGE_READ_ONLY = 3;
+
 /** Reads all gauges. While the store is out, what it holds is left out. Never rejects. */
 export async function readGauges(sources: GaugeSources): Promise<Samples> {
   const { store, figures, streamCount, openTasksMax, version, storeKind } = sources;
   const tasks = await readTasks(sources);
+  const health = store.health();
   const { states, usedSlots, freeSlots } = figures.agents();
   return {
     task_gateway_info: [{ labels: { version, store: storeKind }, value: 1 }],
@@ -33,10 +37,16 @@ export async function readGauges(sources: GaugeSources): Promise<Samples> {
     task_gateway_slots_used: single(usedSlots),
     task_gateway_slots_free: single(freeSlots),
     task_gateway_streams: single(streamCount()),
-    task_gateway_store_up: single(store.health().ok ? 1 : 0),
+    task_gateway_store_up: single(health.ok ? 1 : 0),
+    task_gateway_disk_stage: single(stageOf(health)),
     ...(tasks && describeTasks(tasks)),
     ...(tasks && storeKind === 'redis' && { task_gateway_redis_round_trip_seconds: seconds(tasks.readMs) }),
   };
+}
+
+function stageOf(health: Health): number {
+  if (health.ok) return health.diskStage ?? 0;
+  return health.isReadable ? STAGE_READ_ONLY : 0;
 }
 
 async function readTasks({ clock, log, figures }: GaugeSources): Promise<TaskFigures | null> {

@@ -118,6 +118,10 @@ export const METRICS = {
     ...{ type: 'gauge', of: 'process', labels: [] },
     help: '1 while commits can succeed, as this process sees the store; else 0, and what is of the store is missing.',
   },
+  task_gateway_disk_stage: {
+    ...{ type: 'gauge', of: 'process', labels: [] },
+    help: 'Of a database on a disk: 0 while that has room, 1 when new tasks and agents are refused, 2 when results above 64 KiB are too, 3 while it takes no writes and reads go on. Else 0.',
+  },
   task_gateway_redis_round_trip_seconds: {
     ...{ type: 'gauge', of: 'process', labels: [] },
     help: 'Time of the call to Redis that read these figures; missing on another store.',

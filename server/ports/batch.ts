@@ -153,3 +153,8 @@ export type CommitResult = { readonly ok: true; readonly revision: Revision } | 
 export type CommitConflict =
   | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full' }
   | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
+
+/** Whether a batch adds a task or an agent; any other ends, frees or changes what is there. */
+export function isAdmission({ writes }: Batch): boolean {
+  return writes.some(({ expect, value }) => expect === 'absent' && value !== null);
+}

@@ -34,6 +34,7 @@ export {
   type CommitConflict,
   type CommitResult,
   type DueChange,
+  isAdmission,
   type Kinds,
   type Lease,
   type Ref,
@@ -183,10 +184,19 @@ export type Retention = {
   readonly sessionEventsMax: number;
 };
 
-/** Whether commits can succeed. The warning is what a person should set right although they can. */
+/**
+ * Whether commits can succeed. The warning is what a person should set right although they can. `isReadable`:
+ * nothing is written, and what is stored is read as before.
+ */
 export type Health =
-  | { readonly ok: true; readonly warning?: string }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly ok: true; readonly warning?: string; readonly diskStage?: DiskStage }
+  | { readonly ok: false; readonly reason: string; readonly isReadable?: true };
+
+/**
+ * How full the disk is: 1 takes no new tasks and agents, 2 no large results either. That nothing can be
+ * written is an outage.
+ */
+export type DiskStage = 0 | 1 | 2;
 
 /** The port. Every method but `nowMs` and `close` may throw `StoreUnavailable`. */
 export type Store = {
@@ -272,6 +282,14 @@ export type Store = {
 /** The store cannot reply. Whether a commit was applied is unknown. */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
+}
+
+/**
+ * The commit was refused because the store is nearly full, and nothing was changed. The message names neither
+ * address nor path: callers read it.
+ */
+export class StoreFull extends StoreUnavailable {
+  override readonly name = 'StoreFull';
 }
 
 /**

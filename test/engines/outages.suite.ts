@@ -97,7 +97,7 @@ export function describeOutages({ store, underTest, reopen }: SuiteContext): voi
       expect(await store().commit(ending)).toMatchObject({ conflict: 'revision' });
     });
 
-    test('makes every call throw at once until the store recovers, and health says why', async () => {
+    test('makes every call throw at once that writes, until the store recovers, and health says why', async () => {
       await register(store(), 'A');
       await submit(store(), 't1');
       expect(store().health()).toEqual({ ok: true });
@@ -106,11 +106,35 @@ export function describeOutages({ store, underTest, reopen }: SuiteContext): voi
       const health = store().health();
       expect(health.ok).toBe(false);
       expect(!health.ok && health.reason.length).toBeGreaterThan(10);
-      for (const call of callsOf(store())) await expect(call()).rejects.toThrow(StoreUnavailable);
+      for (const call of writesOf(store())) await expect(call()).rejects.toThrow(StoreUnavailable);
       expect(store().nowMs()).toBeGreaterThan(0);
       disk.mend();
       await recovered();
-      for (const call of callsOf(store())) await call();
+      for (const call of [...writesOf(store()), ...readsOf(store())]) await call();
+    });
+
+    test('leaves what is stored readable where the store says so, and makes every read throw elsewhere', async () => {
+      await register(store(), 'A');
+      await finish(store(), 't1');
+      disk.fail('lost');
+      expect(await awaitRejection(submit(store(), 't2'))).toBeInstanceOf(StoreUnavailable);
+      if (disk.readsWaitForWrites) {
+        for (const call of readsOf(store())) await expect(call()).rejects.toThrow(StoreUnavailable);
+        return;
+      }
+      await until('it reads again', () => isReadable(store()), createTimePasser());
+      for (const call of writesOf(store())) await expect(call()).rejects.toThrow(StoreUnavailable);
+      for (const call of readsOf(store())) await call();
+      expect((await readState(store(), 't1')).value.status).toBe('success');
+      expect(await store().get('task', 't2')).toBeUndefined();
+      expect(idsOf(await readFeed(store(), 's', null, 1))).toEqual(['t1']);
+      const { cursor, changed } = await store().readAgentChanges(null);
+      expect(changed).toHaveLength(1);
+      disk.mend();
+      await recovered();
+      expect(await store().readAgentChanges(cursor)).toMatchObject({ reset: true });
+      await finish(store(), 't2');
+      expect(idsOf(await readFeed(store(), 's', null, 2))).toEqual(['t1', 't2']);
     });
 
     test('keeps the store out until the disk takes writes again', async () => {
@@ -227,8 +251,13 @@ export function describeOutages({ store, underTest, reopen }: SuiteContext): voi
   });
 }
 
-/** One call of each method that may throw. */
-function callsOf(store: Store): readonly (() => Promise<unknown>)[] {
+function isReadable(store: Store): boolean {
+  const health = store.health();
+  return !health.ok && health.isReadable === true;
+}
+
+/** One call of each method that only reads. */
+function readsOf(store: Store): readonly (() => Promise<unknown>)[] {
   return [
     () => store.get('task', 't1'),
     () => store.get('input', 'absent'),
@@ -237,13 +266,19 @@ function callsOf(store: Store): readonly (() => Promise<unknown>)[] {
     () => store.readAgentChanges(null),
     () => store.list('tasks', {}, { limit: 1 }),
     () => store.list('agents', {}, { limit: 1 }),
+    () => begin((signal) => store.watch('due', signal)),
+    () => begin((signal) => store.feed('s', null, signal)),
+  ];
+}
+
+/** One call of each method that writes. */
+function writesOf(store: Store): readonly (() => Promise<unknown>)[] {
+  return [
     () => store.commit({ writes: [] }),
     () => store.takeDue(1),
     () => store.renewLeases([]),
     () => store.touch('A', { by: 'call' }),
     () => store.trim({ keepTasksMs: 1e9, sessionEventsMax: 10 }, 1),
-    () => begin((signal) => store.watch('due', signal)),
-    () => begin((signal) => store.feed('s', null, signal)),
   ];
 }
 

@@ -2,12 +2,22 @@
  * The log of a database after any end of its process: read to its last whole transaction, refused only when
  * damaged.
  */
-import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { copyDatabase } from '../../server/engines/embedded/sqlite/backup.ts';
-import { claimDatabase, openDatabase } from '../../server/engines/embedded/sqlite/database.ts';
+import { claimDatabase, openDatabase, openReader } from '../../server/engines/embedded/sqlite/database.ts';
 import { repairLog } from '../../server/engines/embedded/sqlite/write-ahead-log.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';
@@ -96,6 +106,68 @@ test('frames of a failed transaction after the end of a log are cut off', () => 
   sqlite.close();
 });
 
+/**
+ * A database whose last transaction failed after its frames were written: the log has them, and its index,
+ * which a connection that stays open keeps, does not. Returns that connection.
+ */
+function failTransaction(path: string): ReturnType<typeof openReader> {
+  const database = openDatabase(path, true);
+  database.apply([['first', 'x']], []);
+  const reader = openReader(path);
+  const ahead = join(testFolder.folder, 'ahead.db');
+  copyFileSync(path, ahead);
+  copyFileSync(`${path}-wal`, `${ahead}-wal`);
+  const other = new DatabaseSync(ahead);
+  other.exec(
+    'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) ' +
+      "INSERT INTO kv (key, value, crc) SELECT 'failed/' || i, hex(randomblob(400)), 0 FROM n",
+  );
+  const frames = readFileSync(`${ahead}-wal`).subarray(statSync(`${path}-wal`).size);
+  other.close();
+  expect(frames.length).toBeGreaterThan(10 * FRAME_BYTES);
+  appendFileSync(`${path}-wal`, frames);
+  database.close();
+  return reader;
+}
+
+test('frames of a failed transaction are gone when a connection is opened beside one that was open already', () => {
+  const reader = failTransaction(testFolder.path);
+  const database = openDatabase(testFolder.path);
+  database.apply([['second', 'x']], []);
+  const before = readFileSync(`${testFolder.path}-wal`);
+  const copy = takeCopy();
+  database.apply([['third', 'x'.repeat(60_000)]], []);
+  const after = readFileSync(`${testFolder.path}-wal`);
+  // A cut of the power that loses the first frames of an unsynced transaction.
+  const lostFrom = after.findIndex((byte, at) => byte !== before[at]);
+  const lostTo = lostFrom + 3 * FRAME_BYTES;
+  const lost = Buffer.concat([before.subarray(lostFrom, lostTo), Buffer.alloc(3 * FRAME_BYTES)]);
+  const left = [after.subarray(0, lostFrom), lost.subarray(0, 3 * FRAME_BYTES), after.subarray(lostTo)];
+  writeFileSync(`${copy}-wal`, Buffer.concat(left));
+  expect(() => repairLog(copy)).not.toThrow();
+  const reopened = openDatabase(copy);
+  expect(reopened.get('second')).toBe('x');
+  for (const connection of [reopened, database, reader]) connection.close();
+});
+
+test('a database that is opened again beside a reader keeps its log when another program opens and closes it', () => {
+  const { path } = testFolder;
+  const first = openDatabase(path);
+  first.apply([['first', 'x']], []);
+  const reader = openReader(path);
+  first.close();
+  const database = openDatabase(path, true);
+  database.apply([['second', 'x']], []);
+  const program =
+    "const { DatabaseSync } = require('node:sqlite'); const sqlite = new DatabaseSync(process.argv[1]); " +
+    "sqlite.prepare('SELECT count(*) FROM kv').get(); sqlite.close();";
+  execFileSync(process.execPath, ['-e', program, path]);
+  database.apply([['third', 'x']], []);
+  const copy = openDatabase(takeCopy());
+  expect([copy.get('second'), copy.get('third')]).toEqual(['x', 'x']);
+  for (const connection of [copy, database, reader]) connection.close();
+});
+
 test('a log with a damaged frame or header is refused, naming the byte and the remedy, and is not changed', () => {
   const sqlite = openWriter(1_000);
   for (let n = 1; n <= 9; n += 1) sqlite.exec(`INSERT INTO t VALUES (${n}, 'x')`);
@@ -126,7 +198,7 @@ describe('a log with changes is kept, and refused,', () => {
   /** A database and its log, as a killed process would leave them, with a row that is in the log alone. */
   async function createCrashed(name: string): Promise<string> {
     const path = join(testFolder.folder, name);
-    const database = openDatabase(path);
+    const database = openDatabase(path, true);
     const rows = Array.from({ length: 300 }, (_, n) => [`key ${n}`, name] as const);
     database.apply(rows, []);
     const copy = join(testFolder.folder, `${name}.crashed`);
@@ -151,6 +223,7 @@ describe('a log with changes is kept, and refused,', () => {
     const advice =
       /The database .*a\.db\.crashed is missing or empty, but its log .*-wal has .* mv '.*-wal' /;
     await expectRefused(path, advice);
+    expect(() => openDatabase(path, true)).toThrow(advice);
     const copied = copyDatabase(path, join(testFolder.folder, 'copy.db'));
     await expect(copied).rejects.toThrow(advice);
     expect(existsSync(`${path}-wal`)).toBe(true);
@@ -189,7 +262,7 @@ describe('a log with changes is kept, and refused,', () => {
 
   test('but beside its own database it is read', async () => {
     const path = await createCrashed('a.db');
-    const database = openDatabase(path);
+    const database = openDatabase(path, true);
     expect(database.get('key 299')).toBe('a.db');
     database.close();
   });

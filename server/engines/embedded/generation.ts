@@ -13,6 +13,8 @@ import type { Envelope } from './sqlite/row-keys.ts';
 export type Generation = MemoryState & {
   readonly storage: OrderedStorage;
   readonly commits: GroupCommit;
+  /** It was opened without its first write, while the disk takes none. */
+  readonly isReadOnly: boolean;
   readonly fileReads: FileReads;
   /** Recently written rows by key; null for a removed row. */
   readonly recentRows: RecentRows<Envelope | null>;
@@ -34,12 +36,14 @@ export function createGeneration(
   storage: OrderedStorage,
   commits: GroupCommit,
   hasReaders: (session: string) => boolean,
+  isReadOnly = false,
 ): Generation {
   const fileReads: FileReads = { count: 0 };
   return {
     ...state,
     storage,
     commits,
+    isReadOnly,
     fileReads,
     recentRows: createRecentRows(RECENT_ROWS_CHARS_MAX, commits.isDurable, fileReads),
     feedEnds: createRecentRows(FEED_ENDS_CHARS_MAX, commits.isDurable, fileReads),

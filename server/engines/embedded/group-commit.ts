@@ -159,6 +159,19 @@ export function createGroupCommit(deps: Deps): GroupCommit {
   };
 }
 
+/** The commits of a generation that only reads: all before it are durable or rejected, and none joins. */
+export function refuseCommits(afterSeq: number, describeOutage: () => string): GroupCommit {
+  return {
+    join() {
+      throw new StoreUnavailable(describeOutage());
+    },
+    isDurable: () => true,
+    whenDurable: async () => undefined,
+    lastSeq: () => afterSeq,
+    fail: () => undefined,
+  };
+}
+
 function createPendingGroup(lastSeq: number, openedMs: number): PendingGroup {
   const durable = Promise.withResolvers<void>();
   // Callers that wait get the rejection; without one, Node must not take it for an unhandled error.

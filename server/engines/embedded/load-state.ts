@@ -33,16 +33,19 @@ type RunningTask = { readonly request_id: string; readonly agent_id: string; rea
 
 /**
  * Loads the state. Open tasks are due at the time in their rows; tasks created in the future, and all agents,
- * are due at once. The run is one higher than any before. Cursors continue after the last stored one: a
- * cursor that was issued but never stored was never shown either.
+ * are due at once. The run is one higher than any before, also than `afterRun`, which may not be stored.
+ * Cursors continue after the last stored one: a cursor that was issued but never stored was never shown
+ * either.
  */
 export async function loadState(
   storage: OrderedStorage,
-  nowMs: number,
-  log: Pick<Log, 'warn'>,
+  { nowMs, afterRun, log }: { nowMs: number; afterRun: number; log: Pick<Log, 'warn'> },
 ): Promise<MemoryState> {
   const row = await readCountedMark(storage);
-  const state = createMemoryState({ ...row, run: row.run + 1 }, await readNewestTaskKey(storage, log));
+  const state = createMemoryState(
+    { ...row, run: Math.max(row.run, afterRun) + 1 },
+    await readNewestTaskKey(storage, log),
+  );
   await loadActivity(storage, state.activity, log);
   await forEachRow(storage, AGENT_RANGE, ([key, text]) => {
     const { r, v } = readEnvelope(text);

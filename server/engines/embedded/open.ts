@@ -11,6 +11,7 @@ import type { Store } from '../../ports/store.ts';
 import type { OpenStorage } from './recovery.ts';
 import { claimDatabase, openDatabase, openReader } from './sqlite/database.ts';
 import { makeFolder, protectFiles } from './sqlite/folder.ts';
+import { readFreeSpace } from './sqlite/free-space.ts';
 import { createSqliteAdapter, writeHere } from './sqlite/keyv-adapter.ts';
 import { takeLock } from './sqlite/lock.ts';
 import { openKeyv } from './sqlite/ordered-storage.ts';
@@ -125,7 +126,8 @@ export async function openFileHere(path: string): Promise<Keyv<string>> {
 export async function openThreadedFile(path: string): Promise<Keyv<string>> {
   const writer = await startWriter(path);
   try {
-    return openKeyv(createSqliteAdapter(openReader(path), writer));
+    const reader = openReader(path);
+    return openKeyv({ ...createSqliteAdapter(reader, writer), readSpace: () => readFreeSpace(path, reader) });
   } catch (error) {
     await writer.close();
     throw error;

@@ -5,53 +5,46 @@
  *   ┌─────────┐ ────────────────────────────────▶ ┌─────┐ ──┐ reopening failed:
  *   │ current │                                   │ out │   │ pause, then again
  *   └─────────┘ ◀──────────────────────────────── └─────┘ ◀─┘
- *        │       the storage is open, its state      │
- *        │       loaded, the mark written            │
- *        │                                           │
- *        └──────────────▶ closed ◀───────────────────┘
+ *     ▲  │       the storage is open, its state      │ │
+ *     │  │       loaded, the run written             │ │ the same, but the disk
+ *     │  │                                           │ │ does not take the run
+ *     │  │    the disk takes writes   ┌───────────┐  │ │
+ *     ╰──┼─────────────────────────── │ read-only │ ◀┼─╯
+ *        │                            └───────────┘  │
+ *        │                                  │ close()│
+ *        └──────────────▶ closed ◀──────────┴────────┘
  *             close()                  close()
  *
  * - current: there is a generation, and calls work on it.
  * - out: there is none, and every call throws `StoreUnavailable` at once. The pauses between attempts grow.
+ * - read-only: there is a generation that was opened from the file without its first write. Reads work on it,
+ *   everything else throws; attempts go on.
  * - closed: for good.
  */
-import type { Keyv } from 'keyv';
 import { messageOf } from '../../async/error-message.ts';
 import { waitAtMost, yieldToEventLoop } from '../../async/waiting.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
 import { type Store, StoreUnavailable } from '../../ports/store.ts';
 import { writeActivity } from './activity-rows.ts';
-import { createGeneration, type Generation } from './generation.ts';
-import { createGroupCommit } from './group-commit.ts';
-import { loadState } from './load-state.ts';
-import { type OrderedStorage, orderStorage } from './sqlite/ordered-storage.ts';
-import { HIGH_WATER_MARK_KEY, type MarkRow, writeMark } from './sqlite/row-keys.ts';
+import { createDiskSpace, type DiskSpace, describeStage } from './disk-space.ts';
+import type { Generation } from './generation.ts';
+import { FirstWriteFailed, requireWrites, type StartDeps, startGeneration } from './start-generation.ts';
 
-/**
- * Opens the storage. It is called for each generation, after the storage of the one before was disconnected.
- */
-export type OpenStorage = () => Promise<Keyv<string>>;
+export type { OpenStorage } from './start-generation.ts';
 
-type GenerationsDeps = {
-  readonly openStorage: OpenStorage;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** A write that takes longer than this is an outage. */
-  readonly timeoutMs: number;
-  nowMs(): number;
-  /** Commits that concern these topics have become durable. */
-  onDurable(topics: ReadonlySet<string>): void;
-  /** Whether the feed of a session is being read. */
-  hasReaders(session: string): boolean;
+type GenerationsDeps = StartDeps & {
   /** A new generation follows an outage: every listener must look again. */
   onRecovered(): void;
 };
 
 export type Generations = {
-  /** The current generation; throws `StoreUnavailable` when there is none. */
+  /** The current generation, which may be read-only; throws `StoreUnavailable` when there is none. */
   current(): Generation;
   currentOrNull(): Generation | null;
+  /** The current generation; throws `StoreUnavailable` also when it is read-only. */
+  writable(): Generation;
+  /** When the earliest entry is due; undefined where none can be taken. */
+  earliestDueMs(): number | undefined;
+  readonly diskSpace: DiskSpace;
   health: Store['health'];
   /**
    * Waits until all decided commits are durable, calls `onFlushed`, and disconnects the storage. Idempotent.
@@ -63,134 +56,149 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 const DISCONNECT_TIMEOUT_MS = 1_000;
 
+/** What the generations of one storage share. */
+type Shared = GenerationsDeps & {
+  generation: Generation | null;
+  /** Why there is no generation that writes. */
+  outReason: string;
+  lastSeq: number;
+  lastRun: number;
+  recovery: Promise<void>;
+  readonly diskSpace: DiskSpace;
+  /** Fires when the close begins, and when it is over. */
+  readonly closing: AbortController;
+  readonly closed: AbortController;
+};
+
 /** Starts the first generation; rejects with an error that says what to do when the storage can't be used. */
 export async function createGenerations(deps: GenerationsDeps): Promise<Generations> {
-  const { clock, log } = deps;
-  const closing = new AbortController();
-  const closed = new AbortController();
-  let generation: Generation | null = null;
-  let outReason = 'The store is starting.';
-  let lastSeq = 0;
-  let recovery: Promise<void> = Promise.resolve();
+  const diskSpace = createDiskSpace({
+    ...deps,
+    read: async () => await shared.generation?.storage.readSpace(),
+    onStage: (stage) => shared.generation?.storage.keepLogShort(stage > 0),
+  });
+  const shared: Shared = {
+    ...deps,
+    diskSpace,
+    generation: null,
+    outReason: 'The store is starting.',
+    lastSeq: 0,
+    lastRun: 0,
+    recovery: Promise.resolve(),
+    closing: new AbortController(),
+    closed: new AbortController(),
+  };
+  const isOpen = (): boolean => shared.generation !== null && !shared.closing.signal.aborted;
   let closure: Promise<void> | null = null;
-
-  const startNext = (): Promise<Generation> => startGeneration(deps, lastSeq, closed.signal, endGeneration);
-  const isOpen = (): boolean => generation !== null && !closing.signal.aborted;
-
-  function endGeneration(error: StoreUnavailable): void {
-    const ended = generation;
-    if (!ended) return;
-    generation = null;
-    outReason = error.message;
-    lastSeq = ended.commits.lastSeq();
-    if (closing.signal.aborted) {
-      recovery = ended.storage.disconnect();
-      return;
-    }
-    log.error({ err: error }, 'the store is out; the file is being reopened');
-    recovery = recover(ended);
-  }
-
-  async function recover(ended: Generation): Promise<void> {
-    await ended.storage.disconnect().catch(() => undefined);
-    let pauseMs = FIRST_PAUSE_MS;
-    while (!closing.signal.aborted) {
-      try {
-        generation = await startNext();
-        log.info({ run: generation.run }, 'the store is back');
-        deps.onRecovered();
-        return;
-      } catch (error) {
-        outReason = `The store is out: ${messageOf(error)}`;
-        await clock.sleep(pauseMs, closing.signal);
-        pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-      }
-    }
-  }
-
-  /** Does not wait for a stuck disk: the operating system releases its files when the process ends. */
-  async function close(onFlushed: () => void): Promise<void> {
-    outReason = 'The store is closed.';
-    closing.abort();
-    if (generation) {
-      await flush(generation).catch((error: unknown) =>
-        log.error(
-          { err: error },
-          'the last writes of the stop failed; what was acknowledged before is stored',
-        ),
-      );
-    }
-    onFlushed();
-    const recovered = recovery.catch(() => undefined);
-    await waitAtMost(clock, DISCONNECT_TIMEOUT_MS, recovered);
-    const last = generation;
-    generation = null;
-    if (last) await waitAtMost(clock, DISCONNECT_TIMEOUT_MS, last.storage.disconnect());
-    closed.abort();
-  }
-
-  generation = await startNext();
+  await useGeneration(shared, await startNext(shared));
 
   return {
+    diskSpace,
     current() {
-      if (generation && isOpen()) return generation;
-      throw new StoreUnavailable(outReason);
+      if (shared.generation && isOpen()) return shared.generation;
+      throw new StoreUnavailable(shared.outReason);
     },
-    currentOrNull: () => generation,
-    health: () => (isOpen() ? { ok: true } : { ok: false, reason: outReason }),
+    writable() {
+      if (shared.generation && isOpen() && !shared.generation.isReadOnly) return shared.generation;
+      throw new StoreUnavailable(shared.outReason);
+    },
+    currentOrNull: () => shared.generation,
+    earliestDueMs: () => (shared.generation?.isReadOnly ? undefined : shared.generation?.due.earliestMs()),
+    health() {
+      const { generation, outReason } = shared;
+      if (!isOpen()) return { ok: false, reason: outReason };
+      if (generation?.isReadOnly) return { ok: false, reason: outReason, isReadable: true };
+      const warning = describeStage(diskSpace.stage());
+      return warning === undefined ? { ok: true } : { ok: true, warning, diskStage: diskSpace.stage() };
+    },
     close(onFlushed) {
-      closure ??= close(onFlushed);
+      closure ??= close(shared, onFlushed);
       return closure;
     },
   };
 }
 
-/**
- * Opens the storage, loads its state and writes the new run; disconnects the storage again when one of these
- * fails.
- */
-async function startGeneration(
-  deps: GenerationsDeps,
-  afterSeq: number,
-  closed: AbortSignal,
-  onFailed: (error: StoreUnavailable) => void,
-): Promise<Generation> {
-  const { clock, timeoutMs, nowMs, onDurable } = deps;
-  const storage = orderStorage(await deps.openStorage());
-  try {
-    const state = await loadState(storage, nowMs(), deps.log);
-    const { settledCounts } = state;
-    await writeRun(deps, storage, { ...state.highWaterMark, ...settledCounts.store() });
-    const commits = createGroupCommit({
-      clock,
-      timeoutMs,
-      closed,
-      afterSeq,
-      write({ sets, deletes, highWaterMark }) {
-        // Called when no further commit can join: the counts are those of this group and all before it.
-        if (highWaterMark)
-          sets.set(HIGH_WATER_MARK_KEY, writeMark({ ...highWaterMark, ...settledCounts.store() }));
-        return storage.apply(sets, deletes);
-      },
-      onDurable,
-      onFailed,
-    });
-    return createGeneration(state, storage, commits, deps.hasReaders);
-  } catch (error) {
-    await storage.disconnect().catch(() => undefined);
-    throw error;
+function startNext(shared: Shared): Promise<Generation> {
+  const { lastSeq, lastRun, closed, diskSpace } = shared;
+  return startGeneration(shared, {
+    afterSeq: lastSeq,
+    afterRun: lastRun,
+    closed: closed.signal,
+    noteWritten: diskSpace.noteWritten,
+    onFailed: (error) => endGeneration(shared, error),
+    describeOutage: () => shared.outReason,
+  });
+}
+
+/** The storage of a generation begins with a long log; nothing is accepted before its space is known. */
+async function useGeneration(shared: Shared, next: Generation): Promise<void> {
+  shared.generation = next;
+  shared.lastRun = next.run;
+  await shared.diskSpace.update();
+  next.storage.keepLogShort(shared.diskSpace.stage() > 0);
+}
+
+function endGeneration(shared: Shared, error: StoreUnavailable): void {
+  const ended = shared.generation;
+  if (!ended) return;
+  shared.generation = null;
+  shared.outReason = error.message;
+  shared.lastSeq = ended.commits.lastSeq();
+  if (shared.closing.signal.aborted) {
+    shared.recovery = ended.storage.disconnect();
+    return;
+  }
+  shared.log.error({ err: error }, 'the store is out; the file is being reopened');
+  shared.recovery = recover(shared, ended);
+}
+
+async function recover(shared: Shared, ended: Generation): Promise<void> {
+  const { clock, log, closing } = shared;
+  await ended.storage.disconnect().catch(() => undefined);
+  let pauseMs = FIRST_PAUSE_MS;
+  while (!closing.signal.aborted) {
+    try {
+      if (shared.generation) await requireWrites(shared, shared.generation);
+      await replaceGeneration(shared, await startNext(shared));
+      log.info({ run: shared.lastRun }, 'the store is back');
+      return;
+    } catch (error) {
+      shared.outReason = `The store is out: ${messageOf(error)}`;
+      if (error instanceof FirstWriteFailed) await readOn(shared, error.generation);
+      await clock.sleep(pauseMs, closing.signal);
+      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+    }
   }
 }
 
-/** The first write of a generation stores its run. An outage is over only when the disk takes this write. */
-async function writeRun(
-  { clock, timeoutMs }: GenerationsDeps,
-  storage: OrderedStorage,
-  row: MarkRow,
-): Promise<void> {
-  const rows = new Map([[HIGH_WATER_MARK_KEY, writeMark(row)]]);
-  const result = await waitAtMost(clock, timeoutMs, storage.apply(rows, new Set()));
-  if (result === 'late') throw new Error('the disk did not respond in time');
+async function replaceGeneration(shared: Shared, next: Generation): Promise<void> {
+  const before = shared.generation;
+  await useGeneration(shared, next);
+  shared.onRecovered();
+  // Reads that have begun end within this turn.
+  await yieldToEventLoop();
+  await before?.storage.disconnect().catch(() => undefined);
+}
+
+/** Reads go on from the first generation that was loaded in this outage. */
+async function readOn(shared: Shared, next: Generation): Promise<void> {
+  if (shared.generation) await next.storage.disconnect().catch(() => undefined);
+  else await replaceGeneration(shared, next);
+}
+
+/** Does not wait for a stuck disk: the operating system releases its files when the process ends. */
+async function close(shared: Shared, onFlushed: () => void): Promise<void> {
+  const { clock, closing, closed, generation } = shared;
+  shared.outReason = 'The store is closed.';
+  closing.abort();
+  if (generation) await flush(generation).catch(() => undefined);
+  onFlushed();
+  const recovered = shared.recovery.catch(() => undefined);
+  await waitAtMost(clock, DISCONNECT_TIMEOUT_MS, recovered);
+  const last = shared.generation;
+  shared.generation = null;
+  if (last) await waitAtMost(clock, DISCONNECT_TIMEOUT_MS, last.storage.disconnect());
+  closed.abort();
 }
 
 /**

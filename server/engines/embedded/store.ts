@@ -81,7 +81,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     clock,
     notifications,
     nowMs,
-    earliestMs: () => generations?.currentOrNull()?.due.earliestMs(),
+    earliestMs: () => generations?.earliestDueMs(),
   });
   generations = await createGenerations({
     ...deps,
@@ -217,10 +217,13 @@ async function readAgentStatus(
 
 function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renewLeases' | 'touch' | 'trim'> {
   const { generations, contacts, dueTimer, sessionsToCheck, nowMs } = engine;
+  const { diskSpace } = generations;
   let lastTrim: Promise<unknown> = Promise.resolve();
   return {
     async commit(batch) {
-      const generation = generations.current();
+      const generation = generations.writable();
+      void diskSpace.update();
+      diskSpace.requireSpace(batch);
       const request = buildPrefetchRequest(generation, batch);
       const { seq, result } = await prefetchAndDecide(generation, request, (prefetched) =>
         decide(engine, generation, prefetched, batch),
@@ -231,7 +234,8 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     },
 
     async takeDue(limit) {
-      const { due } = generations.current();
+      await diskSpace.update();
+      const { due } = generations.writable();
       contacts.noteSweep(nowMs());
       const taken = due.take(nowMs(), limit);
       dueTimer.update();
@@ -239,7 +243,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     },
 
     async renewLeases(held) {
-      const { due } = generations.current();
+      const { due } = generations.writable();
       for (const { ref, lease } of held) {
         if (due.isHeld(ref, lease)) due.set(ref, nowMs() + STORE_LIMITS.leaseMs, lease);
       }
@@ -247,7 +251,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
     },
 
     async touch(agent_id, touch) {
-      const { agents, commits } = generations.current();
+      const { agents, commits } = generations.writable();
       const entry = agents.get(agent_id);
       if (entry) {
         contacts.noteTouch(agent_id, touch, nowMs());
@@ -259,7 +263,11 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
 
     trim(retention, limit) {
       const trim = lastTrim.then(() =>
-        runTrimTurn({ generation: generations.current(), retention, nowMs: nowMs() }, limit, sessionsToCheck),
+        runTrimTurn(
+          { generation: generations.writable(), retention, nowMs: nowMs() },
+          limit,
+          sessionsToCheck,
+        ),
       );
       lastTrim = trim.catch(() => undefined);
       return trim;

@@ -3,7 +3,7 @@
  * what it notifies of.
  */
 import { claimableFromMs } from '../../domain/delivery.ts';
-import type { Batch } from '../../ports/store.ts';
+import { type Batch, isAdmission } from '../../ports/store.ts';
 import { encodeFlatCommit } from './flat-commit.ts';
 import { type CommitName, encodeGeneralCommit } from './general-commit.ts';
 
@@ -44,9 +44,4 @@ function topicsOf(batch: Batch): readonly string[] {
   const tasks = batch.writes.flatMap(({ kind, id }) => (kind === 'task' ? [`task:${id}`] : []));
   const agents = [...agentsOf(batch), ...claimersOf(batch)].map((id) => `agent:${id}`);
   return [...new Set([...tasks, ...agents, ...(batch.event ? [`feed:${batch.event.session}`] : [])])];
-}
-
-/** Whether a batch adds a task or an agent. What it adds to is not full; what it ends or frees has room. */
-function isAdmission({ writes }: Batch): boolean {
-  return writes.some(({ expect, value }) => expect === 'absent' && value !== null);
 }

@@ -11,7 +11,7 @@
 import { messageOf } from '../../async/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { StoreUnavailable } from '../../ports/store.ts';
+import { StoreFull } from '../../ports/store.ts';
 import type { Connection } from './connection.ts';
 import type { Opened } from './connection-state.ts';
 import { type Durability, parseInfo, requireNoEviction, validateSettings } from './durability.ts';
@@ -19,7 +19,7 @@ import { type Durability, parseInfo, requireNoEviction, validateSettings } from 
 export type Inspection = {
   /** Resolves when the look that is due is over, or at once when none is. Never rejects. */
   update(): Promise<void>;
-  /** Throws `StoreUnavailable` while the memory of Redis is nearly full. */
+  /** Throws `StoreFull` while the memory of Redis is nearly full. */
   requireMemory(): void;
 };
 
@@ -69,7 +69,7 @@ export function createInspection(deps: {
     },
     requireMemory() {
       if (!isNearlyFull) return;
-      throw new StoreUnavailable('The memory of Redis is nearly full: it takes no new tasks and agents.');
+      throw new StoreFull('The memory of the store is nearly full: it takes no new tasks and agents now.');
     },
   };
 }

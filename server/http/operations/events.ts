@@ -10,7 +10,7 @@ export function createEventHandlers(gateway: Gateway): Pick<Handlers, 'subscribe
     subscribeEvents({ query, header }) {
       // Once a stream has begun its status can't be changed: an outage must be reported before.
       const health = gateway.health();
-      if (!health.ok) throw new StoreUnavailable(health.reason);
+      if (!health.ok && !health.isReadable) throw new StoreUnavailable(health.reason);
       const session = query.cli_session_id;
       const after = header('Last-Event-ID') || query.last_event_id || null;
       return {

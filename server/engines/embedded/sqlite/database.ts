@@ -23,7 +23,7 @@ import {
 } from './file-format.ts';
 import { requireOneName } from './lock.ts';
 import type { Row } from './ordered-storage.ts';
-import { repairLog } from './write-ahead-log.ts';
+import { cutBehindIndex, repairLog } from './write-ahead-log.ts';
 
 /** How long a read waits for the writer's rare exclusive locks (recovery of the log, the last checkpoint). */
 const BUSY_WAIT_MS = 250;
@@ -34,6 +34,7 @@ const READER_CACHE_KIB = 32_768;
  * takes as long as many commits, so it is rare; and a page that was written often is moved once.
  */
 const CHECKPOINT_PAGES = 8_000;
+const SHORT_CHECKPOINT_PAGES = 1_000;
 /** How many rows one statement writes. */
 const ROWS_PER_STATEMENT = 16;
 
@@ -46,6 +47,8 @@ export type Reader = {
    * damaged key that compares as larger than the bound.
    */
   scanToEnd(from: string, limit: number): readonly Row[];
+  /** How many bytes of the file are free for what is written next. */
+  freeBytes(): number;
   /** Idempotent. */
   close(): void;
 };
@@ -55,20 +58,24 @@ export type Database = Reader & {
   apply(sets: Iterable<Row>, deletes: Iterable<string>): void;
   /** Moves the log into the database now. A failure changes nothing: the log keeps what it has. */
   checkpoint(): void;
+  /** Whether the log is moved after an eighth of the usual pages, as on a disk that is nearly full. */
+  keepLogShort(isShort: boolean): void;
 };
 
 /**
  * Opens a file for reading and writing, and creates it if necessary; `:memory:` keeps everything in memory.
+ * `isClaimed`: `claimDatabase()` has checked it, and connections of this process may have it open.
  */
-export function openDatabase(path: string): Database {
+export function openDatabase(path: string, isClaimed = false): Database {
   return openChecked(path, () => {
-    repairLog(path);
+    repairLog(path, isClaimed);
     const sqlite = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
       sqlite.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
       prepareFormat(sqlite, path);
       // After the check of the format: this changes the file, and a file of another program must not change.
       sqlite.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      cutBehindIndex(path, countLogFrames(sqlite));
       return { ...createReader(sqlite, path), ...createWrites(sqlite, path) };
     } catch (error) {
       sqlite.close();
@@ -158,6 +165,7 @@ function createReader(sqlite: DatabaseSync, path: string): Reader {
       }
       return rows;
     },
+    freeBytes: () => readNumber(sqlite, 'freelist_count') * readNumber(sqlite, 'page_size'),
     scanToEnd: (from, limit) => read(from, () => selectToEnd.all(from, limit)).map(readRow),
     close() {
       if (sqlite.isOpen) sqlite.close();
@@ -165,7 +173,10 @@ function createReader(sqlite: DatabaseSync, path: string): Reader {
   };
 }
 
-function createWrites(sqlite: DatabaseSync, path: string): Pick<Database, 'apply' | 'checkpoint'> {
+function createWrites(
+  sqlite: DatabaseSync,
+  path: string,
+): Pick<Database, 'apply' | 'checkpoint' | 'keepLogShort'> {
   const upsertOne = sqlite.prepare(writeUpsert(1));
   const upsertMany = sqlite.prepare(writeUpsert(ROWS_PER_STATEMENT));
   const insertLarge = sqlite.prepare('INSERT INTO large (value) VALUES (?)');
@@ -207,7 +218,23 @@ function createWrites(sqlite: DatabaseSync, path: string): Pick<Database, 'apply
         // As after a commit: the next one tries again, and a disk that fails is noticed by a commit.
       }
     },
+    keepLogShort(isShort) {
+      const pages = isShort ? SHORT_CHECKPOINT_PAGES : CHECKPOINT_PAGES;
+      sqlite.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+    },
   };
+}
+
+/**
+ * How many frames the log has by SQLite's index; -1 without a log. A version of SQLite that does not know
+ * NOOP moves the log meanwhile. The index itself must not be opened here: closing it would end its locks.
+ */
+function countLogFrames(sqlite: DatabaseSync): number {
+  return Number(sqlite.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.log ?? -1);
+}
+
+function readNumber(sqlite: DatabaseSync, pragma: string): number {
+  return Number(Object.values(sqlite.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
 }
 
 /** The statement that writes so many rows. */

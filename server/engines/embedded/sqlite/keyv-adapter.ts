@@ -9,6 +9,8 @@ import type { StorageAdapter } from './ordered-storage.ts';
 
 export type Writer = {
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
+  /** Whether the log is kept short from the next group on. */
+  keepLogShort?(isShort: boolean): void;
   close(): Promise<void>;
 };
 
@@ -66,6 +68,7 @@ export function createSqliteAdapter(reader: Reader, writer: Writer): StorageAdap
       reader.close();
     },
     apply,
+    keepLogShort: (isShort) => writer.keepLogShort?.(isShort),
     scan: async (from, to, limit, reverse = false) => reader.scan(from, to, limit, reverse),
   };
   adapter.capabilities = keyvStorageCapability(adapter);

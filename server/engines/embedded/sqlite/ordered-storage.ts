@@ -10,6 +10,7 @@
 import { Keyv, type KeyvStorageAdapter } from 'keyv';
 import { messageOf } from '../../../async/error-message.ts';
 import { StoreUnavailable } from '../../../ports/store.ts';
+import type { Space } from '../disk-space.ts';
 import type { Range } from './row-keys.ts';
 
 export type Row = readonly [key: string, value: string];
@@ -20,6 +21,14 @@ type OrderedAdapter = {
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
   /** At most `limit` rows from `from` (included) to `to` (excluded), in key order or in reverse. */
   scan(from: string, to: string, limit: number, reverse?: boolean): Promise<readonly Row[]>;
+} & DiskAccess;
+
+/** What a storage has that lies on a disk. */
+type DiskAccess = {
+  /** Resolves with undefined where nothing is known of its disk. */
+  readSpace?(): Promise<Space | undefined>;
+  /** Whether what the storage needs beside its rows is kept short from now on. */
+  keepLogShort?(isShort: boolean): void;
 };
 
 /** Keyv's storage interface without its optional event emitter. */
@@ -45,7 +54,7 @@ export type OrderedStorage = {
   scan(range: Range, limit: number, reverse?: boolean): Promise<readonly Row[]>;
   apply(sets: ReadonlyMap<string, string>, deletes: ReadonlySet<string>): Promise<void>;
   disconnect(): Promise<void>;
-};
+} & Required<DiskAccess>;
 
 /** Opens a Keyv over the adapter, with the options that the engine needs. */
 export function openKeyv(adapter: StorageAdapter): Keyv<string> {
@@ -72,6 +81,8 @@ export function orderStorage(keyv: Keyv<string>): OrderedStorage {
     get: (key) => readOrThrow(() => keyv.get(key)),
     scan: ({ from, to }, limit, reverse) => readOrThrow(() => adapter.scan(from, to, limit, reverse)),
     apply: (sets, deletes) => adapter.apply(sets, deletes),
+    readSpace: async () => await adapter.readSpace?.(),
+    keepLogShort: (isShort) => adapter.keepLogShort?.(isShort),
     disconnect: async () => void (await keyv.disconnect()),
   };
 }

@@ -49,16 +49,41 @@ type Header = {
  * Checks the log of a database that no process has open, cuts off its torn end and makes the rest durable.
  * Does nothing when there is no log. Throws an error that says what to do when the log is damaged, or is not
  * of this database.
+ *
+ * `isClaimed`: the file was found to be the database of this log before, so that it is not opened here.
+ * Closing it would end the locks that connections of this process have on it.
  */
-export function repairLog(path: string): void {
+export function repairLog(path: string, isClaimed = false): void {
   if (!existsSync(nameLog(path))) return;
   const descriptor = openSync(nameLog(path), 'r+');
   try {
     const log = readAll(descriptor);
-    const end = checkLog(path, log);
+    const end = isClaimed ? checkClaimed(path, log) : checkLog(path, log);
     if (end === undefined) return;
     writeAll(descriptor, log.subarray(0, end));
     // Frames of a failed transaction, or of an earlier use of the log, would look like damage next time.
+    ftruncateSync(descriptor, end);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Cuts off what stands in the log behind its first `frames`, the end that SQLite's index of it has. A
+ * connection that was open already when a transaction failed keeps that index: what is written next takes the
+ * place of those frames one by one, and a cut of the power could leave a later one behind them.
+ */
+export function cutBehindIndex(path: string, frames: number): void {
+  if (frames < 0 || !existsSync(nameLog(path))) return;
+  const descriptor = openSync(nameLog(path), 'r+');
+  try {
+    const header = Buffer.alloc(HEADER_BYTES);
+    readSync(descriptor, header, 0, HEADER_BYTES, 0);
+    const pageBytes = readHeader(header)?.pageBytes;
+    if (pageBytes === undefined) return;
+    const end = HEADER_BYTES + frames * (FRAME_HEADER_BYTES + pageBytes);
+    if (fstatSync(descriptor).size <= end) return;
     ftruncateSync(descriptor, end);
     fsyncSync(descriptor);
   } finally {
@@ -90,6 +115,13 @@ export function requireDatabase(path: string): FileHead | undefined {
   const logBytes = statSync(nameLog(path), { throwIfNoEntry: false })?.size ?? 0;
   if (!head?.isSqlite && logBytes > HEADER_BYTES) throw new UnusableFile(describeLone(path, head));
   return head;
+}
+
+function checkClaimed(path: string, log: Buffer): number {
+  if (log.length <= HEADER_BYTES) return 0;
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes === 0) throw new UnusableFile(describeLone(path, undefined));
+  return findEnd(nameLog(path), log);
 }
 
 /** The log of another database is noticed by its first page, which a log has wherever the file grew. */

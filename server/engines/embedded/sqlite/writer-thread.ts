@@ -10,6 +10,7 @@ import { type Database, openDatabase } from './database.ts';
 import type { Row } from './ordered-storage.ts';
 import {
   SENT,
+  SHORT_LOG,
   WRITTEN,
   type WriterData,
   type WriterGroup,
@@ -27,7 +28,7 @@ const { path, counts, requests } = workerData as WriterData;
 const post = (message: WriterMessage): void => port.postMessage(message);
 
 try {
-  const database = openDatabase(path);
+  const database = openDatabase(path, true);
   post({ ok: true });
   writeUntilClosed(database);
 } catch (error) {
@@ -36,6 +37,7 @@ try {
 
 function writeUntilClosed(database: Database): void {
   let logGroups = 0;
+  let isLogShort = 0;
   for (let received = 0; ; received = (received + 1) | 0) {
     const pauseMs = logGroups < LOG_GROUPS_MIN ? Number.POSITIVE_INFINITY : PAUSE_MS;
     if (!isSentWithin(pauseMs, received)) {
@@ -47,6 +49,10 @@ function writeUntilClosed(database: Database): void {
     if (request === 'close') {
       database.close();
       return;
+    }
+    if (isLogShort !== Atomics.load(counts, SHORT_LOG)) {
+      isLogShort = Atomics.load(counts, SHORT_LOG);
+      database.keepLogShort(isLogShort === 1);
     }
     // What the log seems to hold after a failed write may not be on disk, so it is not moved any more.
     logGroups = write(database, request) ? logGroups + 1 : Number.NEGATIVE_INFINITY;

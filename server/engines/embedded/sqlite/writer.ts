@@ -18,11 +18,15 @@ export type WriterMessage = { readonly ok: true } | { readonly ok: false; readon
 export type WriterData = {
   readonly path: string;
   readonly requests: MessagePort;
-  /** At `SENT` how many requests were sent, at `WRITTEN` how many groups were written. */
+  /**
+   * At `SENT` how many requests were sent, at `WRITTEN` how many groups were written, at `SHORT_LOG` whether
+   * the log is kept short.
+   */
   readonly counts: Int32Array<SharedArrayBuffer>;
 };
 export const SENT = 0;
 export const WRITTEN = 1;
+export const SHORT_LOG = 2;
 
 const THREAD = new URL(
   import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js',
@@ -31,7 +35,7 @@ const THREAD = new URL(
 
 /** The counts of a thread that is started next. */
 export function createCounts(): WriterData['counts'] {
-  return new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+  return new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
 }
 
 /**
@@ -99,6 +103,7 @@ export async function startWriter(path: string, counts = createCounts()): Promis
       resolveWhenWritten(before, reply);
       return reply.promise;
     },
+    keepLogShort: (isShort) => void Atomics.store(counts, SHORT_LOG, Number(isShort)),
     async close() {
       // A thread in the middle of a write would not read another request; its exit ends its transaction.
       if (pending) await worker.terminate();
