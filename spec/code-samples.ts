@@ -1,11 +1,12 @@
 /**
- * The code samples of the document (`x-codeSamples`): each operation called with curl, with the SDK and with
- * the command line, as its first example does. All three read the address and the secrets from the variables
+ * The code samples of the document (`x-codeSamples`): each operation called with curl, Python, the SDK and
+ * the command line, as its first example does. All four read the address and the secrets from the variables
  * that the SDK and the command read: `TASK_GATEWAY_URL`, `TASK_GATEWAY_AUTH`, `TASK_GATEWAY_ADMIN_AUTH`.
- * curl and the SDK are written from the document; what to type is in `command-samples.ts`.
+ * All but the last are written from the document; what to type is in `command-samples.ts`.
  */
 import { buildCommand } from './command-samples.ts';
 import { isJson, type Json, listOperations } from './document.ts';
+import { buildPython, buildPythonAgent } from './python-samples.ts';
 import { readFirstExample, type SampleCall } from './sample-call.ts';
 import { writeJson, writeProgramValue } from './written-values.ts';
 
@@ -13,7 +14,7 @@ import { writeJson, writeProgramValue } from './written-values.ts';
 export function addGatewaySamples(document: Json): void {
   for (const { path, method, operation } of listOperations(document)) {
     const call = readFirstExample(path, method, operation);
-    addSamples(operation, [buildCurl(call), buildSdk(call), buildCommand(call)]);
+    addSamples(operation, [buildCurl(call), buildPython(call), buildSdk(call), buildCommand(call)]);
   }
 }
 
@@ -21,13 +22,17 @@ export function addGatewaySamples(document: Json): void {
 export function addAgentSamples(document: Json): void {
   for (const { path, method, operation } of listOperations(document)) {
     const call = readFirstExample(path, method, operation);
-    addSamples(operation, [buildPush(call), buildAgent(call), buildCommand(call)]);
+    addSamples(operation, [buildPush(call), buildPythonAgent(call), buildAgent(call), buildCommand(call)]);
   }
 }
 
-function addSamples(operation: Json, [curl, sdk, cli]: readonly [string, string, string]): void {
+function addSamples(
+  operation: Json,
+  [curl, python, sdk, cli]: readonly [string, string, string, string],
+): void {
   operation['x-codeSamples'] = [
     { lang: 'Shell', label: 'curl', source: curl },
+    { lang: 'Python', label: 'Python', source: python },
     { lang: 'JavaScript', label: 'SDK', source: sdk },
     { lang: 'Shell', label: 'CLI', source: cli },
   ];

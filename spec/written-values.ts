@@ -1,20 +1,40 @@
-/** Values of the contract as they are written in samples: in JSON, and in a JavaScript program. */
+/** Values of the contract as samples write them: in JSON, in JavaScript and in Python. */
 import { isJson } from './document.ts';
 
 /** Longer lists and objects are written one part a line. */
 const WIDTH_MAX = 70;
 
-type Style = { writeText(text: string): string; writeName(name: string): string; readonly lastComma: string };
+type Style = {
+  writeText(text: string): string;
+  writeName(name: string): string;
+  /** Numbers, truth values and null. */
+  writeOther(value: unknown): string;
+  readonly lastComma: string;
+};
+
+const JSON_STYLE: Style = {
+  writeText: JSON.stringify,
+  writeName: JSON.stringify,
+  writeOther: JSON.stringify,
+  lastComma: '',
+};
 
 /** A value as JSON, with short lists and objects on one line. */
 export function writeJson(value: unknown): string {
-  return writeValue(value, { writeText: JSON.stringify, writeName: JSON.stringify, lastComma: '' }, '');
+  return writeValue(value, JSON_STYLE, '');
 }
 
 /** A value as it is written in a program: names without quotes, a comma after the last part. */
 export function writeProgramValue(value: unknown): string {
   const writeText = (text: string): string => `'${text.replace(/['\\]/g, '\\$&')}'`;
-  return writeValue(value, { writeText, writeName: (name) => name, lastComma: ',' }, '');
+  return writeValue(value, { ...JSON_STYLE, writeText, writeName: (name) => name, lastComma: ',' }, '');
+}
+
+/** A value as it is written in Python: like JSON, but for three words. */
+export function writePythonValue(value: unknown): string {
+  const words: Readonly<Record<string, string>> = { true: 'True', false: 'False', null: 'None' };
+  const writeOther = (other: unknown): string => words[String(other)] ?? JSON.stringify(other);
+  return writeValue(value, { ...JSON_STYLE, writeOther, lastComma: ',' }, '');
 }
 
 function writeValue(value: unknown, style: Style, indent: string): string {
@@ -24,7 +44,7 @@ function writeValue(value: unknown, style: Style, indent: string): string {
     const parts = value.map((item) => writeValue(item, style, inner));
     return joinParts(parts, { open: '[', close: ']', space: '' }, style, indent);
   }
-  if (!isJson(value)) return JSON.stringify(value);
+  if (!isJson(value)) return style.writeOther(value);
   const parts = Object.entries(value).map(
     ([name, item]) => `${style.writeName(name)}: ${writeValue(item, style, inner)}`,
   );

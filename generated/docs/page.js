@@ -1,14 +1,31 @@
 /**
  * The page at `/docs`: the gateway's own document, rendered by Swagger UI, with the code samples of each
  * operation. Everything comes from the gateway that serves the page, and every call it makes goes there; all
- * addresses are relative to the page, so it works below a path of a proxy too.
+ * addresses are relative to the page, so it works below a path of a proxy too. A secret that is typed under
+ * "Authorize" is sent by every call that takes it, wherever the call has it: in a header or in the body.
  */
 
 /** The gateway's address as this page has it, without a slash at the end. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
+/** The operations as a reader meets them; others come behind. */
+const ORDER = [
+  ...['submitTask', 'getTask', 'cancelTask', 'explainTask', 'previewMatch', 'subscribeEvents'],
+  ...['registerAgent', 'heartbeatAgent', 'claimTask', 'reportResult', 'unregisterAgent'],
+  ...[
+    'getOverview',
+    'listTasks',
+    'listTaskRows',
+    'countTasks',
+    'cancelTasks',
+    'listAgents',
+    'listAgentRows',
+    'getAgent',
+  ],
+];
+
 followColorScheme(matchMedia('(prefers-color-scheme: dark)'));
-await showDocument();
+await Promise.all([showDocument(), linkConsole()]);
 
 /** Swagger UI has its dark colours under a class. */
 function followColorScheme(dark) {
@@ -26,17 +43,126 @@ async function showDocument() {
     spec.servers = [{ url: baseUrl, description: 'This gateway.' }];
     const [description, guide] = splitAtHeading(spec.info.description);
     spec.info.description = description;
-    globalThis.SwaggerUIBundle({
+    describeSecurity(spec);
+    const ui = globalThis.SwaggerUIBundle({
       ...{ spec, domNode: target, plugins: [foldGuide(guide), codeSamples, usableStream] },
       ...{ deepLinking: true, displayRequestDuration: true, validatorUrl: null },
       ...{ docExpansion: 'list', defaultModelsExpandDepth: 0 },
+      operationsSorter: (a, b) =>
+        placeOf(a.getIn(['operation', 'operationId'])) - placeOf(b.getIn(['operation', 'operationId'])),
+      requestInterceptor: (request) =>
+        addSecret(request, ui.authSelectors.authorized()?.getIn(['HeaderAuth', 'value'])),
     });
+    showContents(spec);
   } catch (error) {
     const text = document.createElement('p');
     text.className = 'notice';
     text.textContent = `The gateway's document could not be read: ${error.message}. Load the page again.`;
     target.replaceChildren(text);
   }
+}
+
+function placeOf(operationId) {
+  const at = ORDER.indexOf(operationId);
+  return at < 0 ? ORDER.length : at;
+}
+
+function listOperations(spec) {
+  return Object.values(spec.paths).flatMap((item) => Object.values(item).filter((one) => one.operationId));
+}
+
+/**
+ * What each operation needs, in words; and the document's locks by it. The secret in the query is left out:
+ * the header does the same. An operation has a lock if it cannot be called without a secret, wherever that
+ * stands.
+ */
+function describeSecurity(spec) {
+  delete spec.components.securitySchemes?.QueryAuth;
+  for (const operation of listOperations(spec)) {
+    const security = operation.security ?? [];
+    const takes = (name) => security.some((one) => name in one);
+    const { properties = {}, required = [] } = readBodySchema(spec, operation);
+    const mayLack = security.some((one) => Object.keys(one).length === 0);
+    // Where the administrator's secret will do, one of the two is needed.
+    const isOptional = mayLack && !takes('AdminAuth') && !required.includes('auth');
+    const schemes = [
+      ...(takes('HeaderAuth') || 'auth' in properties ? ['HeaderAuth'] : []),
+      ...(takes('AdminAuth') ? ['AdminAuth'] : []),
+    ];
+    operation['x-needs'] = describeNeed(schemes, isOptional);
+    operation.security = isOptional ? [] : schemes.map((name) => ({ [name]: [] }));
+  }
+}
+
+function describeNeed(schemes, isOptional) {
+  if (isOptional) return 'no secret, unless the gateway requires its own of agents';
+  const words = { HeaderAuth: 'the gateway secret', AdminAuth: 'the administrator’s secret' };
+  return schemes.map((name) => words[name]).join(' or ') || 'no secret';
+}
+
+function readBodySchema(spec, { requestBody }) {
+  const { schema = {} } = requestBody?.content?.['application/json'] ?? {};
+  const name = schema.$ref?.split('/').at(-1);
+  return name === undefined ? schema : spec.components.schemas[name];
+}
+
+/** Sends the secret that was typed wherever a call takes it; that of the example's body is replaced. */
+function addSecret(request, secret) {
+  const isOfAdmin = 'X-Admin-Auth' in request.headers;
+  const body = typeof request.body === 'string' ? parseObject(request.body) : null;
+  const hasSecret = typeof body?.auth === 'string';
+  if (secret && /\/api\/(cli|agent)\//.test(request.url))
+    request.headers.Authorization ??= `Bearer ${secret}`;
+  if (hasSecret && secret) body.auth = secret;
+  // With the administrator's secret alone a call that takes either has none in its body.
+  else if (hasSecret && isOfAdmin) delete body.auth;
+  if (hasSecret) request.body = JSON.stringify(body, null, 2);
+  return request;
+}
+
+function parseObject(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
+  } catch {
+    // Sent as it was typed: the gateway says what is wrong with it.
+    return null;
+  }
+}
+
+/** Lists the operations above them, by their groups, each as a link. */
+function showContents(spec) {
+  const groups = spec.tags.map(({ name, description }) => {
+    const operations = listOperations(spec)
+      .filter(({ tags }) => tags.includes(name))
+      .sort((a, b) => placeOf(a.operationId) - placeOf(b.operationId));
+    const links = operations.map(({ operationId, summary }) => [
+      ...[buildLink(`#operations-${name}-${operationId}`, summary), ' '],
+    ]);
+    const group = document.createElement('p');
+    group.hidden = operations.length === 0;
+    const title = document.createElement('b');
+    title.textContent = name;
+    title.title = description;
+    group.append(title, ' ', ...links.flat());
+    return group;
+  });
+  const contents = document.getElementById('contents');
+  contents.append(...groups);
+  contents.hidden = false;
+}
+
+function buildLink(href, text) {
+  const link = document.createElement('a');
+  link.href = href;
+  link.textContent = text;
+  return link;
+}
+
+/** Links the console where the gateway serves one. */
+async function linkConsole() {
+  const { ok } = await fetch('console/', { method: 'HEAD' }).catch(() => ({ ok: false }));
+  if (ok) document.querySelector('.documents').prepend(buildLink('console/', 'Console'));
 }
 
 /** The text before its first heading, and the rest. */
@@ -71,7 +197,7 @@ function usableStream() {
   return { statePlugins: { spec: { wrapSelectors: { allowTryItOutFor } } } };
 }
 
-/** Shows an operation's `x-codeSamples` above its parameters. */
+/** Shows what an operation needs, and its `x-codeSamples`, above its parameters. */
 function codeSamples({ React }) {
   const h = React.createElement;
   // Browsers have it on https and on the machine itself.
@@ -108,7 +234,9 @@ function codeSamples({ React }) {
   const withSamples = (Original) => (props) => {
     const operation = props.specSelectors.specJson().getIn(props.specPath.butLast());
     const samples = operation?.get('x-codeSamples')?.toJS();
+    const need = operation?.get('x-needs');
     return h(React.Fragment, null, [
+      need && h('p', { key: 'need', className: 'samples-needs operation-need' }, `Needs ${need}.`),
       samples && h(Samples, { key: 'samples', samples, needs: describeVariables(samples) }),
       h(Original, { ...props, key: 'parameters' }),
     ]);

@@ -12,10 +12,11 @@ import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { envFor, writeLauncher } from '../cli/cli-process.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { findFreePort } from '../harness/redis-process.ts';
+import type { ToolName } from '../harness/tools.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WAIT = { timeout: 20_000, interval: 20 };
-const LABELS = ['curl', 'SDK', 'CLI'] as const;
+const LABELS = ['curl', 'Python', 'SDK', 'CLI'] as const;
 type Label = (typeof LABELS)[number];
 type Sample = { readonly label: Label; readonly lang: string; readonly source: string };
 type Operation = { readonly operationId: string; readonly 'x-codeSamples'?: readonly Sample[] };
@@ -44,7 +45,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('Every operation has a sample for curl, the SDK and the command line.', () => {
+test('Every operation has a sample for curl, Python, the SDK and the command line.', () => {
   for (const { operationId, 'x-codeSamples': samples = [] } of operations) {
     expect(
       samples.map(({ label }) => label),
@@ -53,6 +54,11 @@ test('Every operation has a sample for curl, the SDK and the command line.', () 
   }
   expect(operations.length).toBeGreaterThan(11);
 });
+
+/** What runs a sample and need not be there. */
+function toolsOf(label: Label): ToolName[] {
+  return label === 'Python' ? ['python'] : [];
+}
 
 /** A gateway for the samples of one kind, and what runs them. */
 async function prepare(label: Label) {
@@ -89,18 +95,21 @@ function launch(text: string, label: Label, gateway: GatewayProcess) {
   const env = { PATH: path, LANG: 'C.UTF-8', HOME: folder, ...envFor(gateway) };
   const file = join(folder, `program-${label}-${Math.random()}.js`);
   if (label === 'SDK') writeFileSync(file, text);
+  const isProgram = label === 'SDK' || label === 'Python';
   const child: ChildProcess =
     label === 'SDK'
       ? spawn(process.execPath, ['--conditions=task-gateway-source', file], { cwd: folder, env })
-      : // A signal for the shell is one for what it runs.
-        spawn('bash', ['--norc', '-eu', '-c', text], { cwd: folder, env, detached: true });
+      : label === 'Python'
+        ? spawn('python3', ['-c', text], { cwd: folder, env })
+        : // A signal for the shell is one for what it runs.
+          spawn('bash', ['--norc', '-eu', '-c', text], { cwd: folder, env, detached: true });
   const output = { out: '', error: '' };
   child.stdout?.on('data', (part) => (output.out += part));
   child.stderr?.on('data', (part) => (output.error += part));
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const closed = once(child, 'close');
-    if (label === 'SDK') child.kill(signal);
+    if (isProgram) child.kill(signal);
     else process.kill(-(child.pid ?? 0), signal);
     await closed;
   };
@@ -145,12 +154,16 @@ async function tryClientCalls(label: Label): Promise<void> {
   expect(await run('listAgents')).toContain(EXAMPLE.agent_id);
 }
 
-test.each(LABELS)('%s: the samples of clients and of the administrator', tryClientCalls, 60_000);
+for (const label of LABELS)
+  test(
+    `${label}: the samples of clients and of the administrator`,
+    { timeout: 60_000, tags: toolsOf(label) },
+    () => tryClientCalls(label),
+  );
 
 describe('the samples of agents', () => {
-  test.each(['curl', 'SDK'] as const)(
-    '%s: make each call',
-    async (label) => {
+  for (const label of ['curl', 'Python', 'SDK'] as const)
+    test(`${label}: make each call`, { timeout: 60_000, tags: toolsOf(label) }, async () => {
       const { client, run } = await prepare(label);
       expect(await run('registerAgent')).toMatch(/registration/);
       expect(await run('heartbeatAgent')).toMatch(/cancelled_request_ids/);
@@ -164,9 +177,7 @@ describe('the samples of agents', () => {
       });
       await run('unregisterAgent');
       expect((await client.listAgents()).total).toBe(0);
-    },
-    60_000,
-  );
+    });
 
   test('CLI: the same command for all of them works on a task until it is stopped', async () => {
     const { client, start } = await prepare('CLI');
@@ -185,9 +196,11 @@ describe('the samples of agents', () => {
     expect((await client.listAgents()).total).toBe(0);
   }, 60_000);
 
-  test.each(['SDK', 'CLI'] as const)(
-    '%s: receives pushes, from the gateway and from the sample for curl',
-    async (label) => {
+  for (const label of ['Python', 'SDK', 'CLI'] as const)
+    test(`${label}: receives pushes, from the gateway and from the sample for curl`, {
+      timeout: 60_000,
+      tags: toolsOf(label),
+    }, async () => {
       const { client, start } = await prepare(label);
       const agent = start('pushTask');
       const task = await client.runTask({ task_type: 't', task_tags: TAGS, payload: { pages: 3 } });
@@ -196,7 +209,5 @@ describe('the samples of agents', () => {
       await once(push.child, 'close');
       expect(push.output.out).toMatch(/^HTTP\/1\.1 202 /);
       await agent.end('SIGINT');
-    },
-    60_000,
-  );
+    });
 });

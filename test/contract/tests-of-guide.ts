@@ -281,7 +281,7 @@ const PROMISES: StatementTests = {
       `${GUIDE}%s is served by GET, HEAD and OPTIONS, to any origin and under any host`,
     ],
     ['The documents, `/` and', `${GUIDE}the bodies of the index and of the probes are those that are shown`],
-    ['`/docs` shows', 'resilience/docs-browser.test.ts: shows the three samples of an operation'],
+    ['`/docs` shows', 'resilience/docs-browser.test.ts: shows the four samples of an operation'],
     ['`/metrics` serves', 'http/metrics-page.test.ts: is not needed where the page is public'],
     ['Every path that serves GET', `${SURFACE}to HEAD has the headers of the response to GET`],
     ['Every response has', `${SURFACE}has the same four headers, success or not`],

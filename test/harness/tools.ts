@@ -40,6 +40,7 @@ const tried = (command: string, args: readonly string[]) => (): string | null =>
   spawnSync(command, args).status === 0 ? command : null;
 
 const TOOLS = {
+  python: onPath(['python3'], 'apt-get install python3'),
   redis: onPath(['redis-server', 'valkey-server'], 'apt-get install redis-server'),
   chromium: onPath(['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium'),
   nginx: debian('nginx'),

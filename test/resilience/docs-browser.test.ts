@@ -7,7 +7,7 @@ import { createServer, type Server, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { launchBrowser } from './browser-page.ts';
 
 const PATH = '/behind/a/proxy';
@@ -82,11 +82,11 @@ describe('the API page', () => {
       .filter({ has: page.getByText(summary, { exact: true }) })
       .click();
 
-  test('shows the three samples of an operation, and asks no other origin for anything', async () => {
+  test('shows the four samples of an operation, and asks no other origin for anything', async () => {
     const { page, seen } = await open();
     const operations = await listOperations();
     for (const { summary } of operations)
-      expect(await page.getByText(summary, { exact: true }).count()).toBe(1);
+      expect(await page.locator('.opblock').getByText(summary, { exact: true }).count()).toBe(1);
     for (const { summary } of operations.filter(({ operationId }) =>
       /submitTask|pushTask/.test(operationId),
     )) {
@@ -94,12 +94,13 @@ describe('the API page', () => {
       await toggle(page, summary);
       await block.locator('.samples-source').waitFor();
       const shown: string[] = [];
-      for (const label of ['curl', 'SDK', 'CLI']) {
+      for (const label of ['curl', 'Python', 'SDK', 'CLI']) {
         await block.getByRole('button', { name: label, exact: true }).click();
         shown.push(await block.locator('.samples-source').innerText());
       }
       expect(shown, summary).toEqual([
         expect.stringContaining('curl -sS'),
+        expect.stringContaining('urllib.request'),
         expect.stringContaining('@task-gateway/sdk'),
         expect.stringContaining('task-gateway '),
       ]);
@@ -129,6 +130,69 @@ describe('the API page', () => {
     expect(await body.innerText()).toMatch(/"agents": \[\]/);
     expect(seen.requests.at(-1)).toBe(`${origin}${PATH}/api/admin/agents`);
     expect(seen.complaints).toEqual([]);
+  });
+
+  /** Types a secret under "Authorize"; the dialog stays open. */
+  async function authorize(page: Page, scheme: string, secret: string): Promise<void> {
+    const one = page.locator('.dialog-ux .auth-container', { hasText: scheme });
+    await one.locator('input').fill(secret);
+    await one.getByRole('button', { name: /apply|authorize/i }).click();
+  }
+
+  test('executes each operation as its example shows it, once both secrets were typed', async () => {
+    const { page } = await open();
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    await authorize(page, 'HeaderAuth', SECRET);
+    await authorize(page, 'AdminAuth', ADMIN_SECRET);
+    await page.locator('.dialog-ux').getByRole('button', { name: 'Close' }).first().click();
+    const called = new Map<string, number>();
+    for (const { operationId, summary } of await listOperations()) {
+      if (/subscribeEvents|pushTask/.test(operationId)) continue;
+      await toggle(page, summary);
+      const block = page.locator('.opblock.is-open');
+      await block.getByRole('button', { name: 'Try it out' }).click();
+      await block.getByRole('button', { name: 'Execute' }).click();
+      const status = block.locator('.live-responses-table tbody .response-col_status').first();
+      called.set(operationId, Number.parseInt(await status.innerText(), 10));
+      await toggle(page, summary);
+    }
+    // The task and the agent of some examples are not there.
+    for (const [operationId, status] of called) expect([200, 204, 404], operationId).toContain(status);
+    for (const name of ['submitTask', 'previewMatch', 'registerAgent', 'listTasks'])
+      expect(called.get(name), name).toBe(200);
+  }, 180_000);
+
+  test('begins with the submission, says what each call needs, and lists all with links', async () => {
+    const { page } = await open();
+    const operations = (await listOperations()).map(({ summary }) => summary);
+    const shown = await page.locator('.opblock-summary-description').allInnerTexts();
+    expect(shown[0]).toBe('Submit a task');
+    expect(shown.toSorted()).toEqual(operations.toSorted());
+    const linked = page.locator('#contents a');
+    // Behind them comes the push, which the gateway sends.
+    expect(await linked.allInnerTexts()).toEqual(shown.slice(0, -1));
+    for (const href of await linked.evaluateAll((links) =>
+      links.map((link) => link.getAttribute('href') ?? ''),
+    ))
+      expect(await page.locator(`[id="${href.slice(1)}"]`).count(), href).toBe(1);
+    const needs: Readonly<Record<string, readonly [need: string, locks: number]>> = {
+      'Submit a task': ['Needs the gateway secret.', 1],
+      'Preview a match': ['Needs the gateway secret or the administrator’s secret.', 1],
+      'Send a heartbeat': ['Needs no secret, unless the gateway requires its own of agents.', 0],
+      'Get the overview': ['Needs the administrator’s secret.', 1],
+    };
+    for (const [summary, [need, locks]] of Object.entries(needs)) {
+      await toggle(page, summary);
+      const block = page.locator('.opblock.is-open');
+      expect(await block.locator('.operation-need').innerText()).toBe(need);
+      expect(await block.locator('.authorization__btn').count(), summary).toBe(locks);
+      await toggle(page, summary);
+    }
+    expect(await page.getByText('QueryAuth').count()).toBe(0);
+    await page.locator('.documents').getByRole('link', { name: 'Console' }).click();
+    await page.getByRole('link', { name: 'API' }).click();
+    await page.waitForSelector('.opblock-summary');
+    expect(page.url()).toBe(`${origin}${PATH}/docs`);
   });
 
   test('offers no call of the stream, which would never end', async () => {

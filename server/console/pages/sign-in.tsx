@@ -42,6 +42,7 @@ export function SignIn(): VNode {
         </section>
         <p class="muted foot-note">
           <span>{gatewayUrl().replace(/^https?:\/\//, '')}</span>
+          <a href={`${gatewayUrl()}/docs`}>API</a>
           <button class="btn small quiet" type="button" onClick={toggleTheme}>
             <Icon name="theme" />
             Light or dark

@@ -8,7 +8,7 @@ import type { LiveState } from '../gateway/live-state.ts';
 import { Brand } from '../parts/brand.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { countProblems, describeProblems } from '../parts/problem-words.ts';
-import { address, hrefOf, type Route } from '../routing/routes.ts';
+import { address, gatewayUrl, hrefOf, type Route } from '../routing/routes.ts';
 import { toggleTheme } from '../theme.ts';
 import { JumpField } from './jump-field.tsx';
 
@@ -45,6 +45,9 @@ export function TopBar(): VNode {
       <JumpField />
       <Problems />
       <Live state={live.value} />
+      <a class="btn small quiet only-wide" href={`${gatewayUrl()}/docs`}>
+        API
+      </a>
       <button
         class="btn icon quiet"
         type="button"
