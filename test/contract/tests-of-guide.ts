@@ -99,6 +99,7 @@ const TASKS_AND_AGENTS: StatementTests = {
       'gateway/load.test.ts: candidates rank by whether the last push was taken',
     ],
     ['Then the order is', 'gateway/load.test.ts: candidates rank by whether the last push was taken'],
+    ['Where agents with more', 'gateway/many-tag-sets.test.ts: a pick, and grants to what it picks'],
     ['Tasks that wait', `${DELIVERY}the oldest waiting task is assigned first when a slot becomes free`],
   ],
   Delivery: [
