@@ -1,6 +1,7 @@
 /** Callers that do not read their responses: what they hold is bounded, and they are disconnected in time. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import { renderShortReply } from '../../server/http/response/send-body.ts';
 import { createStallTimer } from '../../server/http/response/stall-timer.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -22,17 +23,29 @@ afterEach(async () => {
   }
 });
 
-type Started = { gateway: FakeGateway; connect: (requests: string) => Promise<RawConnection> };
+type Started = {
+  gateway: FakeGateway;
+  /** How many responses were rendered. */
+  rendered: () => number;
+  connect: (requests: string) => Promise<RawConnection>;
+};
 
 /** A server whose tasks are large, and callers that read nothing until they resume. */
 async function start(options: TestServerOptions = {}, chars = LARGE_CHARS): Promise<Started> {
-  const task = { ...TASK, payload: { text: 'x'.repeat(chars) } };
+  const text = 'x'.repeat(chars);
+  let rendered = 0;
+  const toJSON = (): object => {
+    rendered += 1;
+    return { text };
+  };
+  const task = { ...TASK, payload: { text, toJSON } };
   const gateway = createFakeGateway({ getTask: async () => task });
   const server = await startTestServer(gateway, options);
   const wires: RawConnection[] = [];
   open.push({ server, wires });
   return {
     gateway,
+    rendered: () => rendered,
     async connect(requests) {
       const wire = await openConnection(server.port);
       wires.push(wire);
@@ -80,11 +93,11 @@ describe('a response that is not read', () => {
   });
 
   test('beyond the budget the reader without progress for the longest time gives way', async () => {
-    const { connect, gateway } = await start({ limits: { unreadBytesMax: 2.5 * LARGE_CHARS } });
+    const { connect, rendered } = await start({ limits: { unreadBytesMax: 2.5 * LARGE_CHARS } });
     const wires: RawConnection[] = [];
     for (let n = 1; n <= 3; n += 1) {
       wires.push(await connect(GET));
-      await expect.poll(() => gateway.calls.length).toBe(n);
+      await expect.poll(rendered).toBe(n);
     }
     const whole: boolean[] = [];
     for (const wire of wires.reverse()) whole.push(await readWhole(wire));
@@ -137,6 +150,11 @@ describe('the least rate', () => {
     expect(reader.isCut()).toBe(isCut);
     timer.stop();
   });
+});
+
+test('a reply of more bytes than a slice is counted while it waits, whatever it is written in', () => {
+  expect(renderShortReply({ text: '中'.repeat(5_000) })).toBeTypeOf('string');
+  expect(renderShortReply({ text: '中'.repeat(6_000) })).toBeInstanceOf(Buffer);
 });
 
 describe('the budget of unread bytes', () => {

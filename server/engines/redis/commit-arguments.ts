@@ -9,7 +9,7 @@ import { type CommitName, encodeGeneralCommit } from './general-commit.ts';
 
 export type EncodedCommit = {
   readonly args: readonly string[];
-  /** Characters of the arguments. */
+  /** Bytes of the arguments, in UTF-8. */
   readonly size: number;
   /** Whether it adds a task or an agent. */
   readonly isAdmission: boolean;
@@ -22,7 +22,7 @@ export function encodeCommit(batch: Batch, name: CommitName, isFlat = true): Enc
   const topics = topicsOf(batch);
   const flat = isFlat ? encodeFlatCommit(batch, name) : undefined;
   const args = flat ?? encodeGeneralCommit(batch, name, { agents: agentsOf(batch), topics });
-  const size = args.reduce((sum, arg) => sum + arg.length, 0);
+  const size = args.reduce((sum, arg) => sum + Buffer.byteLength(arg), 0);
   return { args, size, isAdmission: isAdmission(batch), topics };
 }
 

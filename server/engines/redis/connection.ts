@@ -166,7 +166,7 @@ function createArgumentCount(): { take(args: readonly string[]): () => void } {
   return {
     take(args) {
       let bytes = 0;
-      for (const arg of args) bytes += arg.length;
+      for (const arg of args) bytes += Buffer.byteLength(arg);
       if (used > 0 && used + bytes > ARGUMENT_BYTES_MAX)
         throw new StoreUnavailable('Redis is slow: too many bytes are on their way to it already.');
       used += bytes;

@@ -39,7 +39,7 @@ type Kept = {
 
 /** A larger commit is not kept; the payload of its input does not count. */
 const SIZE_MAX = 8_192;
-/** Characters of the commits that are kept. */
+/** Bytes of the commits that are kept. */
 const TOTAL_SIZE_MAX = 2_000_000;
 const SETTLED_SHOWN_MS = 1_000;
 
@@ -78,7 +78,7 @@ export function createWrittenTasks(nowMs: () => number, isMessageDurable: boolea
       };
     },
     learn(request_id, revision, state) {
-      keep(request_id, { value: state, revision, isShown: isMessageDurable }, state.length);
+      keep(request_id, { value: state, revision, isShown: isMessageDurable }, Buffer.byteLength(state));
     },
     find: (request_id) => readKept(findKept(request_id)),
     findSettled(request_id) {
@@ -96,13 +96,13 @@ export function createWrittenTasks(nowMs: () => number, isMessageDurable: boolea
   };
 }
 
-/** Characters of the payloads in a batch that are texts: they are of inputs, which are not kept here. */
+/** Bytes of the payloads in a batch that are texts: they are of inputs, which are not kept here. */
 function countPayload({ writes }: Batch): number {
-  let chars = 0;
+  let bytes = 0;
   for (const { kind, value } of writes) {
-    if (kind === 'input' && value?.payload instanceof JsonText) chars += value.payload.text.length;
+    if (kind === 'input' && value?.payload instanceof JsonText) bytes += value.payload.byteLength;
   }
-  return chars;
+  return bytes;
 }
 
 function readKept(kept: Kept | undefined): Stored<TaskState> | undefined {

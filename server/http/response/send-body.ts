@@ -9,7 +9,7 @@ import { createResponseWriter, SLICE_BYTES, type WriterDeps } from './response-w
  */
 export function renderShortReply(reply: object): string | Buffer {
   const text = writeJson(reply);
-  return text.length > SLICE_BYTES ? Buffer.from(text) : text;
+  return Buffer.byteLength(text) > SLICE_BYTES ? Buffer.from(text) : text;
 }
 
 /** Whether a body is sent in slices. */
