@@ -22,6 +22,7 @@ import { createPusher } from './push/pusher.ts';
 import { createClock } from './system/clock.ts';
 import { countDescriptors, readDescriptorsMax } from './system/descriptors.ts';
 import { createIds, random } from './system/ids.ts';
+import { type MemoryBudgets, readMemoryBudgets } from './system/memory-budgets.ts';
 import { releaseStartMemory } from './system/start-memory.ts';
 import { loadTracing } from './system/tracing.ts';
 
@@ -44,9 +45,10 @@ const PREPARE_AFTER_MS = 1_000;
 /** Opens the store and starts everything on it. Rejects with an error whose message is for people. */
 export async function composeGateway(config: Config, log: Log): Promise<RunningGateway> {
   const clock = createClock();
-  const store = await openStore(config, clock, log);
+  const budgets = readMemoryBudgets();
+  const store = await openStore(config, budgets, clock, log);
   try {
-    return await startOnStore(store, clock, config, log);
+    return await startOnStore(store, { clock, ...budgets }, config, log);
   } catch (error) {
     await store.close();
     throw error;
@@ -55,14 +57,15 @@ export async function composeGateway(config: Config, log: Log): Promise<RunningG
 
 async function openStore(
   { store, redisDurability: durability, isRedisClockTrusted: isClockTrusted }: Config,
+  { openBytesMax }: MemoryBudgets,
   clock: Clock,
   log: Log,
 ): Promise<Store> {
   switch (store.kind) {
     case 'memory':
-      return await openEmbeddedStore({ storage: 'memory:', clock, log });
+      return await openEmbeddedStore({ storage: 'memory:', clock, log, openBytesMax });
     case 'sqlite':
-      return await openEmbeddedStore({ storage: `sqlite:${store.file}`, clock, log });
+      return await openEmbeddedStore({ storage: `sqlite:${store.file}`, clock, log, openBytesMax });
     case 'redis': {
       // Only here: its client is a third of all modules.
       const { openRedisStore } = await import('./engines/redis/open.ts');
@@ -95,7 +98,7 @@ async function prepareLater(
 
 async function startOnStore(
   openedStore: Store,
-  clock: Clock,
+  { clock, agentBytesMax }: { readonly clock: Clock } & MemoryBudgets,
   config: Config,
   log: Log,
 ): Promise<RunningGateway> {
@@ -112,6 +115,7 @@ async function startOnStore(
       pushesMax: countPushesMax(readDescriptorsMax()),
       openTasksMax: config.openTasksMax,
       agentsMax: config.agentsMax,
+      agentBytesMax,
     },
     retention: { keepTasksMs: config.keepTasksMs, sessionEventsMax: config.sessionEventsMax },
     tracing: await loadTracing(log),

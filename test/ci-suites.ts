@@ -20,6 +20,12 @@ const CRASHES: readonly CiSuite[] = [
     reason: '2,000 power cuts of recorded file operations',
     partIn: [EMBEDDED, 'test/engines/embedded-file.test.ts'],
   },
+  {
+    file: 'test/resilience/full-memory.test.ts',
+    seconds: 110,
+    reason: 'fills a heap to the brim, three times',
+    partIn: [EMBEDDED, 'test/gateway/agents.test.ts'],
+  },
   { file: 'test/resilience/kill.test.ts', seconds: 100, reason: '25 kills under load', partIn: [E2E] },
   {
     file: 'test/resilience/io-errors.test.ts',

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import BTreeModule from 'sorted-btree';
 import { type Candidate, compareCandidates, isFree } from '../domain/match.ts';
 import { findObstacle, type Obstacle } from '../domain/task-match.ts';
+import { type AgentMemory, createAgentMemory } from './agent-memory.ts';
 import { type AgentOrder, createAgentOrder } from './agent-order.ts';
 import { type AgentTally, createAgentTally } from './agent-tally.ts';
 import {
@@ -28,8 +29,8 @@ export type AgentGroups = {
   put(candidate: Candidate): void;
   remove(agent_id: string): void;
   clear(): void;
-  /** Characters of the tags of all agents. */
-  tagChars(): number;
+  /** What the agents take of the memory. */
+  readonly memory: Pick<AgentMemory, 'bytes' | 'estimateMore'>;
   /** Groups that share a tag. */
   readonly look: TagGroups['look'];
   /** What the agents that share a tag have. */
@@ -63,7 +64,7 @@ export function createAgentGroups(): AgentGroups {
   const entries = new Map<string, Entry>();
   const tags = createTagGroups();
   const groups = createGroups(tags);
-  let tagChars = 0;
+  let memory = createAgentMemory();
   let registered = 0;
   let tally = createAgentTally();
   const order = createAgentOrder((agent_id) => entries.get(agent_id)?.candidate);
@@ -79,7 +80,7 @@ export function createAgentGroups(): AgentGroups {
     const entry = entries.get(agent_id);
     if (!entry) return;
     entries.delete(agent_id);
-    tagChars -= countTagChars(entry.candidate.record.agent_tags);
+    memory.giveBack(entry.candidate.record);
     if (isFree(entry.candidate)) entry.group.free.delete(entry.candidate);
     if (entry.kept !== null) entry.group.kept[entry.kept]?.delete(agent_id);
     count(entry.candidate, entry.group, -1);
@@ -91,15 +92,17 @@ export function createAgentGroups(): AgentGroups {
   return {
     get: (agent_id) => entries.get(agent_id)?.candidate,
     remove,
-    put(candidate) {
-      const { agent_id, agent_tags, unregisteredMs } = candidate.record;
+    put(changed) {
+      const { agent_id, registration, unregisteredMs } = changed.record;
       const before = entries.get(agent_id);
-      // The usual change is of its slots alone.
-      const group = before?.candidate.record === candidate.record ? before.group : groups.find(agent_tags);
+      // The usual change is not of its tags: these it has for as long as its registration.
+      const isSame = before?.candidate.record.registration === registration;
+      const agent_tags = memory.hold(isSame ? before.candidate.record : changed.record);
+      const candidate = { ...changed, record: { ...changed.record, agent_tags } };
+      const group = isSame ? before.group : groups.find(agent_tags);
       group.size += 1;
       // Its earlier entry goes afterwards, so that a group whose only agent changes is not made anew.
       remove(agent_id);
-      tagChars += countTagChars(agent_tags);
       const kept = unregisteredMs === null ? findObstacle(candidate) : null;
       entries.set(agent_id, { candidate, group, kept });
       if (isFree(candidate)) group.free.set(candidate, true);
@@ -110,13 +113,16 @@ export function createAgentGroups(): AgentGroups {
     clear() {
       entries.clear();
       groups.clear();
-      tagChars = 0;
+      memory = createAgentMemory();
       registered = 0;
       tally = createAgentTally();
       tags.clear();
       order.clear();
     },
-    tagChars: () => tagChars,
+    memory: {
+      bytes: () => memory.bytes(),
+      estimateMore: (agent, earlier) => memory.estimateMore(agent, earlier),
+    },
     look: tags.look,
     countSharing: (names) => tags.countSharing(names, registered),
     all: groups.all,
@@ -173,11 +179,6 @@ function createGroups(tagGroups: TagGroups) {
 function addTo({ kept }: Group, obstacle: Obstacle, agent_id: string): void {
   const ids = kept[obstacle] ?? new Set();
   kept[obstacle] = ids.add(agent_id);
-}
-
-/** Characters of these tags together. */
-export function countTagChars(tags: readonly string[]): number {
-  return tags.reduce((sum, tag) => sum + tag.length, 0);
 }
 
 /** The same for equal tag sets alone; of a long one its hash, so that the tags are in memory once. */

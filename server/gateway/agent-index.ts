@@ -39,8 +39,8 @@ export type AgentIndex = {
    * it is `live`.
    */
   match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
-  /** Characters of the tags of all agents that this copy knows. */
-  tagChars(): number;
+  /** What the agents that this copy knows take of the memory. */
+  readonly memory: AgentGroups['memory'];
   /** The agents by state and their slots, as this copy has them. */
   figures(): AgentFigures;
   /** Whether an agent has the tag that is registered and not offline. */
@@ -109,7 +109,7 @@ export function createAgentIndex(
   return {
     ...createRefreshing(store, groups),
     match: (tags, task, when) => matchAgents(groups, tags, task, when),
-    tagChars: groups.tagChars,
+    memory: groups.memory,
     figures: groups.figures,
     isServed: groups.isServed,
     findSimilarTags: groups.findSimilarTags,

@@ -2,6 +2,7 @@
 import { runInSlices } from '../async/slices.ts';
 import {
   type AgentFields,
+  type AgentRecord,
   agentState,
   completeAgent,
   externalLoad,
@@ -13,7 +14,6 @@ import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Registration } from '../ports/gateway.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type AgentStatus, agentRef, type Store, taskRef } from '../ports/store.ts';
-import { countTagChars } from './agent-groups.ts';
 import type { AgentIndex } from './agent-index.ts';
 import { acknowledgeNamed, listAssigned, listCancelled, lookAtUnacknowledged } from './assignments.ts';
 import type { TaskCommits } from './commit-step.ts';
@@ -23,9 +23,6 @@ import { agentNotFound, type RegisteredAgents } from './registered-agents.ts';
 /** Seconds between heartbeats that the register response asks for. */
 const HEARTBEAT_INTERVAL_SECONDS = 15;
 
-/** Each replica holds the tags in memory, once. */
-const TAG_CHARS_MAX = 160 * 2 ** 20;
-
 type Deps = {
   readonly store: Store;
   readonly ids: Ids;
@@ -34,9 +31,9 @@ type Deps = {
   readonly recentReports: RecentReports;
   readonly observer: Pick<Observer, 'noteAgent'>;
   readonly agentsMax: number;
-  /** Characters of the tags of all agents; about 10,000 agents may have the longest lists of tags. */
-  readonly tagCharsMax?: number;
-  readonly agentIndex: Pick<AgentIndex, 'tagChars'>;
+  /** Bytes that all agents may take of this process's memory, most of it for their tags. */
+  readonly agentBytesMax: number;
+  readonly agentIndex: Pick<AgentIndex, 'memory'>;
 };
 
 /** Creates the agents' operations except claim and report. */
@@ -110,17 +107,17 @@ function countOwnTasks(
   return { ownTasks: slots, justReported: recentReports.count(agent_id, store.nowMs()) };
 }
 
-/** A registration that has no more characters than the one it replaces is never refused. */
-function requireSpaceForTags(
-  { agentIndex, tagCharsMax = TAG_CHARS_MAX }: Deps,
-  tags: readonly string[],
-  tagsBefore: readonly string[],
+/** A registration that takes no more memory than the one it replaces is never refused. */
+function requireMemory(
+  { agentIndex, agentBytesMax }: Deps,
+  registration: Registration,
+  before: AgentRecord | undefined,
 ): void {
-  const moreChars = countTagChars(tags) - countTagChars(tagsBefore);
-  if (moreChars <= 0 || agentIndex.tagChars() + moreChars <= tagCharsMax) return;
+  const more = agentIndex.memory.estimateMore(registration, before);
+  if (more <= 0 || agentIndex.memory.bytes() + more <= agentBytesMax) return;
   throw new GatewayError(
     'busy',
-    `The tags of all agents together have almost ${tagCharsMax} characters already. Register with fewer or shorter tags, or unregister agents that are not needed.`,
+    'The agents and their tags take almost all the memory they may. Register with fewer or shorter tags, or unregister agents that are not needed; each makes room after 90 seconds.',
   );
 }
 
@@ -133,7 +130,7 @@ async function writeRegistration(
   const { agent_id } = registration;
   return await deps.commits.retryCommit(async (notAfterMs) => {
     const before = await store.getAgentStatus(agent_id);
-    requireSpaceForTags(deps, registration.agent_tags, before?.record.agent_tags ?? []);
+    requireMemory(deps, registration, before?.record);
     const slots = before?.slots ?? (await listAssigned(store, agent_id)).length;
     const nowMs = store.nowMs();
     const ownTasks = countOwnTasks(deps, agent_id, registration.request_ids, slots);

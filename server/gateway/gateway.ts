@@ -48,7 +48,8 @@ export type GatewayDeps = {
   readonly limits: TaskLimits & {
     readonly agentsMax: number;
     readonly pushesMax: number;
-    readonly tagCharsMax?: number;
+    /** Bytes that all agents may take of this process's memory. Default: any number. */
+    readonly agentBytesMax?: number;
   };
   readonly retention: Retention;
   readonly largeWork: LargeWork;
@@ -99,7 +100,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
     },
   });
   const agents = createRegisteredAgents({ store, commits, observer });
-  const { pushesMax, agentsMax, tagCharsMax } = limits;
+  const { pushesMax, agentsMax, agentBytesMax = Number.POSITIVE_INFINITY } = limits;
   const pushes = createPushes({ ...deps, tracing, agents, commits, acknowledgements, pushesMax });
   const sweepTimes = createSweepTimes();
   const dispatching = { store, commits, agentIndex, pushes, sweepTimes, tracing };
@@ -107,9 +108,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const sweeper = createSweeper({ ...deps, commits, sweepTimes });
   const largeTasks = createLargeTasks(deps.largeWork);
   const recentReports = createRecentReports();
-  const tagLimit = tagCharsMax === undefined ? {} : { tagCharsMax };
   const shared = {
-    ...{ ...deps, ...dispatching, agents, agentsMax, ...tagLimit },
+    ...{ ...deps, ...dispatching, agents, agentsMax, agentBytesMax },
     ...{ largeTasks, recentReports },
   };
   const { getTask, cancelTask } = createTasks(shared);

@@ -28,7 +28,14 @@ import { type Caller, UNNAMED_CALLER } from '../ports/caller.ts';
 import type { Ids } from '../ports/clock.ts';
 import { type Gateway, GatewayError, type Submission } from '../ports/gateway.ts';
 import type { Observer } from '../ports/observer.ts';
-import { type Batch, type CommitResult, type Revision, taskRef, type Write } from '../ports/store.ts';
+import {
+  type Batch,
+  type CommitConflict,
+  type CommitResult,
+  type Revision,
+  taskRef,
+  type Write,
+} from '../ports/store.ts';
 import { type AssignDeps, pickAgent, prepareAssignment } from './assign.ts';
 import { commitDeadlineMs } from './commit-step.ts';
 import type { LargeTasks } from './large-tasks.ts';
@@ -88,7 +95,7 @@ async function submitOnce(deps: Deps, submission: Submission, origin: Origin): P
   const rendered = await renderPayload(deps, submission, caller);
   const accepted = acceptTask(deps, rendered, origin);
   const result = await commitSubmission(deps, accepted, { caller, notAfterMs });
-  if (!result.ok) throw tooManyOpen(deps.limits.openTasksMax);
+  if (!result.ok) throw refuseTask(deps, result);
   return describeFreshTask(accepted.input);
 }
 
@@ -128,7 +135,7 @@ async function submitUnderKey(
     };
     const result = await commitSubmission(deps, accepted, { writes: [write], caller, notAfterMs });
     if (result.ok) return describeFreshTask(accepted.input);
-    if (result.conflict === 'full') throw tooManyOpen(limits.openTasksMax);
+    if (result.conflict === 'full' || result.conflict === 'memory') throw refuseTask(deps, result);
     return undefined;
   });
 }
@@ -256,11 +263,12 @@ function nameInput(
   return { request_id, task_type, task_tags, payload, cli_session_id, create_time, timeout };
 }
 
-function tooManyOpen(openTasksMax: number): GatewayError {
-  return new GatewayError(
-    'busy',
-    `${count(openTasksMax, 'task')} ${openTasksMax === 1 ? 'is' : 'are'} open already. Wait for some to end, then send again.`,
-  );
+function refuseTask({ limits: { openTasksMax } }: Deps, { conflict }: CommitConflict): GatewayError {
+  const open =
+    conflict === 'memory'
+      ? 'The open tasks take all the memory they may: fewer and shorter tags take less.'
+      : `${count(openTasksMax, 'task')} ${openTasksMax === 1 ? 'is' : 'are'} open already.`;
+  return new GatewayError('busy', `${open} Wait for some to end, then send again.`);
 }
 
 /** A hash of the accepted fields as canonical JSON. Two submissions under one key must have the same. */

@@ -138,7 +138,10 @@ export type Batch = {
    * was decided on the agent's silence is decided again.
    */
   readonly noContactAfter?: { readonly agent_id: string; readonly atMs: number };
-  /** Conflict `full` when this commit would lead to more open tasks, or more agents, than this. */
+  /**
+   * Conflict `full` when this commit would lead to more open tasks, or more agents, than this. Conflict
+   * `memory` when it adds an open task and the engine, which keeps them in memory, has no room for it.
+   */
   readonly atMost?: { readonly openTasks?: number; readonly agents?: number };
   /** Store time after which the commit must not be applied: its caller has a 503 by then. */
   readonly notAfterMs?: number;
@@ -151,7 +154,10 @@ export type CommitResult = { readonly ok: true; readonly revision: Revision } | 
 
 /** Why a batch was not applied. */
 export type CommitConflict =
-  | { readonly ok: false; readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full' }
+  | {
+      readonly ok: false;
+      readonly conflict: 'revision' | 'slot' | 'lease' | 'waiting' | 'contact' | 'full' | 'memory';
+    }
   | { readonly ok: false; readonly conflict: 'free_agent'; readonly agent_id: string };
 
 /** Whether a batch adds a task or an agent; any other ends, frees or changes what is there. */

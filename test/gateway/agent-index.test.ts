@@ -26,7 +26,8 @@ const agentStatus = fc
         agent_tags: one.tags,
         max_concurrent: one.max,
         external: one.external,
-        registration: 'r',
+        // Other tags come with another registration.
+        registration: `r ${one.tags.join()}`,
         registeredMs: 0,
         draining: one.draining,
         offlineMs: null,

@@ -39,23 +39,21 @@ describeEachStore('on %s', (_name, open) => {
       expect(await world.gateway.heartbeatAgent({ agent_id: 'A' })).toMatchObject({ state: 'ready' });
     });
 
-    test('the tags of all agents have so many characters; beyond, a registration that adds some is refused', async () => {
-      const world = await start({ tagCharsMax: 100 });
-      const registerTags = async (agent_id: string, chars: number): Promise<void> => {
-        const agent_tags = [agent_id.padEnd(chars, 'x')];
+    test('the agents may take so much memory; beyond, a registration that adds some is refused', async () => {
+      const world = await start({ agentBytesMax: 11_400 });
+      const registerTags = async (agent_id: string, ...agent_tags: readonly string[]): Promise<void> => {
         await world.gateway.registerAgent(buildRegistration(agent_id, { agent_tags }));
         await world.runUntilIdle();
       };
-      await registerTags('A', 60);
-      await registerTags('B', 40);
-      await expect(registerTags('C', 1)).rejects.toMatchObject({
-        code: 'busy',
-        message: expect.stringContaining('fewer or shorter tags'),
-      });
-      await expect(registerTags('A', 61)).rejects.toMatchObject({ code: 'busy' });
-      await registerTags('A', 60);
-      await registerTags('A', 50);
-      await registerTags('C', 10);
+      const refused = { code: 'busy', message: expect.stringContaining('fewer or shorter tags') };
+      await registerTags('A', 'x'.repeat(200), 'y'.repeat(200));
+      await registerTags('B', 'x'.repeat(200));
+      await expect(registerTags('C', 'z'.repeat(200))).rejects.toMatchObject(refused);
+      await expect(registerTags('A', 'z'.repeat(200), 'w'.repeat(300))).rejects.toMatchObject(refused);
+      await registerTags('A', 'z'.repeat(200), 'y'.repeat(200));
+      await registerTags('B', 'z'.repeat(200));
+      // A tag that others have already is no more than its use.
+      await registerTags('C', 'z'.repeat(200));
     });
 
     test('an agent that sends no heartbeats stays eligible while its pushes are taken', async () => {

@@ -33,8 +33,8 @@ export type WorldOptions = {
   readonly clock: FakeClock;
   readonly openTasksMax?: number;
   readonly agentsMax?: number;
-  /** Characters of the tags of all agents. */
-  readonly tagCharsMax?: number;
+  /** Bytes that all agents may take of the memory. */
+  readonly agentBytesMax?: number;
   /** Pushes under way at once; one origin may have half of them. */
   readonly pushesMax?: number;
   readonly pusher?: FakePusher;
@@ -78,7 +78,7 @@ export function createWorld(store: Store, options: WorldOptions): World {
       keepKeysMs: 24 * 3_600_000,
       agentsMax: options.agentsMax ?? 1_000,
       pushesMax: options.pushesMax ?? 1_000,
-      ...(options.tagCharsMax !== undefined && { tagCharsMax: options.tagCharsMax }),
+      ...(options.agentBytesMax !== undefined && { agentBytesMax: options.agentBytesMax }),
     },
     retention: { keepTasksMs: 24 * 3_600_000, sessionEventsMax: 100_000 },
     largeWork: options.largeWork ?? createLargeWork(clock),

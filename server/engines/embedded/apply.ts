@@ -217,8 +217,15 @@ function applyWait(
   { op, request_id, tags, sinceMs }: NonNullable<Batch['wait']>,
 ): void {
   beginStep(generation, group, nowMs);
-  if (op === 'join') generation.waiting.join(request_id, tags, sinceMs);
+  if (op === 'join') generation.waiting.join(request_id, findKeptTags(generation, request_id, tags), sinceMs);
   else generation.waiting.leave(request_id);
+}
+
+/** The tags as the task in memory has them, so that they are there once. */
+function findKeptTags({ tasks }: Generation, request_id: string, tags: readonly string[]): readonly string[] {
+  const kept = tasks.get(request_id)?.state.task_tags;
+  const isSame = kept?.length === tags.length && kept.every((tag, index) => tag === tags[index]);
+  return isSame ? kept : tags;
 }
 
 /**

@@ -167,7 +167,7 @@ async function readNewest(
 /** How many tasks are open and wait, and at most so many of the tags that these ask for. */
 export function readDemand({ tasks, waiting }: Generation, tagsMax: number): Demand {
   return {
-    openTasks: tasks.size,
+    openTasks: tasks.count(),
     waitingTasks: waiting.count(),
     oldestWaitingMs: waiting.oldestMs(),
     tagsTotal: waiting.countTags(),

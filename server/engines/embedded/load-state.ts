@@ -26,7 +26,8 @@ import {
   TASK_RANGE,
 } from './sqlite/row-keys.ts';
 
-const ROWS_PER_SLICE = 1_000;
+/** Few: each may have the longest tags, and all of a slice are in memory beside what they become. */
+const ROWS_PER_SLICE = 64;
 
 /** A running task that was loaded, whose slot must be granted again. */
 type RunningTask = { readonly request_id: string; readonly agent_id: string; readonly assignedMs: number };
@@ -82,10 +83,13 @@ async function readCountedMark(storage: OrderedStorage): Promise<MarkRow> {
 function loadOpenTask(state: MemoryState, [key, text]: Row, nowMs: number): RunningTask | undefined {
   const request_id = lastPart(key);
   const { r, v, d, p = false } = readEnvelope(text);
-  const task = v as TaskState;
-  if (isSettled(task)) throw new StoreUnavailable(`The row "${key}" must hold an open task; it is settled.`);
+  const stored = v as TaskState;
+  if (isSettled(stored))
+    throw new StoreUnavailable(`The row "${key}" must hold an open task; it is settled.`);
   const storedDueMs = d ?? null;
-  state.tasks.set(request_id, { state: task, isReplyApart: p, revision: r, seq: 0, storedDueMs });
+  const task = state.tasks.put(request_id, {
+    ...{ state: stored, isReplyApart: p, revision: r, seq: 0, storedDueMs },
+  });
   // A task created in the future was stored before the clock was set back, so none of its times can be relied
   // on.
   state.due.set(`task:${request_id}`, task.createdMs > nowMs ? nowMs : (d ?? nowMs), null);

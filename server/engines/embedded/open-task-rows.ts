@@ -1,5 +1,5 @@
 /**
- * The rows of open tasks. Memory and the row `open/ID` hold the small state; a long reply that was reported
+ * The rows of open tasks. Memory and the row `open/ID` hold the small state; a reply that was reported
  * while the task runs has a row of its own, which is written once and read only with the whole state: so
  * what agents report takes no memory, and a later report does not write it again.
  */
@@ -7,11 +7,8 @@ import type { TaskState } from '../../domain/task.ts';
 import type { Revision } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
-import type { OpenTask } from './memory/state.ts';
+import type { OpenTask } from './memory/open-tasks.ts';
 import { type Envelope, openKey, replyKey, writeEnvelope } from './sqlite/row-keys.ts';
-
-/** A longer reply of an open task is not held in memory. */
-const SHORT_REPLY_CHARS = 1_024;
 
 /** The commit that writes a task. */
 type TaskWrite = {
@@ -28,22 +25,19 @@ export function putOpenTask(
   { state, isReplyApart, revision }: Pick<OpenTask, 'state' | 'isReplyApart' | 'revision'>,
 ): void {
   const storedDueMs = generation.due.atMs(`task:${id}`) ?? null;
-  generation.tasks.set(id, { state, isReplyApart, revision, seq, storedDueMs });
+  generation.tasks.put(id, { state, isReplyApart, revision, seq, storedDueMs });
   const apart = isReplyApart ? ({ p: true } as const) : {};
   putRow(group, openKey(id), writeEnvelope({ r: revision, d: storedDueMs, ...apart, v: state }));
 }
 
-/**
- * Writes a long reply once, to a row of its own. Returns the state without it; the same state when its reply
- * is short.
- */
+/** Writes a reply once, to a row of its own. Returns the state without it; the same when it has none. */
 export function setReplyApart(
   { generation, group, seq, revision }: TaskWrite,
   id: string,
   state: TaskState,
 ): TaskState {
   const { reply } = state;
-  if (reply === null || reply.length <= SHORT_REPLY_CHARS) return state;
+  if (reply === null) return state;
   // The first reply counts, so the row that is there has this one.
   if (!generation.tasks.get(id)?.isReplyApart) {
     const envelope: Envelope = { r: revision, v: reply };

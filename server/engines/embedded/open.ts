@@ -32,27 +32,31 @@ type EmbeddedOptions = {
   readonly storage: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Bytes that open tasks may take of the memory. Default: any number. */
+  readonly openBytesMax?: number;
 };
 
+type OpenDeps = Omit<EmbeddedOptions, 'storage'>;
+
 /** Opens the store; rejects with an error that says what to do. */
-export async function openEmbeddedStore({ storage, clock, log }: EmbeddedOptions): Promise<Store> {
-  if (storage === 'memory:') return await openMemoryStore({ clock, log });
+export async function openEmbeddedStore({ storage, ...deps }: EmbeddedOptions): Promise<Store> {
+  if (storage === 'memory:') return await openMemoryStore(deps);
   const path = storage.startsWith(SQLITE_SCHEME) ? storage.slice(SQLITE_SCHEME.length) : '';
   if (path === '') {
     throw new Error(
       `The embedded engine does not know the storage "${storage}". Use sqlite:PATH or memory:.`,
     );
   }
-  return await openFileStore(makeFolder(resolve(path)), { clock, log });
+  return await openFileStore(makeFolder(resolve(path)), deps);
 }
 
-async function openMemoryStore(deps: { clock: Clock; log: Log }): Promise<Store> {
+async function openMemoryStore(deps: OpenDeps): Promise<Store> {
   const memory = keepInMemory();
   const store = await createEmbeddedStore({ ...deps, openStorage: memory.open });
   return { ...store, close: () => store.close().then(memory.close) };
 }
 
-async function openFileStore(path: string, deps: { clock: Clock; log: Log }): Promise<Store> {
+async function openFileStore(path: string, deps: OpenDeps): Promise<Store> {
   // Before the lock: SQLite gives its journal the permissions of the lock file.
   protectFiles(path);
   const lock = await takeLock(path, deps);

@@ -4,6 +4,7 @@ import type { Batch, CommitResult, SlotChange } from '../../ports/store.ts';
 import type { Generation } from './generation.ts';
 import { findRevision, type Prefetched } from './lookup.ts';
 import type { Contacts } from './memory/contacts.ts';
+import { estimateTaskBytes } from './memory/open-tasks.ts';
 
 type Conflict = Extract<CommitResult, { ok: false }>;
 
@@ -13,7 +14,7 @@ export function findConflict(
   prefetched: Prefetched,
   batch: Batch,
   nowMs: number,
-  contacts: Contacts,
+  { contacts, openBytesMax }: { readonly contacts: Contacts; readonly openBytesMax: number },
 ): Conflict | undefined {
   for (const write of batch.writes) {
     if (write.expect !== 'any' && write.expect !== findRevision(generation, prefetched, write, nowMs)) {
@@ -34,8 +35,8 @@ export function findConflict(
   }
   const agent_id = batch.noneFree && generation.agents.findFree(batch.noneFree);
   if (agent_id !== undefined) return { ok: false, conflict: 'free_agent', agent_id };
-  if (batch.atMost && isOverLimit(generation, batch, batch.atMost)) return { ok: false, conflict: 'full' };
-  return undefined;
+  const conflict = batch.atMost && findLimit(generation, batch, batch.atMost, openBytesMax);
+  return conflict && { ok: false, conflict };
 }
 
 /**
@@ -60,22 +61,31 @@ function areGrantable(generation: Generation, changes: readonly SlotChange[]): b
   return true;
 }
 
-/** Only a batch that adds is refused: what is there already may change and settle. */
-function isOverLimit(generation: Generation, batch: Batch, atMost: NonNullable<Batch['atMost']>): boolean {
+/** The limit that the batch exceeds. Only one that adds is refused: what is there may change and settle. */
+function findLimit(
+  generation: Generation,
+  batch: Batch,
+  atMost: NonNullable<Batch['atMost']>,
+  openBytesMax: number,
+): 'full' | 'memory' | undefined {
   const { openTasks = Number.POSITIVE_INFINITY, agents = Number.POSITIVE_INFINITY } = atMost;
   let addedTasks = 0;
+  let addedBytes = 0;
   let addedAgents = 0;
   for (const write of batch.writes) {
     if (write.kind === 'task') {
       const isOpen = write.value !== null && !isSettled(write.value);
       addedTasks += Number(isOpen) - Number(generation.tasks.has(write.id));
+      if (isOpen) addedBytes += estimateTaskBytes(write.value);
     }
     if (write.kind === 'agent') {
       addedAgents += Number(write.value !== null) - Number(generation.agents.get(write.id) !== undefined);
     }
   }
-  return (
-    (addedTasks > 0 && generation.tasks.size + addedTasks > openTasks) ||
-    (addedAgents > 0 && generation.agents.count() + addedAgents > agents)
-  );
+  const { tasks } = generation;
+  const isFull =
+    (addedTasks > 0 && tasks.count() + addedTasks > openTasks) ||
+    (addedAgents > 0 && generation.agents.count() + addedAgents > agents);
+  if (isFull) return 'full';
+  return addedTasks > 0 && tasks.bytes() + addedBytes > openBytesMax ? 'memory' : undefined;
 }

@@ -52,6 +52,8 @@ type EngineDeps = {
   readonly log: Log;
   /** The wall clock, epoch milliseconds; read once, when the store is created. Default: `Date.now`. */
   readonly wallMs?: () => number;
+  /** Bytes that open tasks may take of the memory. Default: any number. */
+  readonly openBytesMax?: number;
 };
 
 /** The parts of a running engine. */
@@ -63,6 +65,7 @@ type Engine = {
   readonly dueTimer: DueTimer;
   /** Sessions that got events since retention last checked them. */
   readonly sessionsToCheck: Set<string>;
+  readonly openBytesMax: number;
   nowMs(): number;
 };
 
@@ -106,6 +109,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     feedSlices,
     dueTimer,
     sessionsToCheck: new Set(),
+    openBytesMax: deps.openBytesMax ?? Number.POSITIVE_INFINITY,
     nowMs,
   };
   return {
@@ -289,7 +293,7 @@ function decide(
   if (batch.notAfterMs !== undefined && nowMs > batch.notAfterMs) {
     throw new StoreUnavailable('The commit was too late: its caller has already got a response.');
   }
-  const conflict = findConflict(generation, prefetched, batch, nowMs, engine.contacts);
+  const conflict = findConflict(generation, prefetched, batch, nowMs, engine);
   if (conflict) return { seq: generation.commits.lastSeq(), result: conflict };
   try {
     const { seq, revision } = applyBatch(generation, prefetched, batch, nowMs, engine.contacts);

@@ -6,6 +6,7 @@
  * of date.
  */
 import BTreeModule from 'sorted-btree';
+import { createSharedTexts } from '../../../async/shared-texts.ts';
 import type { AgentRecord } from '../../../domain/agent.ts';
 import type { Revision } from '../../../ports/store.ts';
 import { type ChangeLog, createChangeLog } from './change-log.ts';
@@ -50,7 +51,17 @@ export function createAgents(run: number): Agents {
   const slots = createSlots();
   const changes = createChangeLog(run);
   const freeSets = createFreeSets();
+  const tags = createSharedTexts();
   let removedSeq = 0;
+
+  /** Equal tags of all agents are one string. A change of the record alone keeps those that it has. */
+  function share(record: AgentRecord): AgentRecord {
+    const before = entries.get(record.agent_id)?.record.agent_tags;
+    if (before === record.agent_tags) return record;
+    const agent_tags = tags.hold(record.agent_tags);
+    tags.giveBack(before ?? []);
+    return { ...record, agent_tags };
+  }
 
   function freeSlots(agent_id: string): number {
     const entry = entries.get(agent_id);
@@ -79,11 +90,14 @@ export function createAgents(run: number): Agents {
     },
     put(agent_id, record, revision, seq) {
       if (!entries.has(agent_id)) ids.set(agent_id, undefined);
-      entries.set(agent_id, { record, revision, recordSeq: seq, seq });
+      entries.set(agent_id, { record: share(record), revision, recordSeq: seq, seq });
       refresh(agent_id, seq);
     },
     remove(agent_id, seq) {
-      if (!entries.delete(agent_id)) return;
+      const entry = entries.get(agent_id);
+      if (!entry) return;
+      entries.delete(agent_id);
+      tags.giveBack(entry.record.agent_tags);
       ids.delete(agent_id);
       removedSeq = seq;
       refresh(agent_id, seq);

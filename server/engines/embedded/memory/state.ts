@@ -10,27 +10,15 @@
  * - The stored due time of an open task is never later than the true one: to look at a task too early is
  *   harmless, too late is not.
  */
-import type { TaskState } from '../../../domain/task.ts';
-import type { Revision } from '../../../ports/store.ts';
 import type { HighWaterMark, MarkRow } from '../sqlite/row-keys.ts';
 import { type ActivitySteps, createActivitySteps } from './activity-steps.ts';
 import { type Agents, createAgents } from './agents.ts';
 import { type ClaimableTasks, createClaimableTasks } from './claimable-tasks.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';
 import { createOpenPositions, type OpenPositions } from './open-positions.ts';
+import { createOpenTasks, type OpenTasks } from './open-tasks.ts';
 import { createSettledCounts, type SettledCounts } from './settled-counts.ts';
 import { createWaitingTasks, type WaitingTasks } from './waiting-tasks.ts';
-
-/** An open task in memory, without what was submitted for it and without a long reply. */
-export type OpenTask = {
-  readonly state: TaskState;
-  /** Whether its reply is in a row of its own; that of `state` is null then. */
-  readonly isReplyApart: boolean;
-  readonly revision: Revision;
-  readonly seq: number;
-  /** The due time in its row; null when its row has none. */
-  readonly storedDueMs: number | null;
-};
 
 /** The end of a session's feed: the number of its last event, and whether any event is stored. */
 export type FeedEnd = { readonly number: number; readonly stored: boolean };
@@ -38,7 +26,7 @@ export type FeedEnd = { readonly number: number; readonly stored: boolean };
 export type MemoryState = {
   /** The number of this opening of the storage; revisions, leases and change cursors begin with it. */
   readonly run: number;
-  readonly tasks: Map<string, OpenTask>;
+  readonly tasks: OpenTasks;
   readonly agents: Agents;
   readonly waiting: WaitingTasks;
   readonly claimable: ClaimableTasks;
@@ -60,7 +48,7 @@ export function createMemoryState(row: MarkRow, newestTaskKey: string): MemorySt
   const { run, ms, n } = row;
   return {
     run,
-    tasks: new Map(),
+    tasks: createOpenTasks(),
     agents: createAgents(run),
     waiting: createWaitingTasks(),
     claimable: createClaimableTasks(),

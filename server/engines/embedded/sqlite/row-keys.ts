@@ -4,7 +4,7 @@
  *   meta/mark                        the high-water mark: how far runs and cursors have come; and how many
  *                                    settled tasks are stored, by outcome
  *   open/ID                          the state of an open task; a start reads these and the agents only
- *   reply/ID                         a long reply that was reported for an open task, apart from its state
+ *   reply/ID                         the reply that was reported for an open task, apart from its state
  *   task/ID/done, task/ID/input      a settled task's state; what was submitted, written once
  *   agent/ID, key/ID                 agents; idempotency keys
  *   all/CREATED/ID                   the listings; read in reverse they are newest first

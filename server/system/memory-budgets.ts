@@ -1,0 +1,29 @@
+/**
+ * How much of the heap may be taken by what a start loads before it serves. Beyond that the gateway refuses
+ * more: else it would accept what it could not load again. The rest of the heap is for the work itself.
+ */
+import { getHeapStatistics } from 'node:v8';
+
+/** What Node adds to `--max-old-space-size` for new objects, if `--max-semi-space-size` is not set. */
+const YOUNG_BYTES = 192 * 2 ** 20;
+/** Of a heap that is hardly larger than that, at least so much counts. */
+const OLD_SHARE_MIN = 1 / 4;
+const OPEN_TASKS_SHARE = 3 / 8;
+const AGENTS_SHARE = 3 / 16;
+
+export type MemoryBudgets = {
+  /** Bytes of the open tasks that an embedded store holds in memory. */
+  readonly openBytesMax: number;
+  /** Bytes of the agents, most of them for their tags. */
+  readonly agentBytesMax: number;
+};
+
+/** The budgets of this process, by the limit of its heap (`--max-old-space-size`, or what Node chose). */
+export function readMemoryBudgets(): MemoryBudgets {
+  const { heap_size_limit: limit } = getHeapStatistics();
+  const heapBytes = Math.max(limit - YOUNG_BYTES, limit * OLD_SHARE_MIN);
+  return {
+    openBytesMax: Math.floor(heapBytes * OPEN_TASKS_SHARE),
+    agentBytesMax: Math.floor(heapBytes * AGENTS_SHARE),
+  };
+}
