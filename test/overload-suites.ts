@@ -154,6 +154,13 @@ export const OVERLOAD: readonly CiSuite[] = [
     partIn: [EMBEDDED],
   },
   {
+    file: 'test/resilience/worst-case/worst-case.test.ts',
+    alone: true,
+    seconds: 55,
+    reason: 'the worst call of each operation on a store with 20,000 agents of 64 tags',
+    partIn: ['test/gateway/many-tag-sets.test.ts', 'test/gateway/similar-tags.test.ts'],
+  },
+  {
     file: 'test/resilience/bounds/unresolved-names.test.ts',
     alone: true,
     seconds: 15,

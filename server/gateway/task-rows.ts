@@ -16,6 +16,9 @@ import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './t
 /** A payload of so many bytes may be kept as text: what is stored of an older gateway has no preview then. */
 const MEASURED_LARGE_BYTES = 16_384;
 
+/** A page ends when its tags have so many characters: writing it takes its time in one piece. */
+const TAG_CHARS_MAX = 2 ** 19;
+
 /** Creates the operation. */
 export function createTaskRows(deps: SearchDeps): Pick<AdminCalls, 'listTaskRows'> {
   return {
@@ -28,6 +31,7 @@ async function listTaskRows(deps: SearchDeps, query: TaskRowQuery, caller: Calle
   const time = deps.store.nowMs() / 1_000;
   const rows: TaskRow[] = [];
   let lastShown: string | null = null;
+  let tagChars = 0;
   const { next } = await searchTasks(deps, {
     filter,
     caller,
@@ -37,8 +41,9 @@ async function listTaskRows(deps: SearchDeps, query: TaskRowQuery, caller: Calle
       const shown = found.slice(0, limit - rows.length);
       const described = await Promise.all(shown.map((one) => describeTaskRow(deps, one, caller)));
       rows.push(...described.flat());
+      tagChars += shown.reduce((sum, { state }) => sum + state.task_tags.join('').length, 0);
       if (found.length > shown.length) lastShown = shown.at(-1)?.position ?? null;
-      return rows.length < limit;
+      return rows.length < limit && tagChars < TAG_CHARS_MAX;
     },
   });
   const end = lastShown ?? next;

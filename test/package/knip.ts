@@ -28,6 +28,7 @@ const config: KnipConfig = {
         'test/harness/fast-clock.ts',
         'test/properties/moved-clock.ts',
         'test/resilience/bounds/beside-caller.ts',
+        'test/resilience/worst-case/watched-process.ts',
         'test/sdk/agent-process.ts',
         'spec/main.tsp',
         // Loaded by the TypeSpec compiler.
