@@ -212,3 +212,11 @@ async function readFeedEnd(generation: Generation, session: string): Promise<Fee
     ? { number: Number(text), stored: false }
     : { number: readEvent(text).number, stored: true };
 }
+
+/** A row as of the last decided commit; null when it is absent. */
+export async function readRow(generation: Generation, key: string): Promise<Envelope | null> {
+  const recent = generation.recentRows.get(key);
+  if (recent !== undefined) return recent;
+  const text = await generation.storage.get(key);
+  return text === undefined ? null : readEnvelope(text);
+}

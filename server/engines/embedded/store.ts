@@ -38,13 +38,13 @@ import {
   openEnvelope,
   type Prefetched,
   prefetchAndDecide,
+  readRow,
   rowKeyOf,
 } from './lookup.ts';
 import { type Contacts, createContacts } from './memory/contacts.ts';
 import { findConflict } from './preconditions.ts';
 import { createGenerations, type Generations, type OpenStorage } from './recovery.ts';
 import { runTrimTurn } from './retention.ts';
-import { type Envelope, readEnvelope } from './sqlite/row-keys.ts';
 
 type EngineDeps = {
   readonly openStorage: OpenStorage;
@@ -197,14 +197,6 @@ async function readValue<K extends keyof Kinds>(
     return await readValue(engine, kind, id);
   }
   throw new StoreUnavailable(`The store is damaged: it has task ${id} but not its row "${found.replyKey}".`);
-}
-
-/** A row as of the last decided commit; null when it is absent. */
-async function readRow(generation: Generation, key: string): Promise<Envelope | null> {
-  const recent = generation.recentRows.get(key);
-  if (recent !== undefined) return recent;
-  const text = await generation.storage.get(key);
-  return text === undefined ? null : readEnvelope(text);
 }
 
 /** Resolves when the last commit that touched the agent is durable. */
