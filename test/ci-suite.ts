@@ -11,3 +11,13 @@ export type CiSuite = {
   /** The counts of `npm test`, as the suite reads them from its environment. */
   readonly fewer?: Readonly<Record<string, string>>;
 };
+
+/**
+ * Files whose promises are times, with the counts for one short run: `npm run test:alone` runs them once
+ * more, and asserts the times as they are promised.
+ */
+export const TIMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'test/resilience/disk-full.test.ts': {},
+  'test/resilience/terminate.test.ts': { TERM_CYCLES: '1' },
+  'test/resilience/replicas.test.ts': { REPLICA_KILLS: '2' },
+};

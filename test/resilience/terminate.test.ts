@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { printFigure, printTally } from '../harness/figures.ts';
+import { printTally } from '../harness/figures.ts';
 import { startGateway } from '../harness/gateway-process.ts';
-import { MACHINE_SLACK_MS } from '../harness/slack.ts';
+import { expectWithin } from '../harness/slack.ts';
 import { createAnswerHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
 import { createOutageChecker } from './outage-checker.ts';
@@ -43,10 +43,9 @@ test(`${CYCLES} times SIGTERM under load drops nothing and takes no longer than 
       expect(await history.findBroken(baseUrl), `after stop ${cycle + 1}`).toEqual([]);
     }
     expect(checker.broken).toEqual([]);
-    expect(longestMs).toBeLessThan(ENDS_WITHIN_MS + MACHINE_SLACK_MS);
+    expectWithin('terminate:longest', longestMs, ENDS_WITHIN_MS);
     const counts = history.count();
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
-    printFigure('terminate:longest', Math.round(longestMs), 'ms');
     printTally('terminate:acknowledged', counts.submitted, 'tasks');
   } finally {
     await load.close();
