@@ -7,6 +7,7 @@ import type { CiSuite } from './ci-suite.ts';
 import { CONSOLE } from './console-suites.ts';
 import { DOCUMENT } from './document-suites.ts';
 import { OVERLOAD } from './overload-suites.ts';
+import { REPLICAS } from './replica-suites.ts';
 
 const E2E = 'test/e2e/e2e-stories.test.ts';
 const EMBEDDED = 'test/engines/embedded.test.ts';
@@ -159,35 +160,6 @@ const CRASHES: readonly CiSuite[] = [
     seconds: 12,
     reason: 'wrong secrets, wrong usage and outages, each by real commands against a real gateway',
     partIn: ['test/cli/checks.test.ts'],
-  },
-];
-
-/** Redis and what stands between it and the gateway. */
-const REPLICAS: readonly CiSuite[] = [
-  {
-    file: 'test/engines/redis.test.ts',
-    seconds: 30,
-    reason: 'the conformance suite over a real Redis; the same suite runs on the embedded engine',
-    partIn: [EMBEDDED, 'test/engines/redis-keys.test.ts', 'test/engines/redis-time.test.ts'],
-  },
-  {
-    file: 'test/resilience/redis-faults.test.ts',
-    seconds: 87,
-    reason: 'seven faults of the network of 5 s each, and kills of Redis',
-    partIn: ['test/engines/redis-lost-replies.test.ts'],
-  },
-  {
-    file: 'test/resilience/redis-start.test.ts',
-    seconds: 56,
-    reason: 'a Redis of its own for each way in which a start can fail',
-    partIn: ['test/server/config-mistakes.test.ts'],
-  },
-  { file: 'test/resilience/failover.test.ts', seconds: 33, reason: 'two failovers by Sentinel', partIn: [] },
-  {
-    file: 'test/resilience/replicas.test.ts',
-    seconds: 29,
-    reason: 'three gateways on one Redis, and kills of one in three',
-    partIn: [RACES],
   },
 ];
 
