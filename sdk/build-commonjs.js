@@ -1,12 +1,13 @@
 /**
- * Makes the entries for programs that are CommonJS, beside the compiled ones. There is one implementation:
- * each entry requires the ES module, so that an error is `instanceof` the same class however it was loaded.
- * The types are copied, because TypeScript (`node16`) takes a declaration for CommonJS only in a folder that
- * says so.
+ * Makes the entries for programs that are CommonJS, beside the compiled ones. Node itself takes the ES
+ * modules also for `require` (the condition `module-sync`), so that an error is `instanceof` the same class
+ * however it was loaded. The copies made here are for what can only read CommonJS, such as Jest. The types
+ * are copied, because TypeScript (`node16`) takes a declaration for CommonJS only in a folder that says so.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
 
 const [unknown] = process.argv.slice(2);
 if (unknown !== undefined) {
@@ -16,7 +17,6 @@ if (unknown !== undefined) {
 
 const DIST = fileURLToPath(new URL('dist/', import.meta.url));
 const COMMONJS = join(DIST, 'commonjs');
-const ENTRIES = ['index.js', 'agent/index.js', 'testing/index.js'];
 const COPIED = /\.d\.ts(\.map)?$/;
 
 rmSync(COMMONJS, { recursive: true, force: true });
@@ -31,8 +31,11 @@ for (const file of files.filter((one) => COPIED.test(one) && !one.startsWith('cl
   const sources = map.sources.map((source) => `../${source}`);
   writeFileSync(copy, JSON.stringify({ ...map, sources }));
 }
-for (const entry of ENTRIES) {
-  const up = '../'.repeat(entry.split('/').length);
-  writeFileSync(join(COMMONJS, entry), `module.exports = require('${up}${entry}');\n`);
+const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 };
+for (const file of files.filter((one) => one.endsWith('.js') && !one.startsWith('cli/'))) {
+  const source = readFileSync(join(DIST, file), 'utf8')
+    .replaceAll('import.meta.url', "require('node:url').pathToFileURL(__filename).href")
+    .replace(/^\/\/# sourceMappingURL=.*$/m, '');
+  writeFileSync(join(COMMONJS, file), ts.transpileModule(source, { compilerOptions }).outputText);
 }
 writeFileSync(join(COMMONJS, 'package.json'), '{ "type": "commonjs" }\n');

@@ -9,10 +9,14 @@ type Schemas = components['schemas'];
 type Responses = components['responses'];
 
 /**
- * An object that JSON can write, typed as you like, also by an interface. An array, a Map or a Set is not
- * one.
+ * An object that JSON can write, typed as you like, also by an interface. An array, a Map, a promise or a
+ * function is not one.
  */
-export type JsonObject = object & { readonly [Symbol.iterator]?: never };
+export type JsonObject = object & {
+  readonly [Symbol.iterator]?: never;
+  readonly [Symbol.toStringTag]?: never;
+  readonly [Symbol.hasInstance]?: never;
+};
 /** An object whose content is unknown. */
 export type FreeForm = Schemas['FreeForm'];
 /** A result, typed as you like; `reply` and `output` are texts if it has them. */

@@ -34,11 +34,19 @@ export type HandlerContext = {
   readonly tracestate?: string | undefined;
 };
 
+/** What a function without a return returns. */
+type Nothing = ReturnType<() => void>;
+
 /**
  * What a handler may return: the result, a text that becomes its `output`, or nothing. What is sent is what
  * `JSON.stringify` makes of it, at the moment it is returned.
  */
-export type HandlerAnswer<Result extends JsonResult = TaskResult> = Result | string | undefined | null;
+export type HandlerAnswer<Result extends JsonResult = TaskResult> =
+  | Result
+  | string
+  | Nothing
+  | undefined
+  | null;
 
 /**
  * Does the work on a task. What it throws becomes the task's `error_info`. `Payload` is the agent's word: it

@@ -4,6 +4,7 @@
  * own heartbeat is overdue. The thread's own code is in `heartbeat-thread.ts`.
  */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { AgentRegistration } from '../contract.ts';
 
@@ -100,9 +101,8 @@ export function createHeartbeatThread({
 
   return {
     async start() {
-      // The file beside this one, source or compiled. In a bundle that leaves it out, no thread starts.
-      const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-      const file = new URL(`./heartbeat-thread.${extension}`, import.meta.url);
+      const file = findThreadFile();
+      if (!file) return;
       const started = new Worker(file, { workerData: target, execArgv: [] });
       started.on('error', (error) => {
         worker = undefined;
@@ -128,4 +128,15 @@ export function createHeartbeatThread({
       worker = undefined;
     },
   };
+}
+
+/**
+ * Returns the file beside this one, source or compiled. In a bundle there is none, and in one that is
+ * CommonJS `import.meta` is empty: then no thread starts, and a handler that blocks delays the heartbeats.
+ */
+function findThreadFile(): URL | undefined {
+  const here: string | undefined = import.meta.url;
+  if (!here) return undefined;
+  const file = new URL(`./heartbeat-thread.${here.endsWith('.ts') ? 'ts' : 'js'}`, here);
+  return existsSync(file) ? file : undefined;
 }

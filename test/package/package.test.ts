@@ -183,7 +183,8 @@ describe('the tarball', () => {
 
   test('resolves its entries, and no other file', () => {
     const { resolve } = createRequire(join(project, 'index.js'));
-    const required = join(installed('@task-gateway/sdk'), 'dist/commonjs');
+    // Node takes the ES modules for require(), too: there is one implementation.
+    const required = join(installed('@task-gateway/sdk'), 'dist');
     expect(resolve('@task-gateway/sdk')).toBe(join(required, 'index.js'));
     expect(resolve('@task-gateway/sdk/agent')).toBe(join(required, 'agent/index.js'));
     expect(resolve('@task-gateway/sdk/testing')).toBe(join(required, 'testing/index.js'));

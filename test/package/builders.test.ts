@@ -1,0 +1,84 @@
+/**
+ * The SDK as builders and test runners read it, installed from its tarballs into a package of its own: a
+ * bundle of an agent by esbuild, as CommonJS and as an ES module, and Jest, on this Node and on the host's.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const LIMITS = { timeout: 170_000, maxBuffer: 10_000_000 };
+const NODES = [process.execPath, '/usr/bin/node'].filter((node) => existsSync(node));
+const MAIN = `async function main() {
+    const gateway = createFakeGateway();
+    const agent = createAgent({ ...gateway.options, tags: ['x'], handler: () => 'done' });
+    await agent.start();
+    const task = await createClient(gateway.options).runTask({ task_type: 't', task_tags: ['x'], payload: {} });
+    await agent.stop();
+    if (task.result.output !== 'done') throw new Error('a wrong result');
+  }`;
+const IMPORTS = `import { createClient } from '@task-gateway/sdk';
+  import { createAgent } from '@task-gateway/sdk/agent';
+  import { createFakeGateway } from '@task-gateway/sdk/testing';`;
+const REQUIRES = IMPORTS.replaceAll(/import (.*) from (.*);/g, 'const $1 = require($2);');
+let project: string;
+
+beforeAll(async () => {
+  project = mkdtempSync(join(tmpdir(), 'task-gateway-builders-'));
+  const npm = (args: readonly string[], cwd: string) => run('npm', [...args], { cwd, ...LIMITS });
+  const packed = await npm(
+    ['pack', '--silent', '-w', 'generated', '-w', 'sdk', '--pack-destination', project],
+    ROOT,
+  );
+  const tarballs = packed.stdout
+    .trim()
+    .split('\n')
+    .filter((one) => one.endsWith('.tgz'));
+  writeFileSync(join(project, 'package.json'), '{ "private": true }');
+  const quiet = ['--no-audit', '--no-fund', '--prefer-offline'];
+  await npm(
+    ['install', ...quiet, ...tarballs.map((one) => `./${one}`), 'esbuild@0.28.2', 'jest@30'],
+    project,
+  );
+}, 180_000);
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+test.each(['cjs', 'esm'])(
+  'A bundle of an agent by esbuild runs, and prints nothing: %s',
+  async (format) => {
+    writeFileSync(join(project, 'app.js'), `${IMPORTS}\n${MAIN}\nmain();`);
+    const out = `out.${format === 'cjs' ? 'cjs' : 'mjs'}`;
+    const options = [
+      '--bundle',
+      '--platform=node',
+      `--format=${format}`,
+      `--outfile=${out}`,
+      '--log-level=error',
+    ];
+    await run(join(project, 'node_modules/.bin/esbuild'), ['app.js', ...options], { cwd: project });
+    for (const node of NODES) {
+      const { stdout, stderr } = await run(node, [out], { cwd: project, ...LIMITS });
+      expect({ node, stdout, stderr }).toEqual({ node, stdout: '', stderr: '' });
+    }
+  },
+  60_000,
+);
+
+test.each(NODES)(
+  'Jest requires the SDK and runs an agent with it: %s',
+  async (node) => {
+    writeFileSync(join(project, 'app.test.js'), `${REQUIRES}\n${MAIN}\ntest('it runs', main);`);
+    const { stderr } = await run(node, ['node_modules/jest/bin/jest.js', '--ci'], {
+      cwd: project,
+      ...LIMITS,
+    });
+    expect(stderr).toMatch(/Tests: +1 passed, 1 total/);
+  },
+  120_000,
+);
