@@ -263,6 +263,12 @@ const PACKAGES: readonly CiSuite[] = [
     partIn: ['test/package/bundle.test.ts', 'test/sdk/platforms.test.ts'],
   },
   {
+    file: 'test/package/builders.test.ts',
+    seconds: 40,
+    reason: 'installs a bundler and a test runner from the registry',
+    partIn: ['test/package/bundle.test.ts', 'test/sdk/platforms.test.ts'],
+  },
+  {
     file: 'test/sdk/sdk-browser.test.ts',
     seconds: 16,
     reason: 'a browser, and a gateway that is killed',

@@ -40,7 +40,7 @@ beforeAll(async () => {
     .split('\n')
     .filter((one) => one.endsWith('.tgz'));
   writeFileSync(join(project, 'package.json'), '{ "private": true }');
-  const quiet = ['--no-audit', '--no-fund', '--prefer-offline'];
+  const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
   await npm(
     ['install', ...quiet, ...tarballs.map((one) => `./${one}`), 'esbuild@0.28.2', 'jest@30'],
     project,
