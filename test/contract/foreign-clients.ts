@@ -68,7 +68,7 @@ const orval: Generator = {
     import { GetTaskResponse } from './schemas';
 
     ${start}
-    const options = { headers: { authorization: 'Bearer ' + secret, 'content-type': 'application/json' } };
+    const options = { headers: { authorization: 'Bearer ' + secret } };
 
     async function main(): Promise<void> {
       const submitted = await submitTask(${submission}, options);

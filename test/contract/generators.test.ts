@@ -15,9 +15,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { readBlocks } from '../harness/readme-blocks.ts';
 import { FOREIGN_MODULES, findTool, type ToolName } from '../harness/tools.ts';
-import { type Generator, generators } from './clients.ts';
+import { type Generator, generators, openapiTypescript } from './clients.ts';
 import { foreignGenerators } from './foreign-clients.ts';
+import { PAGE, readSections } from './generator-page.ts';
 import { runNode } from './run-tool.ts';
 
 const modules = join(import.meta.dirname, '../../node_modules');
@@ -44,6 +46,14 @@ const compilerOptions = {
   // What the clients import is not of these documents.
   ...{ rootDir: '.', outDir: 'built', skipLibCheck: true },
 };
+
+/** It has the fields that `TaskSubmission` requires, and no others. */
+const SMALLEST_SUBMISSION = `
+  import type { components } from './client';
+  export const submission: components['schemas']['TaskSubmission'] = {
+    ...{ auth: 'secret', task_type: 'echo', task_tags: ['upper'], payload: {} },
+  };
+`;
 
 let gateway: GatewayProcess;
 let folder: string;
@@ -105,7 +115,22 @@ function buildFolderName(name: string): string {
   return name.replace(/^@.*\//, '');
 }
 
-for (const { name, tags } of tried) {
+/** The files in TypeScript that a generator wrote for the gateway, the program over them left out. */
+function readClient(name: string): readonly string[] {
+  const own = join(folder, buildFolderName(name), 'gateway');
+  const files = readdirSync(own, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.ts') && file !== 'program.ts')
+    .map((file) => readFileSync(join(own, file), 'utf8'));
+}
+
+/** The commands that a package brings, with the script of each. */
+function readCommands(manifest: string): Readonly<Record<string, string>> {
+  const { name, bin } = JSON.parse(readFileSync(manifest, 'utf8'));
+  return typeof bin === 'string' ? { [name]: bin } : bin;
+}
+
+for (const { name, tags, packages, command } of tried) {
   describe(name, { tags }, () => {
     test.each(documents)('makes a client of the %s without a warning', (of) => {
       const { code, output = '' } = results.get(`${name}, ${of}`) ?? {};
@@ -114,13 +139,17 @@ for (const { name, tags } of tried) {
     });
 
     test('knows the events of the stream', () => {
-      const own = join(folder, buildFolderName(name), 'gateway');
-      const files = readdirSync(own, { recursive: true, encoding: 'utf8' }).filter((file) =>
-        file.endsWith('.ts'),
-      );
-      expect(
-        files.filter((file) => /\btask_?done\b/i.test(readFileSync(join(own, file), 'utf8'))),
-      ).not.toEqual([]);
+      expect(readClient(name).filter((text) => /\btask_?done\b/i.test(text))).not.toEqual([]);
+    });
+
+    test('is the command of the page, and its client imports what the page says', () => {
+      const section = readSections().find((other) => other.name === name);
+      const own = section?.installed[0]?.name ?? '';
+      const script = readCommands(join(packages, own, 'package.json'))[section?.command ?? ''] ?? '';
+      expect(join(own, script)).toBe(command);
+      const imports = readClient(name).flatMap((text) => text.match(/(?<=\bfrom ['"])[^.'"][^'"]*/g) ?? []);
+      const imported = imports.map((path) => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+      expect([...new Set(imported)].sort()).toEqual(section?.imported.map((other) => other.name));
     });
 
     test('makes clients that compile', () => {
@@ -144,4 +173,26 @@ for (const { name, tags } of tried) {
 
 test('all clients compile together', () => {
   expect(results.get('compiler')).toEqual({ code: 0, output: '' });
+});
+
+test('openapi-typescript makes a submission without `timeout` wrong by default, and right with its flag', async () => {
+  const options = openapiTypescript.options(join(openapi, documents[0][1]));
+  const compile = async (kind: string, given: readonly string[]): Promise<string> => {
+    const own = join(folder, kind);
+    mkdirSync(own);
+    await runNode([join(modules, openapiTypescript.command), ...given], own);
+    writeFileSync(join(own, 'use.ts'), SMALLEST_SUBMISSION);
+    const flags = ['--strict', '--noEmit', '--skipLibCheck', '--typeRoots', own];
+    return (await runNode([join(modules, 'typescript/bin/tsc'), ...flags, 'use.ts'], own)).output;
+  };
+  const isKept = (option: string): boolean => !option.startsWith('--default-non-nullable');
+  const [before = '', after = ''] =
+    readBlocks(PAGE)
+      .find(({ role }) => role === 'default-flags')
+      ?.text.trim()
+      .split(' … ') ?? [];
+  const refused = (await compile('by-default', options.filter(isKept))).trim();
+  expect(refused).toContain(before);
+  expect(refused.endsWith(`: ${after}`), refused).toBe(true);
+  expect(await compile('with-flag', options)).toBe('');
 });

@@ -6,6 +6,6 @@ export type Block = { readonly language: string; readonly role: string; readonly
 
 /** Every block of a text in Markdown, in its order. */
 export function readBlocks(markdown: string): readonly Block[] {
-  const found = markdown.matchAll(/^```(\w+)(?: ([\w-]+))?\n([\s\S]*?)^```$/gm);
+  const found = markdown.matchAll(/^```(\w+)(?: ([\w.-]+))?\n([\s\S]*?)^```$/gm);
   return [...found].map(([, language = '', role = '', text = '']) => ({ language, role, text }));
 }

@@ -192,7 +192,7 @@ describe('the table of counts in the README of test/', () => {
 });
 
 describe('what the READMEs name exists', () => {
-  const pages = ['README.md', 'server/README.md', 'test/README.md', 'sdk/README.md'];
+  const pages = ['README.md', 'server/README.md', 'test/README.md', 'sdk/README.md', 'generated/README.md'];
 
   test('every section is in the list of contents of the README, in its order', () => {
     const [, contents = ''] = /^\*\*Contents:\*\*([\s\S]*?)\n\n/m.exec(README) ?? [];
