@@ -64,6 +64,11 @@ const TOOLS = {
     remedy: 'root, who may mount',
     mayBeForbidden: true,
   },
+  'loop-device': {
+    find: tried('sh', ['-c', 'losetup --find && command -v mkfs.ext4']),
+    remedy: 'root with /dev/loop-control, and apt-get install e2fsprogs',
+    mayBeForbidden: true,
+  },
   'second-address': {
     find: findSecondAddress,
     remedy: 'an IPv4 address beside 127.0.0.1',

@@ -33,7 +33,7 @@ export type StartDeps = {
   hasReaders(session: string): boolean;
 };
 
-/** With less than this share of what the second stage leaves, a full disk is not tried again. */
+/** With less than this share of what the second stage leaves, no generation after an outage writes. */
 const ROOM_SHARE_MIN = 1 / 8;
 
 /** The disk refused the first write of a generation; what was loaded can be read. */
@@ -67,7 +67,11 @@ export async function startGeneration(deps: StartDeps, options: StartOptions): P
     const state = await loadState(storage, { nowMs: nowMs(), afterRun: options.afterRun, log: deps.log });
     const { settledCounts } = state;
     const row = { ...state.highWaterMark, ...settledCounts.store() };
-    await writeMarkInTime(deps, storage, writeMark(row)).catch((error: unknown) => {
+    const writeFirst = async (): Promise<void> => {
+      if (options.afterRun > 0) await requireRoom(storage);
+      await writeMarkInTime(deps, storage, writeMark(row));
+    };
+    await writeFirst().catch((error: unknown) => {
       if (error instanceof DiskLate) throw error;
       const refusing = refuseCommits(options.afterSeq, options.describeOutage);
       throw new FirstWriteFailed(error, createGeneration(state, storage, refusing, hasReaders, true));
@@ -119,9 +123,7 @@ async function writeMarkInTime(
  * state for each attempt would take the time of the readers.
  */
 export async function requireWrites(deps: StartDeps, { storage: readable }: Generation): Promise<void> {
-  const space = await readable.readSpace().catch(() => undefined);
-  if (space && space.freeBytes < thresholdOf(2, space) * ROOM_SHARE_MIN)
-    throw new Error('the disk of the database is full');
+  await requireRoom(readable);
   const storage = orderStorage(await deps.openStorage());
   try {
     const text = await storage.get(HIGH_WATER_MARK_KEY);
@@ -129,4 +131,11 @@ export async function requireWrites(deps: StartDeps, { storage: readable }: Gene
   } finally {
     await storage.disconnect().catch(() => undefined);
   }
+}
+
+/** Rejects where the disk is full but for a few pages: a write or two might succeed, and the next would not. */
+async function requireRoom(storage: OrderedStorage): Promise<void> {
+  const space = await storage.readSpace().catch(() => undefined);
+  if (space && space.freeBytes < thresholdOf(2, space) * ROOM_SHARE_MIN)
+    throw new Error('the disk of the database is full');
 }
