@@ -191,10 +191,13 @@ describe('a logger', () => {
         clock,
         call().catch(() => undefined),
       );
+    const logged = lines.length;
     const events = client.subscribeEvents('canary-session');
     const reading = (async () => {
       for await (const _event of events);
     })();
+    // The reader of streams is a file that is loaded with the first of them.
+    await vi.waitUntil(() => lines.length > logged);
     await clock.advance(10_000);
     events.close();
     await reading;
