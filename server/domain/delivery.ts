@@ -2,6 +2,7 @@
  * The rules of delivery: when an attempt is repeated, and when a task may move to another agent. Pure; the
  * dispatcher acts on them.
  */
+import { type AgentRecord, PULL_ENDPOINT, unavailableSinceMs } from './agent.ts';
 import type { Delivery, TaskState } from './task.ts';
 import { isSettled, mayBeTaken } from './task.ts';
 
@@ -42,6 +43,15 @@ export type AgentAvailability = {
   readonly unavailableSinceMs: number | null;
   readonly pull: boolean;
 };
+
+/** The availability of an agent by its record, if it has one, and the time at which sweeping resumed. */
+export function availabilityOf(record: AgentRecord | undefined, resumedMs: number): AgentAvailability {
+  if (!record) return { unavailableSinceMs: 0, pull: false };
+  return {
+    unavailableSinceMs: unavailableSinceMs(record, resumedMs),
+    pull: record.endpoint === PULL_ENDPOINT,
+  };
+}
 
 /**
  * Whether the task should move to another agent if one is eligible. Once an attempt is unknown, only an agent

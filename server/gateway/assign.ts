@@ -1,19 +1,28 @@
 /**
  * Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push
  * starts. A task is assigned here when it comes due; in the commit that submits it, in `submissions.ts`.
+ *
+ * Who waits is not overtaken: a slot that a waiting task may take is left to it. A task that does not wait
+ * itself gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:
+ *
+ *   the task waits itself ────────────────────────────────────▶ assigned: it was offered the slot
+ *   no task waits for this agent, or none that it may take now ▶ assigned
+ *   one waits that it may take ───────────────────────────────▶ gives way; the offer runs first
  */
 import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
 import { UNCLAIMED_MS } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';
 import type { Trigger } from '../domain/triggers.ts';
-import type { Store } from '../ports/store.ts';
+import { agentRef, type Store, taskRef } from '../ports/store.ts';
 import type { Tracing } from '../ports/tracing.ts';
 import type { AgentIndex } from './agent-index.ts';
 import type { TaskCommits } from './commit-step.ts';
 import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from './leased-task.ts';
 import type { Pushes } from './pushes.ts';
 import type { SweepTimes } from './sweep-times.ts';
+import type { CommitOptions } from './task-batch.ts';
 import { runTaskHop } from './task-traces.ts';
+import { hasWaitingFor } from './waiting-offers.ts';
 
 export type AssignDeps = {
   readonly store: Store;
@@ -23,6 +32,9 @@ export type AssignDeps = {
   readonly sweepTimes: SweepTimes;
   readonly tracing: Tracing;
 };
+
+/** A task that gives way is looked at again after this. */
+const GIVE_WAY_MS = 50;
 
 /** Why a task is assigned. `agentGone`: its present agent is gone, so it may move. */
 type Assigning = { readonly type: 'assign' } | { readonly type: 'reassign'; readonly agentGone: boolean };
@@ -39,7 +51,7 @@ export async function assignTask(
     hop: 'match',
     request_id: task.request_id,
     work: () => assignTo(deps, task, record, how),
-    describe: ({ ok }) => (ok ? { agent_id } : {}),
+    describe: (result) => (result.ok && result.written ? { agent_id } : {}),
   });
 }
 
@@ -49,15 +61,33 @@ async function assignTo(
   record: AgentRecord,
   how: Assigning,
 ): Promise<LeasedResult> {
-  const { agent_id, endpoint, registration } = record;
+  const { agent_id, endpoint, registration, agent_tags } = record;
   const to = prepareAssignment(deps, record);
   if (!to) return await retryLater(deps, task);
   const trigger: Trigger = { ...how, ...to };
-  const result = to.attempted
-    ? await commitAndPush(deps, task, trigger, { agent_id, endpoint }, registration)
-    : await commitLeased(deps, task, trigger, { registration });
-  if (!result.ok) await deps.agentIndex.reload(agent_id);
+  const commit = (options: CommitOptions): Promise<LeasedResult> =>
+    to.attempted
+      ? commitAndPush(deps, task, trigger, { agent_id, endpoint }, options)
+      : commitLeased(deps, task, trigger, options);
+  const mayOvertake = task.before.value.waiting;
+  let result = await commit(mayOvertake ? { registration } : { registration, noneWaiting: agent_tags });
+  if (!result.ok && result.conflict === 'waiting') {
+    if (await hasWaitingFor(deps, record)) result = await giveWay(deps, task, agent_id);
+    else result = await commit({ registration });
+  }
+  if (!result.ok || !result.written) await deps.agentIndex.reload(agent_id);
   return result;
+}
+
+/** Leaves the agent to the tasks that wait for it, and the task for a moment later. */
+async function giveWay(deps: AssignDeps, task: LeasedTask, agent_id: string): Promise<LeasedResult> {
+  const { request_id, lease } = task;
+  const nowMs = deps.store.nowMs();
+  const againMs = Math.min(task.before.value.deadlineMs, nowMs + GIVE_WAY_MS);
+  return await deps.commits.reschedule([
+    { ref: taskRef(request_id), atMs: againMs, lease },
+    { ref: agentRef(agent_id), atMs: nowMs, unlessHeld: true },
+  ]);
 }
 
 /** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */
@@ -83,11 +113,10 @@ export async function commitAndPush(
   task: LeasedTask,
   trigger: Trigger,
   to: { readonly agent_id: string; readonly endpoint: string },
-  registration?: string,
+  options: CommitOptions = {},
 ): Promise<LeasedResult> {
   const { request_id, lease } = task;
-  const options = { dueAt: 'held' as const, ...(registration !== undefined && { registration }) };
-  const result = await commitLeased(deps, task, trigger, options);
+  const result = await commitLeased(deps, task, trigger, { ...options, dueAt: 'held' });
   if (result.ok && result.written) {
     deps.pushes.start({ request_id, lease, ...to, written: result.written });
   }

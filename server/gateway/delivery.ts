@@ -12,9 +12,9 @@
  *                 ── pull ─────────────▶ its claims hand the task out
  *                 ── else ─────────────▶ pushed to when the pause is over
  */
-import { type AgentRecord, PULL_ENDPOINT, unavailableSinceMs } from '../domain/agent.ts';
+import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
 import {
-  type AgentAvailability,
+  availabilityOf,
   dueMs,
   excludedAgents,
   GONE_AFTER_MS,
@@ -130,12 +130,4 @@ export function mayLeaveOpenPush(
   const agent = availabilityOf(agentIndex.find(agent_id), sweepTimes.resumedMs(nowMs));
   if (!isGone(agent, nowMs)) return false;
   return agentIndex.pick(task_tags, excludedAgents(delivery, agent_id, nowMs)) !== undefined;
-}
-
-function availabilityOf(record: AgentRecord | undefined, resumedMs: number): AgentAvailability {
-  if (!record) return { unavailableSinceMs: 0, pull: false };
-  return {
-    unavailableSinceMs: unavailableSinceMs(record, resumedMs),
-    pull: record.endpoint === PULL_ENDPOINT,
-  };
 }

@@ -181,7 +181,7 @@ function assignAccepted(
   const candidate = pickAgent(deps, input.task_tags);
   const to = candidate && prepareAssignment(deps, candidate.record);
   if (!to) return undefined;
-  const { endpoint, registration } = candidate.record;
+  const { endpoint, registration, agent_tags } = candidate.record;
   const { request_id } = input;
   const trigger: Trigger = { type: 'assign', ...to };
   const before = { value: state, revision: 'absent' };
@@ -196,7 +196,7 @@ function assignAccepted(
   const batch = batchFor(decided.transition, { ...due, registration });
   return {
     agent_id: to.agent_id,
-    batch: { ...addInput(deps, input, batch), noneWaiting: input.task_tags },
+    batch: { ...addInput(deps, input, batch), noneWaiting: agent_tags },
     start(revision) {
       deps.observer.noteSubmitted(request_id, state, input.trace);
       deps.observer.noteStep(decided.transition);

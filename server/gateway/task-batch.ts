@@ -76,6 +76,8 @@ export type CommitOptions = {
   readonly registration?: string;
   /** The commit fails while an agent with one of these tags has a free slot. */
   readonly noneFree?: readonly string[];
+  /** The commit fails while a task waits for an agent with one of these tags. */
+  readonly noneWaiting?: readonly string[];
   /** The commit fails when the agent had a contact after this time. */
   readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
   /** For whom the commit is made. */
@@ -98,6 +100,7 @@ export function batchFor(transition: Transition, options: CommitOptions = {}): B
     ...(slots.length > 0 && { slots }),
     ...(wait && { wait }),
     ...(options.noneFree && { noneFree: options.noneFree }),
+    ...(options.noneWaiting && { noneWaiting: options.noneWaiting }),
     ...(options.caller && { caller: options.caller }),
     ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
     ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),

@@ -1,21 +1,28 @@
 /**
  * Offers waiting tasks to an agent with free slots: makes them due, so that a dispatcher looks at them.
- * Oldest first, as many as the agent has slots for; a newcomer may overtake.
+ * Oldest first, as many as the agent has slots for. A newcomer gives way while there is one (`assign.ts`).
  *
  * A task is not offered to the agent it runs on, nor to one that was busy for it lately: that agent would
  * only be tried again and again. Such tasks may stand before others that the agent can take, so the next look
  * goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
  */
-import { excludedAgents } from '../domain/delivery.ts';
+import type { AgentRecord } from '../domain/agent.ts';
+import { availabilityOf, excludedAgents, isGone } from '../domain/delivery.ts';
 import { isSettled, mayBeTaken, type TaskState } from '../domain/task.ts';
-import { type AgentStatus, type Store, taskRef } from '../ports/store.ts';
+import { type AgentStatus, type Page, type Store, StoreDamaged, taskRef } from '../ports/store.ts';
+import type { AgentIndex } from './agent-index.ts';
 import type { TaskCommits } from './commit-step.ts';
+import type { SweepTimes } from './sweep-times.ts';
 
 /** While tasks wait for an agent that has free slots, it is looked at again after this. */
 const LOOK_AGAIN_MS = 1_000;
 /** The next look goes on after this: other agents have their turns in between. */
 const GO_ON_MS = 10;
 const TASKS_PER_LOOK = 100;
+/** A newcomer looks at so many waiting tasks at once, the oldest first, … */
+const TASKS_AHEAD = 10;
+/** … and at this many in all: of an agent's own tasks, and those it was busy for, no more stand in front. */
+const TASKS_AHEAD_MAX = 1_000;
 
 export type WaitingOffers = {
   /** Offers tasks to the agent; returns when to look at it again for more, or null: when its slots change. */
@@ -52,7 +59,7 @@ export function createWaitingOffers(deps: {
       );
       const offers = await Promise.all(
         page.items.map(async ({ request_id }) => {
-          const state = (await store.get('task', request_id))?.value;
+          const state = await readWaiting(store, request_id);
           return classifyOffer(request_id, state, agent_id, nowMs);
         }),
       );
@@ -73,6 +80,52 @@ export function createWaitingOffers(deps: {
       return times.length === 0 ? null : Math.min(...times);
     },
   };
+}
+
+/**
+ * Whether a task waits that the agent may take now: not its own, not one it was busy for lately, and not one
+ * that its present agent may have, unless that one is gone.
+ */
+export async function hasWaitingFor(
+  deps: {
+    readonly store: Store;
+    readonly agentIndex: Pick<AgentIndex, 'find'>;
+    readonly sweepTimes: SweepTimes;
+  },
+  { agent_id, agent_tags }: AgentRecord,
+): Promise<boolean> {
+  const { store, agentIndex, sweepTimes } = deps;
+  const nowMs = store.nowMs();
+  const resumedMs = sweepTimes.resumedMs(nowMs);
+  const mayTake = async (request_id: string): Promise<boolean> => {
+    const state = await readWaiting(store, request_id);
+    const { isOffered, isCertain } = classifyOffer(request_id, state, agent_id, nowMs);
+    if (!isOffered || isCertain) return isOffered;
+    return isGone(availabilityOf(agentIndex.find(state?.agent_id ?? ''), resumedMs), nowMs);
+  };
+  let after: string | null = null;
+  for (let seen = 0; seen < TASKS_AHEAD_MAX; seen += TASKS_AHEAD) {
+    const page: Page<{ readonly request_id: string }> = await store.list(
+      'waiting',
+      { tags: agent_tags },
+      { limit: TASKS_AHEAD, ...(after !== null && { after }) },
+    );
+    const mayTakeThem = await Promise.all(page.items.map(({ request_id }) => mayTake(request_id)));
+    if (mayTakeThem.includes(true)) return true;
+    after = page.next;
+    if (after === null) return false;
+  }
+  return false;
+}
+
+/** The state of a waiting task; undefined when it is gone. One that cannot be read hides no other. */
+async function readWaiting(store: Store, request_id: string): Promise<TaskState | undefined> {
+  try {
+    return (await store.get('task', request_id))?.value;
+  } catch (error) {
+    if (error instanceof StoreDamaged) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -118,8 +118,8 @@ export type Batch = {
   /** Conflict `free_agent` while an agent with one of these tags has a free slot: to abandon, to wait. */
   readonly noneFree?: readonly string[];
   /**
-   * Conflict `waiting` while a task waits for an agent with one of these tags: a task that is assigned in the
-   * commit that submits it must not overtake those that were there before it.
+   * Conflict `waiting` while a task waits for an agent with one of these tags: those of the agent that the
+   * commit assigns a task to. A task that does not wait itself must not overtake those that do.
    */
   readonly noneWaiting?: readonly string[];
   /**

@@ -1,0 +1,108 @@
+/** Who gets the slot of an agent that tasks wait for: whoever waits longest, whatever is submitted meanwhile. */
+import { expect, test } from 'vitest';
+import { StoreDamaged } from '../../server/ports/store.ts';
+import { BUSY, TAKEN } from '../harness/fake-pusher.ts';
+import { describeEachStore } from '../harness/stores.ts';
+import { buildSubmission, type World } from '../harness/world.ts';
+import {
+  ownerOf,
+  pushesTo,
+  registerAnswering as register,
+  submitLong as submit,
+  urlOf,
+} from '../harness/world-calls.ts';
+import { useWorlds } from '../harness/worlds.ts';
+
+const WAITERS = 10;
+const NEWCOMERS = 63;
+/** More than a newcomer gives way for. */
+const A_LOOK_MS = 100;
+
+/** Ends the task that was pushed last, and submits another at the moment its slot is free. */
+async function replaceLast(world: World, newcomer = {}): Promise<void> {
+  const request_id = world.pusher.sent.at(-1)?.task.request_id ?? '';
+  await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'success' });
+  await world.gateway.submitTask(buildSubmission({ timeout: 3_600, ...newcomer }));
+}
+
+describeEachStore('on %s, tasks that wait for the one slot of an agent', (_name, open) => {
+  const start = useWorlds(open);
+
+  /** Registers the agent, gives it a task, and submits others that wait; returns their ids. */
+  async function addWaiters(
+    world: World,
+    waiters: number,
+    more = {},
+    agent = {},
+  ): Promise<readonly string[]> {
+    await register(world, 'A', TAKEN, agent);
+    await submit(world);
+    const ids: string[] = [];
+    for (let n = 0; n < waiters; n += 1) ids.push(await submit(world, { queue_timeout: 3_000, ...more }));
+    return ids;
+  }
+
+  const pushedAfterFirst = (world: World): readonly string[] =>
+    world.pusher.sent.slice(1).map(({ task }) => task.request_id);
+
+  test.each([
+    ['that wait too', { queue_timeout: 3_000 }],
+    ['that do not wait', {}],
+  ])('get it before 63 newcomers %s', async (_what, newcomer) => {
+    const world = await start();
+    const waiters = await addWaiters(world, WAITERS);
+    for (let n = 0; n < NEWCOMERS; n += 1) {
+      await replaceLast(world, newcomer);
+      await world.runUntilIdle();
+      await world.pass(A_LOOK_MS);
+    }
+    expect(pushedAfterFirst(world).slice(0, WAITERS)).toEqual(waiters);
+    expect(pushesTo(world, 'A')).toBe(1 + NEWCOMERS);
+  });
+
+  test('get it before newcomers that want another of its tags', async () => {
+    const world = await start();
+    const waiters = await addWaiters(world, WAITERS, { task_tags: ['b'] }, { agent_tags: ['a', 'b'] });
+    for (let n = 0; n < WAITERS; n += 1) {
+      await replaceLast(world, { queue_timeout: 3_000 });
+      await world.pass(A_LOOK_MS);
+    }
+    expect(pushedAfterFirst(world)).toEqual(waiters);
+  });
+
+  test('are offered it in their order beside one that cannot be read', async () => {
+    let damaged = '';
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        async get(kind, id, caller) {
+          if (kind === 'task' && id === damaged) throw new StoreDamaged(`the task under ${id} is not JSON`);
+          return await store.get(kind, id, caller);
+        },
+      }),
+    });
+    const [first = '', ...others] = await addWaiters(world, 3);
+    damaged = first;
+    for (const _ of others) {
+      await replaceLast(world);
+      await world.pass(A_LOOK_MS);
+    }
+    expect(pushedAfterFirst(world)).toEqual(others);
+  });
+});
+
+describeEachStore('on %s, a task that waits while two agents were busy for it', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('does not hold up a newcomer that one of them takes now', async () => {
+    const world = await start();
+    for (const agent_id of ['A', 'B']) await register(world, agent_id, BUSY);
+    const waiter = await submit(world);
+    expect([pushesTo(world, 'A'), pushesTo(world, 'B')]).toEqual([1, 1]);
+    const owner = await ownerOf(world, waiter);
+    const other = owner === 'A' ? 'B' : 'A';
+    world.pusher.script(urlOf(other), TAKEN);
+    const newcomer = await submit(world);
+    expect([await ownerOf(world, waiter), await ownerOf(world, newcomer)]).toEqual([owner, other]);
+  });
+});
