@@ -3,10 +3,10 @@
  * starts. A task is assigned here when it comes due; in the commit that submits it, in `submissions.ts`.
  *
  * Who waits is not overtaken: a slot that a waiting task may take is left to it. A task that does not wait
- * itself gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:
+ * gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:
  *
  *   the task waits itself ────────────────────────────────────▶ assigned: it was offered the slot
- *   no task waits for this agent, or none that it may take now ▶ assigned
+ *   no task waits for this agent, or none that it may take ───▶ assigned
  *   one waits that it may take ───────────────────────────────▶ gives way; the offer runs first
  */
 import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';

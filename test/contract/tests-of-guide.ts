@@ -101,6 +101,7 @@ const TASKS_AND_AGENTS: StatementTests = {
     ['Then the order is', 'gateway/load.test.ts: candidates rank by whether the last push was taken'],
     ['Where agents with more', 'gateway/many-tag-sets.test.ts: a pick, and grants to what it picks'],
     ['Tasks that wait', `${DELIVERY}the oldest waiting task is assigned first when a slot becomes free`],
+    ['A task that is submitted at', 'gateway/waiting.test.ts: get it before 63 newcomers'],
   ],
   Delivery: [
     ['2xx, 409', `${DELIVERY}is running before the push starts and acknowledged by a 2xx`],

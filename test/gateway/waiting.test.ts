@@ -1,4 +1,4 @@
-/** Who gets the slot of an agent that tasks wait for: whoever waits longest, whatever is submitted meanwhile. */
+/** Which task gets the slot of an agent that tasks wait for: the oldest, whatever is submitted meanwhile. */
 import { expect, test } from 'vitest';
 import { StoreDamaged } from '../../server/ports/store.ts';
 import { BUSY, TAKEN } from '../harness/fake-pusher.ts';
