@@ -68,7 +68,7 @@ export async function startGeneration(deps: StartDeps, options: StartOptions): P
     const { settledCounts } = state;
     const row = { ...state.highWaterMark, ...settledCounts.store() };
     const writeFirst = async (): Promise<void> => {
-      if (options.afterRun > 0) await requireRoom(storage);
+      if (options.afterRun > 0) await requireSpace(storage);
       await writeMarkInTime(deps, storage, writeMark(row));
     };
     await writeFirst().catch((error: unknown) => {
@@ -123,7 +123,7 @@ async function writeMarkInTime(
  * state for each attempt would take the time of the readers.
  */
 export async function requireWrites(deps: StartDeps, { storage: readable }: Generation): Promise<void> {
-  await requireRoom(readable);
+  await requireSpace(readable);
   const storage = orderStorage(await deps.openStorage());
   try {
     const text = await storage.get(HIGH_WATER_MARK_KEY);
@@ -133,8 +133,8 @@ export async function requireWrites(deps: StartDeps, { storage: readable }: Gene
   }
 }
 
-/** Rejects where the disk is full but for a few pages: a write or two might succeed, and the next would not. */
-async function requireRoom(storage: OrderedStorage): Promise<void> {
+/** Rejects where the disk is full but for a few pages: a write or two might succeed, then none would. */
+async function requireSpace(storage: OrderedStorage): Promise<void> {
   const space = await storage.readSpace().catch(() => undefined);
   if (space && space.freeBytes < thresholdOf(2, space) * ROOM_SHARE_MIN)
     throw new Error('the disk of the database is full');
