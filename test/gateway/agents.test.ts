@@ -7,6 +7,8 @@ import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
 import { agentOf, read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
+const DAY_MS = 24 * 3_600_000;
+
 describeEachStore('on %s', (_name, open) => {
   const start = useWorlds(open);
 
@@ -155,6 +157,25 @@ describeEachStore('on %s', (_name, open) => {
       await world.pass(5_000);
       await world.store.trim({ keepTasksMs: 1_000, sessionEventsMax: 10 }, 100);
       expect(await world.gateway.submitTask(buildSubmission(), 'key-1')).toEqual(one);
+    });
+
+    test('a key is free again a day after its first use, not earlier', async () => {
+      const world = await start();
+      const submitAgain = () => world.gateway.submitTask(buildSubmission(), 'key-1');
+      const first = await submitAgain();
+      await world.clock.advance(DAY_MS - 1);
+      expect((await submitAgain()).request_id).toBe(first.request_id);
+      await world.clock.advance(1);
+      expect((await submitAgain()).request_id).not.toBe(first.request_id);
+    });
+
+    test('a repeat under one key may have its fields in another order, at any depth', async () => {
+      const world = await start();
+      const payload = { a: 1, b: [{ c: 1, d: { e: 1, f: 2 } }] };
+      const turned = { b: [{ d: { f: 2, e: 1 }, c: 1 }], a: 1 };
+      const one = await world.gateway.submitTask(buildSubmission({ payload }), 'key-1');
+      const two = await world.gateway.submitTask(buildSubmission({ payload: turned }), 'key-1');
+      expect(two.request_id).toBe(one.request_id);
     });
 
     test('a submission beyond the limit of open tasks is refused as busy', async () => {

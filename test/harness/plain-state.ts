@@ -51,6 +51,8 @@ export function createPlainState(clock: { nowMs(): number }) {
   return {
     nowMs,
     values: new Map<string, Stored<unknown>>(),
+    /** When a value that is kept for a time is gone. */
+    expiries: new Map<string, number>(),
     /** Tasks by the agent that holds a slot for them, oldest grant first. */
     slots: new Map<string, readonly string[]>(),
     grants: new Map<string, number>(),
@@ -68,13 +70,15 @@ export function createPlainState(clock: { nowMs(): number }) {
   };
 }
 
-/** A value and its revision; undefined when it is absent. */
+/** A value and its revision; undefined when it is absent or has expired. */
 export function readValue<K extends keyof Kinds>(
-  { values }: PlainState,
+  { values, expiries, nowMs }: PlainState,
   kind: K,
   id: string,
 ): Stored<Kinds[K]> | undefined {
-  return values.get(`${kind} ${id}`) as Stored<Kinds[K]> | undefined;
+  const key = `${kind} ${id}`;
+  if ((expiries.get(key) ?? Number.POSITIVE_INFINITY) <= nowMs()) return undefined;
+  return values.get(key) as Stored<Kinds[K]> | undefined;
 }
 
 /** All values of a kind, by id. */

@@ -135,7 +135,7 @@ function createDueEntries(state: PlainState): Pick<Store, 'takeDue' | 'renewLeas
 
 function findConflict(state: PlainState, batch: Batch): CommitConflict | undefined {
   for (const { kind, id, expect } of batch.writes) {
-    const revision = state.values.get(`${kind} ${id}`)?.revision ?? 'absent';
+    const revision = readValue(state, kind, id)?.revision ?? 'absent';
     if (expect !== 'any' && expect !== revision) return { ok: false, conflict: 'revision' };
   }
   for (const { ref, lease, isNew } of batch.due ?? []) {
@@ -183,9 +183,10 @@ function applyBatch(state: PlainState, batch: Batch, revision: string): void {
   });
   if (batch.wait || batch.writes.some(({ kind }) => kind === 'task'))
     state.changes.push({ ms: nowMs, before: levelsOf(state), ended: settles });
-  for (const { kind, id, value } of batch.writes) {
+  for (const { kind, id, value, keepMs } of batch.writes) {
     if (value === null) state.values.delete(`${kind} ${id}`);
     else state.values.set(`${kind} ${id}`, { value: JSON.parse(JSON.stringify(value)), revision });
+    if (keepMs !== undefined) state.expiries.set(`${kind} ${id}`, nowMs + keepMs);
   }
   for (const change of batch.due ?? []) retime(state, change);
   const changed = new Set(batch.writes.flatMap(({ kind, id }) => (kind === 'agent' ? [id] : [])));
