@@ -4,7 +4,7 @@ import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { describeEachStore } from '../harness/stores.ts';
-import { buildRegistration, buildSubmission, NEVER } from '../harness/world.ts';
+import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
 import { read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
@@ -42,6 +42,38 @@ describeEachStore('on %s', (_name, open) => {
         error_info: '无可用 Agent',
         result: null,
       });
+    });
+
+    test('is not abandoned when an agent registers between the decision and its commit', async () => {
+      let isRegistered = false;
+      const world: World = await start({
+        wrap: (store) => ({
+          ...store,
+          async commit(batch) {
+            const isEnding = batch.writes.some(
+              (write) => write.kind === 'task' && write.value?.status === 'failed',
+            );
+            if (isEnding && !isRegistered) {
+              isRegistered = true;
+              await world.gateway.registerAgent(buildRegistration('A'));
+            }
+            return await store.commit(batch);
+          },
+        }),
+      });
+      const id = await submit(world);
+      expect(isRegistered).toBe(true);
+      expect(await read(world, id)).toMatchObject({ status: 'running', agent_id: 'A' });
+    });
+
+    test('fails after seven days, however long its timeout is', async () => {
+      const world = await start();
+      const id = await submit(world, { timeout: 8 * 86_400, queue_timeout: 8 * 86_400 });
+      await world.clock.advance(7 * 86_400_000 - 1_000);
+      await world.runUntilIdle();
+      expect(await read(world, id)).toMatchObject({ status: 'pending', timeout: 8 * 86_400 });
+      await world.pass(2_000);
+      expect(await read(world, id)).toMatchObject({ status: 'failed', error_info: 'timeout' });
     });
 
     test('is retried on the same agent with growing pauses while the outcome of its attempts is unknown', async () => {
@@ -257,6 +289,29 @@ describeEachStore('on %s', (_name, open) => {
       expect(await claim()).toMatchObject({ request_id: first });
       expect(await claim()).toBeNull();
       expect(world.pusher.sent).toEqual([]);
+    });
+
+    test('does not get a task whose deadline is over, although nothing has ended the task yet', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
+      const id = await submit(world, { timeout: 5 });
+      await world.clock.advance(5_000);
+      expect(await read(world, id)).toMatchObject({ status: 'running' });
+      expect(await world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER)).toBeNull();
+    });
+
+    test('gets a task with the claim that has waited longest', async () => {
+      const world = await start();
+      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
+      const claims: Promise<{ readonly request_id: string } | null>[] = [];
+      for (const _ of [1, 2, 3]) {
+        claims.push(world.gateway.claimTask({ agent_id: 'A', wait: 12 }, NEVER));
+        await world.pass(1_000);
+      }
+      const id = await submit(world);
+      await world.pass(13_000);
+      const claimed = await Promise.all(claims);
+      expect(claimed.map((task) => task?.request_id)).toEqual([id, undefined, undefined]);
     });
 
     test('waits for a task and claims it when it is submitted', async () => {

@@ -62,6 +62,19 @@ describeEachStore('on %s, the overview', (_name, open) => {
     expect(overview.series.no_agent.at(-1)).toBe(1);
   });
 
+  test('counts tasks that were reported failed, timed out or were lost as failed, in its series too', async () => {
+    const world = await start();
+    await register(world, 'a', { max_concurrent: 3, lost_after: 30 });
+    const reported = await submitLong(world, { task_tags: ['gpu'] });
+    await submit(world, { task_tags: ['gpu'], timeout: 1 });
+    await submitLong(world, { task_tags: ['gpu'] });
+    await world.gateway.reportResult({ request_id: reported, agent_id: 'a', status: 'failed' });
+    await world.pass(35_000);
+    const { ended, series } = await world.gateway.getOverview(100);
+    expect(ended).toMatchObject({ success: 0, failed: 1, timeout: 1, agent_lost: 1 });
+    expect(series.failed.reduce((sum, count) => sum + count, 0)).toBe(3);
+  });
+
   test('names the agent whose pushes fail, and takes its slots for unusable', async () => {
     const world = await start();
     world.pusher.script('http://broken.test/tasks', BROKEN);
@@ -173,13 +186,20 @@ describe.each(QUICK_STORES)('on %s, while the store is out', (_name, open) => {
     const before = await world.gateway.getOverview(100);
     isOut = true;
     await world.clock.advance(UNSHARED_MS);
+    const outMs = world.store.nowMs();
     const after = await world.gateway.getOverview(100);
-    expect(after.store).toMatchObject({ ok: false, error: 'disk full' });
+    expect(after.store).toMatchObject({ ok: false, error: 'disk full', since: outMs / 1_000 });
+    await world.clock.advance(UNSHARED_MS);
+    expect((await world.gateway.getOverview(100)).store.since).toBe(outMs / 1_000);
     expect([after.time, after.tasks]).toEqual([before.time, before.tasks]);
     expect(after.problems[0]).toMatchObject({ code: 'store_down', severity: 'problem' });
     isOut = false;
     await world.clock.advance(UNSHARED_MS);
-    expect((await world.gateway.getOverview(100)).store).toMatchObject({ ok: true, error: null });
+    const backMs = world.store.nowMs();
+    const back = { ok: true, error: null, since: backMs / 1_000 };
+    expect((await world.gateway.getOverview(100)).store).toMatchObject(back);
+    await world.clock.advance(UNSHARED_MS);
+    expect((await world.gateway.getOverview(100)).store).toMatchObject(back);
   });
 
   test('a reading is shared for a second, however many ask', async () => {

@@ -12,6 +12,8 @@ import { useWorlds } from '../harness/worlds.ts';
 
 /** Later than every task of these tests. */
 const LATER = 9_999_999_999;
+/** For a listing whose content does not matter. */
+const NOTHING = (): Buffer => Buffer.alloc(0);
 /** More pages than any list of these tests has. */
 const PAGES_MAX = 30;
 
@@ -202,13 +204,68 @@ describeEachStore('on %s', (_name, open) => {
     expect((await read(world, ids.w2 ?? '')).status).toBe('pending');
   });
 
-  test('a wrong cursor is refused', async () => {
+  test('a dry run with named tasks says what would be cancelled, and cancels nothing', async () => {
     const world = await start();
-    const cursor = '!';
+    const ids = await arrange(world);
+    const request_ids = [ids.w1, ids.runs, ids.done].map(String);
+    const cancellation = { request_ids, filter: null, created_before: LATER, cursor: null };
+    const dry = await world.gateway.cancelTasks({ ...cancellation, dry_run: true });
+    expect(dry).toMatchObject({ matched: 3, cancelled: 2, already_ended: 1 });
+    await world.runUntilIdle();
+    expect((await read(world, ids.w1 ?? '')).status).toBe('pending');
+    expect((await read(world, ids.runs ?? '')).status).toBe('running');
+    expect(await world.gateway.cancelTasks({ ...cancellation, dry_run: false })).toEqual(dry);
+  });
+
+  test('a named task that came at `created_before`, or after it, is not cancelled', async () => {
+    const world = await start();
+    const ids = await arrange(world);
+    const created_before = (await read(world, ids.w2 ?? '')).create_time;
+    const request_ids = [ids.w1, ids.w2, ids.w3].map(String);
+    const cancellation = { request_ids, filter: null, created_before, dry_run: false, cursor: null };
+    expect(await world.gateway.cancelTasks(cancellation)).toMatchObject({ matched: 1, cancelled: 1 });
+    expect(await listNames(world, { status: ['pending'] })).toEqual(['w3', 'w2']);
+  });
+
+  test.each(['!', 'MB', 'MA=='])('%s, which no call returned as a cursor, is refused', async (cursor) => {
+    const world = await start();
     const refusal = { code: 'validation_failed' };
+    const others = { created_before: 1, dry_run: true, cursor };
+    await expect(world.gateway.listTasks({ limit: 1, cursor }, NOTHING)).rejects.toMatchObject(refusal);
     await expect(world.gateway.listTaskRows({ limit: 1, cursor })).rejects.toMatchObject(refusal);
-    const cancellation = { request_ids: ['a'], filter: null, created_before: 1, dry_run: true, cursor };
-    await expect(world.gateway.cancelTasks(cancellation)).rejects.toMatchObject(refusal);
+    for (const named of [
+      { request_ids: ['a'], filter: null },
+      { request_ids: null, filter: {} },
+    ])
+      await expect(world.gateway.cancelTasks({ ...others, ...named })).rejects.toMatchObject(refusal);
+  });
+});
+
+describe.each(QUICK_STORES)('on %s, with more tasks than are read at once', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('a list that is merged of two has each task once, over the seams of their pages', async () => {
+    const world = await start();
+    const names: string[] = [];
+    for (let n = 0; n < 210; n += 1) {
+      names.unshift(`${n}`);
+      // By turns one that waits, and one that has found no agent.
+      await submit(world, { payload: { name: `${n}` }, ...(n % 2 === 0 && { queue_timeout: 600 }) });
+    }
+    const filter = { status: ['pending', 'failed'], tag: 'a' } as const;
+    expect(await listNames(world, filter, 1_000)).toEqual(names);
+    expect(await listNames(world, filter, 30)).toEqual(names);
+    expect(await world.gateway.countTasks(filter)).toMatchObject({ total: 210, exact: true });
+  });
+
+  test('all that match are cancelled, the last of each page too', async () => {
+    const world = await start();
+    for (let n = 0; n < 210; n += 1) await submit(world, { queue_timeout: 600 });
+    const cancellation = { filter: {}, request_ids: null, created_before: LATER, cursor: null };
+    const expected = { matched: 210, cancelled: 210, next_cursor: null };
+    expect(await world.gateway.cancelTasks({ ...cancellation, dry_run: true })).toMatchObject(expected);
+    expect(await world.gateway.cancelTasks({ ...cancellation, dry_run: false })).toMatchObject(expected);
+    expect(await listNames(world, { status: ['pending'] })).toEqual([]);
   });
 });
 
