@@ -89,7 +89,7 @@ export const OVERLOAD: readonly CiSuite[] = [
     alone: true,
     seconds: 60,
     reason: 'party B alone and beside an agent that holds 2,000 tasks and waits with 100 claims',
-    partIn: ['test/gateway/delivery.test.ts', EMBEDDED],
+    partIn: ['test/gateway/pull-agents.test.ts', EMBEDDED],
   },
   {
     file: 'test/resilience/bounds/liveness.test.ts',

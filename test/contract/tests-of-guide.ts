@@ -126,7 +126,7 @@ const TASKS_AND_AGENTS: StatementTests = {
     ['No second push is sent', `${DELIVERY}is not pushed again while a push has no response, and a late 2xx`],
     [
       'A claimed task that',
-      `${DELIVERY}claims its oldest task once, and again after 15 s without acknowledgement`,
+      'gateway/pull-agents.test.ts: claims its oldest task once, and again after 15 s without acknowledgement',
     ],
     ['A failed push never', `${DELIVERY}fails at its deadline while its push is still open`],
   ],

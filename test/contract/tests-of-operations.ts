@@ -86,11 +86,11 @@ const AGENT_CALLS: StatementTests = {
   claimTask: [
     [
       'Returns the next task',
-      `${DELIVERY}claims its oldest task once, and again after 15 s without acknowledgement`,
+      'gateway/pull-agents.test.ts: claims its oldest task once, and again after 15 s without acknowledgement',
     ],
     [
       'Delivery is at least once',
-      `${DELIVERY}claims its oldest task once, and again after 15 s without acknowledgement`,
+      'gateway/pull-agents.test.ts: claims its oldest task once, and again after 15 s without acknowledgement',
     ],
     ['On 404 register again', 'sdk/agent.test.ts: registers again when the gateway no longer knows it'],
     ['An agent that registered a URL', `${AGENTS}an agent that registered a URL cannot claim`],

@@ -1,10 +1,10 @@
-/** How a task reaches its agent: acknowledged, untaken and unknown attempts, moves, retries, pull agents. */
+/** How a task reaches its agent: acknowledged, untaken and unknown attempts, moves, retries. */
 import { describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { BROKEN, BUSY, GONE, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { listAgents } from '../harness/listings.ts';
 import { describeEachStore } from '../harness/stores.ts';
-import { buildRegistration, buildSubmission, NEVER, type World } from '../harness/world.ts';
+import { buildRegistration, buildSubmission, type World } from '../harness/world.ts';
 import { read, submit } from '../harness/world-calls.ts';
 import { useWorlds } from '../harness/worlds.ts';
 
@@ -271,70 +271,6 @@ describeEachStore('on %s', (_name, open) => {
         }
       }
       for (const id of ids) expect(await read(world, id)).toMatchObject({ status: 'success' });
-    });
-  });
-
-  describe('a pull agent', () => {
-    test('claims its oldest task once, and again after 15 s without acknowledgement', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 2 }));
-      const first = await submit(world);
-      const second = await submit(world);
-      const claim = () => world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
-      expect(await claim()).toMatchObject({ request_id: first, status: 'running', agent_id: 'A' });
-      expect(await claim()).toMatchObject({ request_id: second });
-      expect(await claim()).toBeNull();
-      await world.gateway.heartbeatAgent({ agent_id: 'A', request_ids: [second] });
-      await world.pass(15_200);
-      expect(await claim()).toMatchObject({ request_id: first });
-      expect(await claim()).toBeNull();
-      expect(world.pusher.sent).toEqual([]);
-    });
-
-    test('does not get a task whose deadline is over, although nothing has ended the task yet', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
-      const id = await submit(world, { timeout: 5 });
-      await world.clock.advance(5_000);
-      expect(await read(world, id)).toMatchObject({ status: 'running' });
-      expect(await world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER)).toBeNull();
-    });
-
-    test('gets a task with the claim that has waited longest', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
-      const claims: Promise<{ readonly request_id: string } | null>[] = [];
-      for (const _ of [1, 2, 3]) {
-        claims.push(world.gateway.claimTask({ agent_id: 'A', wait: 12 }, NEVER));
-        await world.pass(1_000);
-      }
-      const id = await submit(world);
-      await world.pass(13_000);
-      const claimed = await Promise.all(claims);
-      expect(claimed.map((task) => task?.request_id)).toEqual([id, undefined, undefined]);
-    });
-
-    test('waits for a task and claims it when it is submitted', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
-      const claim = world.gateway.claimTask({ agent_id: 'A', wait: 30 }, NEVER);
-      await world.pass(5_000);
-      const id = await submit(world);
-      expect(await claim).toMatchObject({ request_id: id });
-      const claimInVain = world.gateway.claimTask({ agent_id: 'A', wait: 10 }, NEVER);
-      await world.pass(10_400);
-      expect(await claimInVain).toBeNull();
-    });
-
-    test('loses a task to another agent when it has not claimed it for ten seconds', async () => {
-      const world = await start();
-      await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
-      const id = await submit(world);
-      await world.gateway.registerAgent(buildRegistration('B'));
-      await world.pass(9_600);
-      expect(await read(world, id)).toMatchObject({ agent_id: 'A' });
-      await world.pass(2_000);
-      expect(await read(world, id)).toMatchObject({ agent_id: 'B' });
     });
   });
 });

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
 import { renderItem } from '../../server/http/stream/frames.ts';
+import { createPingTimer } from '../../server/http/stream/ping-timer.ts';
 import { createStreams, type EventSource } from '../../server/http/stream/sse.ts';
 import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -88,6 +89,20 @@ describe('slow readers', () => {
     expect(server.streamCount()).toBe(1);
     connection.close();
   });
+});
+
+test('a reader that has not taken all of it is not pinged as well, so that no pings pile up', async () => {
+  const clock = createFakeClock();
+  const pinged: string[] = [];
+  const reader = (name: string, writableLength: number) => {
+    const response = { headersSent: true, writableLength, write: () => pinged.push(name) };
+    return { response: response as unknown as ServerResponse };
+  };
+  const timer = createPingTimer(clock, 5_000, [reader('slow', 1), reader('quick', 0)]);
+  timer.start();
+  for (const _ of [1, 2, 3]) await clock.advance(5_000);
+  expect(pinged).toEqual(['quick', 'quick', 'quick']);
+  timer.stop();
 });
 
 describe('many readers', () => {
