@@ -100,6 +100,13 @@ export function excludedAgents({ busy }: Delivery, agent_id: string, nowMs: numb
   return new Set([agent_id, ...busy.filter(({ untilMs }) => untilMs > nowMs).map((agent) => agent.agent_id)]);
 }
 
+/** When the task may be offered to the next of the other agents that were busy for it; else infinite. */
+export function endOfRestMs({ busy }: Delivery, agent_id: string, nowMs: number): number {
+  return Math.min(
+    ...busy.flatMap((one) => (one.agent_id !== agent_id && one.untilMs > nowMs ? [one.untilMs] : [])),
+  );
+}
+
 /**
  * From when on a claim of the task's agent may hand it out: 0 when no claim ever did, else 15 s after the
  * last one. Null: never, because it is pushed, acknowledged or not running. The engines index it.

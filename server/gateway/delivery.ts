@@ -16,6 +16,7 @@ import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
 import {
   availabilityOf,
   dueMs,
+  endOfRestMs,
   excludedAgents,
   GONE_AFTER_MS,
   isGone,
@@ -69,8 +70,12 @@ async function tryOwnAgent(
 ): Promise<LeasedResult> {
   const state: TaskState = task.before.value;
   const nowMs = deps.store.nowMs();
+  // An agent that was busy for it, and has had room since, is not looked at for this task: the task is.
+  const restMs = state.waiting
+    ? endOfRestMs(delivery, state.agent_id ?? '', nowMs)
+    : Number.POSITIVE_INFINITY;
   const lookAt = (ms: number): Promise<LeasedResult> =>
-    rescheduleLeased(deps, task, Math.min(state.deadlineMs, ms));
+    rescheduleLeased(deps, task, Math.min(state.deadlineMs, restMs, ms));
   if (!record || record.unregisteredMs !== null || record.left) {
     return await lookAt(nextLookWithoutPushMs(deps, delivery, record));
   }

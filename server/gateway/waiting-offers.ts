@@ -29,13 +29,8 @@ export type WaitingOffers = {
   offer(agentStatus: AgentStatus, nowMs: number): Promise<number | null>;
 };
 
-/** What a waiting task is to an agent; `excludedUntilMs` is set when the agent was busy for it. */
-type Offer = {
-  readonly request_id: string;
-  readonly isOffered: boolean;
-  readonly isCertain: boolean;
-  readonly excludedUntilMs: number | null;
-};
+/** What a waiting task is to an agent. */
+type Offer = { readonly request_id: string; readonly isOffered: boolean; readonly isCertain: boolean };
 
 /** Creates it. It remembers how far it has come only for agents that tasks are being offered to. */
 export function createWaitingOffers(deps: {
@@ -75,9 +70,7 @@ export function createWaitingOffers(deps: {
         positions.set(agent_id, page.next);
         return nowMs + GO_ON_MS;
       }
-      if (certain.length > 0) return nowMs + LOOK_AGAIN_MS;
-      const times = offers.flatMap(({ excludedUntilMs }) => excludedUntilMs ?? []);
-      return times.length === 0 ? null : Math.min(...times);
+      return certain.length > 0 ? nowMs + LOOK_AGAIN_MS : null;
     },
   };
 }
@@ -138,14 +131,10 @@ function classifyOffer(
   agent_id: string,
   nowMs: number,
 ): Offer {
-  const none = { request_id, isOffered: false, isCertain: false, excludedUntilMs: null };
+  const none = { request_id, isOffered: false, isCertain: false };
   if (!state || isSettled(state)) return none;
   const { delivery } = state;
   if (!delivery) return { ...none, isOffered: true, isCertain: true };
-  if (state.agent_id === agent_id) return none;
-  if (excludedAgents(delivery, '', nowMs).has(agent_id)) {
-    const busy = delivery.busy.find((one) => one.agent_id === agent_id);
-    return { ...none, excludedUntilMs: busy?.untilMs ?? null };
-  }
+  if (excludedAgents(delivery, state.agent_id ?? '', nowMs).has(agent_id)) return none;
   return { ...none, isOffered: true, isCertain: !mayBeTaken(delivery) };
 }

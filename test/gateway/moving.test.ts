@@ -150,6 +150,33 @@ describeEachStore('on %s, a task that its agent did not take', (_name, open) => 
     expect(pushesTo(world, 'A') + pushesTo(world, 'B')).toBeGreaterThan(2);
   });
 
+  test('is offered thirty seconds later to an agent that was busy for it and has had room since', async () => {
+    const world = await start();
+    const busy = { ...BUSY, retryAfterMs: 300_000 } as PushOutcome;
+    for (const agent_id of ['A', 'B']) await register(world, agent_id, busy);
+    const id = await submit(world);
+    const owner = await ownerOf(world, id);
+    const other = owner === 'A' ? 'B' : 'A';
+    world.pusher.script(urlOf(other), TAKEN);
+    await world.pass(29_600);
+    expect(await ownerOf(world, id)).toBe(owner);
+    await world.pass(AT_ONCE_MS + AT_ONCE_MS);
+    expect(await ownerOf(world, id)).toBe(other);
+  });
+
+  test('is offered likewise when the agent it is assigned to has left meanwhile', async () => {
+    const world = await start();
+    await register(world, 'A', { ...BUSY, retryAfterMs: 300_000 } as PushOutcome);
+    await register(world, 'B', { ...BUSY, retryAfterMs: 300_000 } as PushOutcome);
+    const id = await submit(world);
+    const owner = (await ownerOf(world, id)) ?? '';
+    const other = owner === 'A' ? 'B' : 'A';
+    world.pusher.script(urlOf(other), TAKEN);
+    await world.gateway.unregisterAgent(owner);
+    await world.pass(30_400);
+    expect(await ownerOf(world, id)).toBe(other);
+  });
+
   test('does not hide the tasks behind it from its own agent', async () => {
     const world = await start();
     const stuck = 120;
