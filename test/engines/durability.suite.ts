@@ -25,6 +25,16 @@ export function describeDurability({ store, underTest, reopen }: SuiteContext): 
     for (let turns = 0; turns < 20; turns += 1) await yieldToEventLoop();
   }
 
+  test('a row that one commit removes and the next puts again, both written at once, is there after a restart', async () => {
+    await register(store(), 'A');
+    const removed = store().commit({ writes: [{ kind: 'agent', id: 'A', expect: 'any', value: null }] });
+    const put = register(store(), 'A', { max_concurrent: 7 });
+    must(await removed);
+    await put;
+    await reopen();
+    expect((await store().get('agent', 'A'))?.value.max_concurrent).toBe(7);
+  });
+
   describe('while a commit is not durable', () => {
     test('it has not resolved, and no reader is shown what it wrote', async () => {
       await register(store(), 'A', { max_concurrent: 2 });

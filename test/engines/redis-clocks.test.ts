@@ -70,6 +70,23 @@ test('two replicas with clocks five seconds apart agree on the time, and neither
   }
 });
 
+/** No gateway ran for so long, as far as the store knows. */
+const STOPPED_MS = 86_400_000;
+
+test('a store goes on from its last time by an offset, while the clocks of Redis and of the gateway disagree', async () => {
+  const redisMs = (): number => performance.timeOrigin + performance.now();
+  const lastMs = Math.floor(redisMs()) - STOPPED_MS;
+  await redis.send(`HSET {offset}:meta agreed ${lastMs}`);
+  const store = await open({ ms: 0 }, '{offset}:');
+  await register(store, 'A');
+  const passedMs = store.nowMs() - lastMs;
+  expect(passedMs).toBeGreaterThanOrEqual(0);
+  expect(passedMs).toBeLessThan(STOPPED_MS / 2);
+  const atMs = store.nowMs() - 1;
+  must(await store.commit({ writes: [], due: [{ ref: agentRef('A'), atMs }] }));
+  expect((await store.takeDue(10)).map(({ ref }) => ref)).toEqual([agentRef('A')]);
+});
+
 /** For so long a virtual machine was suspended: its monotonic clock goes on where it was. */
 const SUSPENDED_MS = 20_000;
 

@@ -15,7 +15,17 @@ import { createFakeClock } from '../harness/fake-clock.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { SILENT } from '../harness/silent-log.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
-import { endingOf, finish, idsOf, must, readFeed, readState, submit, until } from './store-under-test.ts';
+import {
+  buildAgent,
+  endingOf,
+  finish,
+  idsOf,
+  must,
+  readFeed,
+  readState,
+  submit,
+  until,
+} from './store-under-test.ts';
 
 const PREFIX = '{lost-replies}:';
 let redis: RedisProcess;
@@ -84,6 +94,15 @@ describe.each(['cut-before', 'cut-after'] as const)('a commit on a connection th
     const next = newId();
     await finish(other, next, id);
     expect(idsOf(await readFeed(other, id, null, 2))).toEqual([id, next]);
+  });
+
+  test('resolves and was applied once in the general form too, which an agent takes', async () => {
+    const id = newId();
+    const value = buildAgent(id);
+    const registering = store.commit({ writes: [{ kind: 'agent', id, expect: 'absent', value }] });
+    await breakOnce(fault);
+    const revision = must(await registering);
+    expect((await other.get('agent', id))?.revision).toBe(revision);
   });
 
   test('is a conflict where another replica was faster', async () => {

@@ -73,4 +73,28 @@ describeEachStore('on %s, a task that its agent disowned', (_name, open) => {
     await world.pass(800);
     expect(await ownerOf(world, id)).toBe('B');
   });
+
+  test('is claimed again at once', async () => {
+    const world = await start();
+    const pull = { endpoint: 'pull' };
+    await register(world, 'A', undefined, pull);
+    const id = await submit(world);
+    const claim = () => world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
+    expect(await claim()).toMatchObject({ request_id: id });
+    await register(world, 'A', undefined, { ...pull, request_ids: [] });
+    expect(await claim()).toMatchObject({ request_id: id });
+  });
+
+  test('a second time moves ten seconds after that, not after the first', async () => {
+    const pull = { endpoint: 'pull' };
+    const [world, id] = await disown(undefined, pull);
+    await passOnline(world, 8_000, 'A', 'B');
+    await world.gateway.claimTask({ agent_id: 'A', wait: 0 }, NEVER);
+    await passOnline(world, 4_000, 'A', 'B');
+    await register(world, 'A', undefined, { ...pull, request_ids: [] });
+    await passOnline(world, 9_600, 'A', 'B');
+    expect(await ownerOf(world, id)).toBe('A');
+    await world.pass(800);
+    expect(await ownerOf(world, id)).toBe('B');
+  });
 });

@@ -107,6 +107,20 @@ describeEachStore('on %s', (_name, open) => {
       expect(await agentOf(world)).toMatchObject({ state: 'processing', eligible: true });
     });
 
+    test('90 s after a call that followed the first push that failed', async () => {
+      const world = await start();
+      world.pusher.script(A, TAKEN);
+      await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 2 }));
+      const request_id = await submit(world);
+      world.pusher.script(A, REFUSED);
+      await submit(world);
+      await world.pass(60_000);
+      await world.gateway.reportResult({ request_id, agent_id: 'A', status: 'success' });
+      const silenceMs = await silenceUntilOffline(world, 100_000);
+      expect(silenceMs).toBeGreaterThanOrEqual(89_000);
+      expect(silenceMs).toBeLessThan(92_000);
+    });
+
     test.each([
       ['a wrong response does', BROKEN, 'offline'],
       ['being busy does not', BUSY, 'processing'],
