@@ -202,6 +202,23 @@ describe.each(QUICK_STORES)('on %s, while the store is out', (_name, open) => {
     expect((await world.gateway.getOverview(100)).store).toMatchObject(back);
   });
 
+  test('an outage that ended before anyone asked is known by when the store came back', async () => {
+    let isOut = true;
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        health: () => (isOut ? { ok: false, reason: 'disk full' } : store.health()),
+      }),
+    });
+    await world.duties.renewLeases();
+    await world.clock.advance(60_000);
+    isOut = false;
+    const backMs = world.store.nowMs();
+    await world.duties.renewLeases();
+    await world.clock.advance(60_000);
+    expect((await world.gateway.getOverview(100)).store).toMatchObject({ ok: true, since: backMs / 1_000 });
+  });
+
   test('a reading is shared for a second, however many ask', async () => {
     let readings = 0;
     const world = await start({
