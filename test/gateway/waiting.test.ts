@@ -1,7 +1,7 @@
 /** Which task gets the slot of an agent that tasks wait for: the oldest, whatever is submitted meanwhile. */
 import { expect, test } from 'vitest';
 import { StoreDamaged } from '../../server/ports/store.ts';
-import { BUSY, TAKEN } from '../harness/fake-pusher.ts';
+import { BUSY, REFUSED, TAKEN } from '../harness/fake-pusher.ts';
 import { describeEachStore } from '../harness/stores.ts';
 import { buildSubmission, type World } from '../harness/world.ts';
 import {
@@ -68,6 +68,21 @@ describeEachStore('on %s, tasks that wait for the one slot of an agent', (_name,
       await world.pass(A_LOOK_MS);
     }
     expect(pushedAfterFirst(world)).toEqual(waiters);
+  });
+
+  test('get it before a task that moves at that moment', async () => {
+    const world = await start();
+    await register(world, 'B', REFUSED);
+    const moving = await submit(world);
+    expect(await ownerOf(world, moving)).toBe('B');
+    const [waiter = ''] = await addWaiters(world, 1);
+    await replaceLast(world, { task_tags: ['other'] });
+    await world.gateway.unregisterAgent('B');
+    await world.pass(A_LOOK_MS);
+    expect([await ownerOf(world, waiter), await ownerOf(world, moving)]).toEqual(['A', 'B']);
+    await replaceLast(world, { task_tags: ['other'] });
+    await world.pass(A_LOOK_MS);
+    expect(await ownerOf(world, moving)).toBe('A');
   });
 
   test('are offered it in their order beside one that cannot be read', async () => {
