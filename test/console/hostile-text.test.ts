@@ -107,6 +107,7 @@ describe('what attackers write', () => {
       ),
       links: [...document.querySelectorAll('a[href]')]
         .map((link) => (link as HTMLAnchorElement).href)
+        .filter((href) => href !== `${location.origin}/docs`)
         .filter(
           (href) => !href.startsWith(`${location.origin}/console/`) && !href.startsWith(`${location.href}#`),
         ),

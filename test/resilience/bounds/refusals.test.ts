@@ -120,7 +120,7 @@ const bounds: readonly Bound[] = [
     title: 'keys of a body',
     ...refuse,
     beyond: submitWith({
-      payload: Object.fromEntries(Array.from({ length: 100_000 }, (_, key) => [`k${key}`, 0])),
+      payload: Object.fromEntries(Array.from({ length: 20_001 }, (_, key) => [`k${key}`, 0])),
     }),
   },
   { title: 'length of a type', ...refuse, beyond: submitWith({ task_type: '任'.repeat(257) }) },
