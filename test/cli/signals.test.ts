@@ -170,7 +170,9 @@ test('out of memory: the agent ends, and its programs with it', async () => {
 }, 60_000);
 
 test('a process that leaves for a session of its own stays, as the README says', async () => {
-  const program = 'setsid sleep 600 & echo "pids $$ $! $PPID" >$PIDS; wait';
+  // The process says its own id, when it is in its session.
+  const leave = `setsid sh -c 'echo "pids $0 $$ $1" >$PIDS; exec sleep 600'`;
+  const program = `${leave} $$ $PPID & wait`;
   const { agent, own, child, close } = await startAgent('nohup', { program });
   try {
     process.kill(agent, 'SIGKILL');

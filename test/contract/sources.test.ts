@@ -130,10 +130,10 @@ describe('the checks report', () => {
     },
     {
       title: 'a value of an enum without a description',
-      file: 'agents.tsp',
-      from: /\/\*\* Asked for no more tasks[^/]*\*\//,
+      file: 'tasks.tsp',
+      from: /\/\*\* Assigned to an agent\. \*\//,
       to: '',
-      says: 'task-gateway/doc: draining needs a doc comment',
+      says: 'task-gateway/doc: running needs a doc comment',
     },
   ];
 
