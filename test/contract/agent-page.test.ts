@@ -130,6 +130,11 @@ describe('the program in Python', { tags: 'python' }, () => {
     await killed.reach('ready\n');
     const { request_id } = await submit({ long: true, text: 'again' });
     await killed.reach('ready\nworks\n');
+    const acknowledged = async () => {
+      const { rows } = await client.listAgentRows();
+      expect(rows).toMatchObject([{ agent_id: AGENT_ID, unacknowledged: 0 }]);
+    };
+    await vi.waitFor(acknowledged, WAIT);
     await killed.stop('SIGKILL');
     const agent = startAgent(lengthenWork);
     await agent.reach('ready\nworks\n');
