@@ -7,15 +7,24 @@
  * process alone: a socket that listens already is linked to it. The highest number stays when its holder
  * ends, so no number is given twice, and a process that was slow finds a higher one than its own and gives
  * way. The last but one stays too, for a process that reads the folder while it changes.
+ *
+ * A holder that gives the lock back takes one more number, for a file on which nothing can listen: a program
+ * that is being started has all sockets of its parent for a moment, also those that the parent has closed.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { link, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { InvalidOptionError } from '../errors.ts';
 
 export type FileLock = { release(): Promise<void> };
+
+type Holder = {
+  readonly server: Server;
+  /** The file that says that the lock was given back, where it is a folder. */
+  readonly givenBack?: string;
+};
 
 /** The longest address of a socket that all systems have. */
 const ADDRESS_BYTES_MAX = 100;
@@ -35,14 +44,25 @@ const TRIES_MAX = 1_000;
  */
 export async function lockFile(file: string): Promise<FileLock> {
   const path = await resolveFile(file);
-  const server =
-    process.platform === 'win32' ? await listen(nameOf(path, '\\\\.\\pipe\\')) : await lockPath(path);
-  if (server === undefined) {
+  const holder = process.platform === 'win32' ? await holdPipe(path) : await lockPath(path);
+  if (holder === undefined) {
     throw new InvalidOptionError(
       `The outbox ${file} is in use by another process: give each agent a file of its own.`,
     );
   }
-  return { release: () => new Promise((done) => void server.close(() => done())) };
+  return {
+    async release() {
+      const { server, givenBack } = holder;
+      // Where it can't be written, the closed socket says the same a moment later.
+      if (givenBack) await writeFile(givenBack, '', { flag: 'wx', mode: 0o600 }).catch(() => undefined);
+      await close(server);
+    },
+  };
+}
+
+async function holdPipe(path: string): Promise<Holder | undefined> {
+  const server = await listen(nameOf(path, '\\\\.\\pipe\\'));
+  return server && { server };
 }
 
 /** Returns the one path of a file that may not be there yet. */
@@ -56,7 +76,7 @@ export async function resolveFile(file: string): Promise<string> {
 }
 
 /** Locks beside the file or, where no socket can be there, in the folder for temporary files. */
-async function lockPath(path: string): Promise<Server | undefined> {
+async function lockPath(path: string): Promise<Holder | undefined> {
   const beside = `${path}.lock`;
   const apart = nameOf(path, `${tmpdir()}/`);
   if (Buffer.byteLength(beside) + NAME_CHARS_MAX > ADDRESS_BYTES_MAX) return await takeNumber(apart);
@@ -70,7 +90,7 @@ async function lockPath(path: string): Promise<Server | undefined> {
 }
 
 /** Takes the next number if nothing listens on the highest. Resolves to undefined if something does. */
-async function takeNumber(folder: string): Promise<Server | undefined> {
+async function takeNumber(folder: string): Promise<Holder | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const highest = await readHighest(folder);
@@ -82,9 +102,9 @@ async function takeNumber(folder: string): Promise<Server | undefined> {
     await rm(draft, { force: true });
     if (isTaken && (await readHighest(folder)) === highest + 1) {
       await removeOld(folder, highest);
-      return server;
+      return { server, givenBack: join(folder, `${highest + 2}`) };
     }
-    await new Promise<void>((done) => void server.close(() => done()));
+    await close(server);
   }
   return undefined;
 }
@@ -127,6 +147,10 @@ function listen(address: string): Promise<Server | undefined> {
     server.on('error', (error) => (hasCode(error, 'EADDRINUSE') ? resolve(undefined) : reject(error)));
     server.listen(address, () => resolve(server));
   });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((done) => void server.close(() => done()));
 }
 
 async function isListening(address: string): Promise<boolean> {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([open.stop(), strict.stop()]));
 
 /** Requests under way at a time. */
-const AT_ONCE = 32;
+const AT_ONCE = 8;
 
 /** The secrets of one request, by their places. */
 type SentSecrets = {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import {
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -66,7 +67,22 @@ test('any number of starts at once in one process: one has the lock; what they l
     expect(held, `round ${round}`).toHaveLength(1);
     await held[0]?.release();
   }
-  expect(readdirSync(`${file}.lock`).length).toBeLessThanOrEqual(2);
+  expect(readdirSync(`${file}.lock`).length).toBeLessThanOrEqual(3);
+});
+
+test('a lock that was given back is free by a file, also while a program that is being started has its socket', async () => {
+  const file = join(folder, 'given-back');
+  const findLast = (): string => {
+    const numbers = readdirSync(`${file}.lock`).filter((name) => /^\d+$/.test(name));
+    return join(`${file}.lock`, `${Math.max(...numbers.map(Number))}`);
+  };
+  for (let round = 0; round < 3; round += 1) {
+    const lock = await lockFile(file);
+    expect(lstatSync(findLast()).isSocket()).toBe(true);
+    await lock.release();
+    expect(lstatSync(findLast()).isFile()).toBe(true);
+    expect(readdirSync(`${file}.lock`).length).toBeLessThanOrEqual(3);
+  }
 });
 
 test('all names of a file are one: a link to it, to its folder, a relative path', async () => {
