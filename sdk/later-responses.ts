@@ -1,6 +1,6 @@
 /**
- * What the responses of agents' calls, of explanations and of the administrator's calls must hold, as
- * `responses.ts` says it of the others.
+ * Checks the responses of agents' calls, of explanations and of the administrator's calls, as `responses.ts`
+ * checks the others.
  */
 import type {
   AgentDetail,
@@ -38,14 +38,21 @@ import {
 export const checkClaim: Guard<Task | undefined> = (value): value is Task | undefined =>
   value === undefined || checkTask(value);
 export const checkRegistrationReceipt = createGuard<RegistrationReceipt>({
-  ...{ ok: isTrue, agent_id: orAbsent(isText), registration: orAbsent(isText) },
-  ...{ heartbeat_interval: orAbsent(isNumber), cancelled_request_ids: orAbsent(isTexts) },
+  ok: isTrue,
+  agent_id: orAbsent(isText),
+  registration: orAbsent(isText),
+  heartbeat_interval: orAbsent(isNumber),
+  cancelled_request_ids: orAbsent(isTexts),
 });
 export const checkHeartbeatReceipt = createGuard<HeartbeatReceipt>({
-  ...{ ok: isTrue, agent_id: orAbsent(isText), cancelled_request_ids: orAbsent(isTexts) },
+  ok: isTrue,
+  agent_id: orAbsent(isText),
+  cancelled_request_ids: orAbsent(isTexts),
 });
 export const checkReportReceipt = createGuard<ReportReceipt>({
-  ...{ ok: isTrue, request_id: isText, accepted: isBoolean },
+  ok: isTrue,
+  request_id: isText,
+  accepted: isBoolean,
 });
 export const checkDepartureReceipt = createGuard<DepartureReceipt>({
   ok: isTrue,

@@ -1,7 +1,7 @@
 /**
- * What an agent says to its person, on standard error unless it has a logger: where it is registered and what
- * it takes, whether the gateway can be reached, which tasks fail and why. One entry each; a stack is indented
- * below its entry. A failure that repeats itself in the same words is said once a minute.
+ * An agent logs for its person, on standard error unless it has a logger: where it is registered and which
+ * tasks it takes, whether the gateway can be reached, which tasks fail and why. One entry each; a stack is
+ * indented below its entry. The same failure in the same words is logged once a minute.
  */
 import { type Clock, readMonotonicMs } from '../clock.ts';
 import { AbortError, WorkStoppedError } from '../errors.ts';

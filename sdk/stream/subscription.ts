@@ -61,7 +61,8 @@ export function createSubscription(
       const part = await loadChunk(() => import('./session.ts'), linked.signal);
       for await (const item of part.followSession(deps, session, {
         ...options,
-        ...{ cursor, signal: linked.signal },
+        cursor,
+        signal: linked.signal,
       })) {
         if (item.kind !== 'event') runCallback('onNotice', () => onNotice?.(item));
         else if (isNew(item.event.request_id)) yield item.event;

@@ -26,8 +26,8 @@ const LATELY_MAX = 8;
 const READ_WAITS_MAX_MS = 10_000;
 
 /**
- * What comes before what: `end` is work of a call which holds a value already, `small` is work that may turn
- * out small, `large` is work that is known to be large.
+ * The order of work. First `end`: its call holds a value already. Then `small`: it may turn out small. Last
+ * `large`: it is known to be large.
  */
 type Order = 'end' | 'small' | 'large';
 

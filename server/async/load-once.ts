@@ -1,7 +1,7 @@
 /**
- * What is loaded when it is first needed: a package, or generated files. A load that fails may succeed later
- * (a process that is out of descriptors cannot open a file), so a failure is reported to the callers that
- * wait for it, and not kept.
+ * Loads a package, or generated files, at the first call that needs them. A load that fails may succeed
+ * later: for example, a process without free descriptors cannot open a file. So a failure rejects the calls
+ * that wait for it, and the next call loads again.
  */
 
 /** Returns what loads once: calls share one load, and the first call after a failed one loads again. */

@@ -47,7 +47,7 @@ export type AgentIndex = {
   isServed(tag: string): boolean;
   /** For each of these tags, which no agent has: the tag of an agent that is most like it, if one is. */
   readonly findSimilarTags: AgentGroups['findSimilarTags'];
-  /** Names the tag that is most like it for each of these that no agent has. */
+  /** Of these tags, names for each that no agent has the most similar one that an agent has. */
   addSimilarTags(tags: readonly MatchTag[]): readonly MatchTag[];
   /** What the agents with each tag have, as this copy has them. */
   readonly supplies: AgentGroups['supplies'];

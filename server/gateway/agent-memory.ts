@@ -1,6 +1,6 @@
 /**
- * What the agents take of this process's memory, estimated from above: each gateway holds all of them, and a
- * start loads them before it serves. Equal tags of all agents are one string.
+ * Estimates, from above, how much of this process's memory the agents take. Each gateway holds all agents,
+ * and loads them at its start before it serves. Equal tags of all agents are one string.
  */
 import { createSharedTexts } from '../async/shared-texts.ts';
 import type { AgentRecord } from '../domain/agent.ts';

@@ -5,8 +5,9 @@
  * to the process groups that still run, and SIGKILL after the usual time. It is in a session of its own, so
  * nothing that is meant for the agent's terminal or process group ends it.
  *
- * The script learns of a program before that is started: of an entry of its environment that no other program
- * has. If the agent is gone before it has passed on the program's id, the script finds it by that entry.
+ * Before the agent starts a program, it passes on to the script an entry of the program's environment, which
+ * no other program has. If the agent ends before it has passed on the program's id, the script finds the
+ * program by this entry.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
