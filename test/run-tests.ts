@@ -8,7 +8,7 @@ import { enableCompileCache } from 'node:module';
 import { createCLI, parseCLI, startVitest, type TestCase, type Vitest } from 'vitest/node';
 import { CI_SUITES } from './ci-suites.ts';
 import { refuseOptions } from './harness/script-options.ts';
-import { findRemedy, TOOL_NAMES } from './harness/tools.ts';
+import { demandToolsInCi, findRemedy, TOOL_NAMES } from './harness/tools.ts';
 
 // The threads of the engines and the processes of the tests load the same sources hundreds of times.
 const cacheFolder = new URL('../node_modules/.cache/task-gateway-tests', import.meta.url).pathname;
@@ -20,6 +20,7 @@ const DESCRIPTORS_MAX = 300;
 
 const [group = 'quick', ...words] = process.argv.slice(2);
 requireKnownOptions(words);
+demandToolsInCi();
 const { filter, options } = parseCLI(['vitest', 'run', '--config', 'test/vitest.config.ts', ...words]);
 if (filter.length === 0) {
   process.env.TEST_GROUP = group;

@@ -8,7 +8,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { TIMED } from './ci-suite.ts';
 import { CI_SUITES } from './ci-suites.ts';
-import { demandToolsInCi, findTool, TOOL_NAMES } from './harness/tools.ts';
+import { findTool, TOOL_NAMES } from './harness/tools.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 const CONTRACT = 'test/contract/contract.test.ts';
@@ -69,8 +69,6 @@ const tags = TOOL_NAMES.map((name) => ({ name, ...(findTool(name) === null && { 
  * four of the others.
  */
 const WORKERS = { alone: 1, quick: 4 }[group ?? ''] ?? 3;
-
-demandToolsInCi();
 
 export default defineConfig({
   root,

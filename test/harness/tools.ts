@@ -12,8 +12,10 @@ import { delimiter, join } from 'node:path';
 type Tool = {
   /** Where it is, or what it says of itself; null where it is missing. */
   readonly find: () => string | null;
-  /** What a person does who wants it. */
-  readonly remedy: string;
+  /** What a person does who wants it, where that is more than to install Debian's package. */
+  readonly remedy?: string;
+  /** The package of Debian that brings it. */
+  readonly debianPackage?: string;
   /** What a machine may forbid, also where `CI` is set. */
   readonly mayBeForbidden?: true;
 };
@@ -30,29 +32,30 @@ export const CLOCK_LIBRARIES = {
 /** The packages of the generators and validators of others; only there with the tool `generators`. */
 export const FOREIGN_MODULES = join(import.meta.dirname, '../contract/generators/node_modules');
 
-const onPath = (commands: readonly string[], remedy: string): Tool => ({
+/** A command under one of its names, and Debian's package of it. */
+const debian = (debianPackage: string, commands: readonly string[] = [debianPackage]): Tool => ({
   find: () => findCommands(commands)[0] ?? null,
-  remedy,
+  debianPackage,
 });
-const debian = (name: string): Tool => onPath([name], `apt-get install ${name}`);
 /** What a harmless command shows by ending well. */
 const tried = (command: string, args: readonly string[]) => (): string | null =>
   spawnSync(command, args).status === 0 ? command : null;
 
 const TOOLS = {
-  python: onPath(['python3'], 'apt-get install python3'),
-  redis: onPath(['redis-server', 'valkey-server'], 'apt-get install redis-server'),
-  chromium: onPath(['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium'),
+  python: debian('python3'),
+  redis: debian('redis-server', ['redis-server', 'valkey-server']),
+  chromium: debian('chromium', ['chromium', 'chromium-browser', 'google-chrome']),
   nginx: debian('nginx'),
   caddy: debian('caddy'),
   tmux: debian('tmux'),
   zsh: debian('zsh'),
   fish: debian('fish'),
-  'systemd-analyze': onPath(['systemd-analyze'], 'apt-get install systemd'),
-  prometheus: { find: findPrometheus, remedy: 'apt-get install prometheus' },
-  faketime: { find: findClockLibraries, remedy: 'apt-get install faketime' },
+  'systemd-analyze': debian('systemd', ['systemd-analyze']),
+  prometheus: { find: findPrometheus, debianPackage: 'prometheus' },
+  faketime: { find: findClockLibraries, debianPackage: 'faketime' },
   strace: {
     find: tried('strace', ['-f', '-e', 'trace=none', 'true']),
+    debianPackage: 'strace',
     remedy: 'apt-get install strace, where a process may be traced',
   },
   generators: {
@@ -87,6 +90,8 @@ declare module 'vitest' {
 /** Names in the order in which they are printed. */
 export const TOOL_NAMES = Object.keys(TOOLS) as readonly ToolName[];
 
+const toolOf = (name: ToolName): Tool => TOOLS[name];
+
 const found = new Map<ToolName, string | null>();
 
 /** Where the tool is, looked for once; null where it is missing or hidden. */
@@ -94,14 +99,19 @@ export function findTool(name: ToolName): string | null {
   if (areToolsHidden()) return null;
   const known = found.get(name);
   if (known !== undefined) return known;
-  const place = TOOLS[name].find();
+  const place = toolOf(name).find();
   found.set(name, place);
   return place;
 }
 
 /** The remedy where a test with this tag is skipped; null where it is run. */
 export function findRemedy(name: ToolName): string | null {
-  return findTool(name) === null ? TOOLS[name].remedy : null;
+  return findTool(name) === null ? describeRemedy(name) : null;
+}
+
+/** The packages of Debian that would bring what is missing. */
+export function listMissingPackages(): readonly string[] {
+  return TOOL_NAMES.flatMap((name) => (findTool(name) === null ? (toolOf(name).debianPackage ?? []) : []));
 }
 
 /** Which of the commands are installed, as paths; none while tools are hidden. */
@@ -125,18 +135,24 @@ export function findLibrary(name: string): string | null {
 }
 
 /** Whether a machine may forbid what it does, also in CI. */
-export const mayBeForbidden = (name: ToolName): boolean => 'mayBeForbidden' in TOOLS[name];
+export const mayBeForbidden = (name: ToolName): boolean => toolOf(name).mayBeForbidden === true;
 
-/** Throws with the remedies where `CI` is set and a tool is missing: there no test may be left out unseen. */
+/** Ends the process, with the remedies, where `CI` is set and a tool is missing: no test is left out there. */
 export function demandToolsInCi(): void {
   if (!process.env.CI || areToolsHidden()) return;
   const missing = TOOL_NAMES.filter((name) => !mayBeForbidden(name) && findTool(name) === null);
   if (missing.length === 0) return;
-  const remedies = missing.map((name) => `${name} (${TOOLS[name].remedy})`);
-  throw new Error(
+  const remedies = missing.map((name) => `${name} (${describeRemedy(name)})`);
+  console.error(
     `CI is set, so all tests must be run, and this machine lacks ${remedies.join(', ')}. ` +
       'Install them, or set TOOLS=none to run what needs no tool.',
   );
+  process.exit(1);
+}
+
+function describeRemedy(name: ToolName): string {
+  const { remedy, debianPackage } = toolOf(name);
+  return remedy ?? `apt-get install ${debianPackage}`;
 }
 
 /** Whether `TOOLS=none` is set, which also wins over `CI`. */

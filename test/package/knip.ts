@@ -11,6 +11,7 @@ const config: KnipConfig = {
       entry: [
         // Started by .ci/run, by vitest, and by hand.
         '.ci/count.js',
+        '.ci/missing-packages.js',
         '.ci/skipped.js',
         'test/**/*.test.ts',
         'test/http/chain-cost.ts',
