@@ -137,7 +137,7 @@ export function findLibrary(name: string): string | null {
 /** Whether a machine may forbid what it does, also in CI. */
 export const mayBeForbidden = (name: ToolName): boolean => toolOf(name).mayBeForbidden === true;
 
-/** Ends the process, with the remedies, where `CI` is set and a tool is missing: no test is left out there. */
+/** Ends the process, with the remedies, where `CI` is set and a tool is missing: there, every test is run. */
 export function demandToolsInCi(): void {
   if (!process.env.CI || areToolsHidden()) return;
   const missing = TOOL_NAMES.filter((name) => !mayBeForbidden(name) && findTool(name) === null);
