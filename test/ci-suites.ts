@@ -81,7 +81,7 @@ const CRASHES: readonly CiSuite[] = [
     file: 'test/sdk/readme-compiles.test.ts',
     seconds: 7,
     reason: 'the compiler over the blocks of all READMEs',
-    partIn: ['test/sdk/sdk-readme.test.ts'],
+    partIn: ['test/sdk/sdk-pages.test.ts'],
   },
   {
     file: 'test/sdk/client-fuzz.test.ts',
@@ -278,7 +278,7 @@ const PACKAGES: readonly CiSuite[] = [
     file: 'test/sdk/examples.test.ts',
     seconds: 12,
     reason: 'each example as a process, and one in a browser',
-    partIn: ['test/sdk/sdk-readme.test.ts'],
+    partIn: ['test/sdk/sdk-pages.test.ts'],
   },
   {
     file: 'test/resilience/cross-origin.test.ts',

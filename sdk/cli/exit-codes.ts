@@ -12,7 +12,7 @@ import {
 import { NoAgentAvailableError, TaskFailedError } from '../task-errors.ts';
 
 /**
- * All exit codes, one for each failure that a script may want to handle. The README's table lists the same.
+ * All exit codes, one for each failure that a script may want to handle. The table in CLI.md lists the same.
  */
 export const EXIT_CODES = {
   /** Success. */

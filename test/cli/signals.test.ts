@@ -1,6 +1,6 @@
 /**
  * What is left running when `agent exec` ends: nothing, by whichever signal, or lack of memory, and wherever
- * its output goes. The rows are those of the README's table.
+ * its output goes. The rows are those of the table in CLI.md.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -120,9 +120,9 @@ for (const [where, tags] of PLACES) {
   });
 }
 
-test('the README’s table has a row for each of the signals', () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');
-  const [, table = ''] = /^What is left running([\s\S]*?)^A process that leaves/m.exec(readme) ?? [];
+test('the page’s table has a row for each of the signals', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../sdk/CLI.md'), 'utf8');
+  const [, table = ''] = /^What is left running([\s\S]*?)^A process that leaves/m.exec(page) ?? [];
   expect(table.match(/SIG[A-Z0-9]+/g)?.toSorted()).toEqual(SIGNALS.toSorted());
   expect(table.match(/the agent and its programs/g)).toHaveLength(1);
 });
@@ -169,7 +169,7 @@ test('out of memory: the agent ends, and its programs with it', async () => {
   close();
 }, 60_000);
 
-test('a process that leaves for a session of its own stays, as the README says', async () => {
+test('a process that leaves for a session of its own stays, as the page says', async () => {
   // The process says its own id, when it is in its session.
   const leave = `setsid sh -c 'echo "pids $0 $$ $1" >$PIDS; exec sleep 600'`;
   const program = `${leave} $$ $PPID & wait`;

@@ -76,10 +76,3 @@ function readPackages(words: readonly string[]): readonly Installed[] {
     return { name: word.slice(0, at), version: word.slice(at + 1) };
   });
 }
-
-/** Paragraphs of over 80 words and lines of over 130 columns of a page: what is hard to read. */
-export function findOverlong(page: string): readonly string[] {
-  const paragraphs = page.replaceAll(/^```[\s\S]*?^```$/gm, '').split(/\n{2,}/);
-  const long = paragraphs.filter((text) => !text.startsWith('|') && text.split(/\s+/).length > 80);
-  return [...long, ...page.split('\n').filter((line) => line.length > 130)];
-}

@@ -1,6 +1,11 @@
 /**
  * The code blocks of a README: their language, the word beside it that says what they are for, their text.
+ * And the pages of a package as one text.
  */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
 
 export type Block = { readonly language: string; readonly role: string; readonly text: string };
 
@@ -8,4 +13,13 @@ export type Block = { readonly language: string; readonly role: string; readonly
 export function readBlocks(markdown: string): readonly Block[] {
   const found = markdown.matchAll(/^```(\w+)(?: ([\w.-]+))?\n([\s\S]*?)^```$/gm);
   return [...found].map(([, language = '', role = '', text = '']) => ({ language, role, text }));
+}
+
+/** All pages of a folder of the repository, such as `sdk`, one after the other by name. */
+export function readPages(folder: string): string {
+  const names = readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md'));
+  return names
+    .sort()
+    .map((name) => readFileSync(join(ROOT, folder, name), 'utf8'))
+    .join('\n');
 }

@@ -107,7 +107,7 @@ describe('the release', () => {
 });
 
 describe('the tarball', () => {
-  test('holds what is built, the README, the license and the manifest, and nothing else', () => {
+  test('holds what is built, the pages, the license and the manifest, and nothing else', () => {
     const packed = listFiles(installed('@task-gateway/sdk')).map((file) =>
       relative(installed('@task-gateway/sdk'), file),
     );
@@ -115,7 +115,7 @@ describe('the tarball', () => {
     const sources = /^(\w|-)+(\/(\w|-)+)*\.ts$/;
     const others = packed.filter((path) => !built.test(path) && !sources.test(path));
     expect(others.sort()).toEqual([
-      ...['LICENSE', 'README.md', 'bin/task-gateway.js'],
+      ...['AGENT-KIT.md', 'CLI.md', 'CLIENT.md', 'LICENSE', 'README.md', 'TESTING.md', 'bin/task-gateway.js'],
       ...['dist/commonjs/package.json', 'package.json'],
     ]);
     expect(packed).toEqual(

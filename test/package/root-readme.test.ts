@@ -6,7 +6,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { settings } from '../../server/config/settings.ts';
@@ -208,12 +208,6 @@ describe('what the READMEs name exists', () => {
   test.each(pages)('every npm script of %s', (page) => {
     for (const [, name = ''] of readText(page).matchAll(/npm run ([\w:-]+)/g)) {
       expect(scripts, name).toHaveProperty(name);
-    }
-  });
-
-  test.each(pages)('every file that %s links to', (page) => {
-    for (const [, target = ''] of readText(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
-      expect(existsSync(join(ROOT, dirname(page), target)), target).toBe(true);
     }
   });
 

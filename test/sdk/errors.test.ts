@@ -78,7 +78,7 @@ describe('an error response becomes an error of the class for its status', () =>
   });
 });
 
-test('Every error status in the OpenAPI document has its own class, and the README lists every code.', () => {
+test('Every error status in the OpenAPI document has its own class, and the page lists every code.', () => {
   const { paths, ...document } = readDocument();
   // What belongs to no operation is never what the client gets for a call.
   const { OtherProblem: _other, ...responses } = requireObject(document, 'components', 'responses');
@@ -91,10 +91,10 @@ test('Every error status in the OpenAPI document has its own class, and the READ
   const classes = statuses.map((status) => createApiError({ status, attempts: 1 }).constructor);
   expect(new Set(classes).size).toBe(statuses.length);
   expect(classes).not.toContain(sdk.ApiError);
-  const readme = readFileSync(new URL('../../sdk/README.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../sdk/CLIENT.md', import.meta.url), 'utf8');
   const codes = [...text.matchAll(/urn:task-gateway:problem:([a-z_]+)/g)].map(([, code]) => code);
   expect(codes.length).toBeGreaterThan(5);
-  for (const code of new Set(codes)) expect(readme, code).toContain(`\`${code}\``);
+  for (const code of new Set(codes)) expect(page, code).toContain(`\`${code}\``);
 });
 
 describe('a failure without a response', () => {

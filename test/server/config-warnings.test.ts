@@ -1,7 +1,6 @@
 /** What the start warns of: settings that work but should not stay, and variables that have no effect. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readPages } from '../harness/readme-blocks.ts';
 import { accept, SECRET } from './environment.ts';
 
 describe('warnings', () => {
@@ -54,8 +53,7 @@ describe('warnings', () => {
     ]);
     const port = { TASK_GATEWAY_PORT: 'tcp://10.0.0.1:8080', TASK_GATEWAY_PORT_8080_TCP_ADDR: '10.0.0.1' };
     expect(warningsOf({ ...port, TASK_GATEWAY_SERVICE_HOST: '10.0.0.1' })).toEqual([]);
-    const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');
-    const ofClients = readme.match(/(?<=`)TASK_GATEWAY_[A-Z_]+(?=`)/g) ?? [];
+    const ofClients = readPages('sdk').match(/(?<=`)TASK_GATEWAY_[A-Z_]+(?=`)/g) ?? [];
     expect(ofClients.length).toBeGreaterThan(8);
     expect(warningsOf(Object.fromEntries(ofClients.map((name) => [name, 'x'])))).toEqual([]);
   });

@@ -1,5 +1,5 @@
 /**
- * The README's section on the command line is true: its first example runs, and its tables match the code.
+ * The SDK's page on the command line is true: its first example runs, and its tables match the code.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -15,8 +15,7 @@ import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gate
 import { writeLauncher } from './cli-process.ts';
 import { createTestContext } from './command-context.ts';
 
-const README = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8');
-const [, section = ''] = /^## Command line$([\s\S]*?)^## /m.exec(README) ?? [];
+const PAGE = readFileSync(join(import.meta.dirname, '../../sdk/CLI.md'), 'utf8');
 let gateway: GatewayProcess;
 let folder: string;
 
@@ -31,28 +30,28 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('the first example of the README does what the README says', async () => {
-  const [, lines = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
+test('the first example of the page does what the page says', async () => {
+  const [, lines = ''] = /```sh\n([\s\S]*?)```/.exec(PAGE) ?? [];
   const script = `${lines.replace('http://127.0.0.1:8080', gateway.baseUrl)}\nkill -TERM $!; wait $!`;
   const env = {
     ...{ PATH: `${folder}:${process.env.PATH}`, LANG: 'C.UTF-8' },
     TASK_GATEWAY_ADMIN_AUTH: ADMIN_SECRET,
   };
   const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], { env });
-  const [, promised] = /The last line prints `([^`]*)`/.exec(section) ?? [];
+  const [, promised] = /The last line prints `([^`]*)`/.exec(PAGE) ?? [];
   expect(stdout.trimEnd().split('\n').at(-1)).toBe(promised);
   expect(stdout).toMatch(/^✓ .* is ready/);
   expect(stdout).not.toContain('✗');
 });
 
-test('the exit codes in the README are those of the program', () => {
-  const listed = [...section.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+test('the exit codes of the page are those of the program', () => {
+  const listed = [...PAGE.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   expect(listed).toEqual(Object.values(EXIT_CODES));
 });
 
-test('every command and option in the README exists', () => {
+test('every command and option of the page exists', () => {
   const program = createProgram(createTestContext().context);
-  const named = [...section.matchAll(/task-gateway ((?:[a-z]+ ?)+)([^`\n]*)/g)];
+  const named = [...PAGE.matchAll(/task-gateway ((?:[a-z]+ ?)+)([^`\n]*)/g)];
   expect(named.length).toBeGreaterThan(10);
   for (const [line, words = '', rest = ''] of named) {
     const path = words.trim().split(' ');
@@ -70,7 +69,7 @@ test('every command and option in the README exists', () => {
   const everywhere = ['run', 'task wait', 'events', 'agent exec', 'config set', 'doctor'].flatMap((path) =>
     listSuggestions(program, [...path.split(' '), '--']).map(({ word }) => word),
   );
-  for (const [, option = ''] of section.matchAll(/`(--[a-z-]+)/g)) {
+  for (const [, option = ''] of PAGE.matchAll(/`(--[a-z-]+)/g)) {
     if (option !== '--help') expect(everywhere).toContain(option);
   }
 });

@@ -1,4 +1,4 @@
-/** The SDK's README is executed: every program in it is run as it stands and prints what the README says. */
+/** The SDK's pages are executed: every program in them is run as it stands and prints what the page says. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,22 +9,23 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import * as sdk from '../../sdk/index.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { readPages } from '../harness/readme-blocks.ts';
 import { until } from './sdk-clock.ts';
 
 const SDK = join(import.meta.dirname, '../../sdk');
-const README = readFileSync(join(SDK, 'README.md'), 'utf8');
+const PAGES = readPages('sdk');
 const AUTH = 'task-gateway-default-secret';
-const programs = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const programs = [...PAGES.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 
 let folder: string;
 let gateway: GatewayProcess;
 let client: sdk.TaskGatewayClient;
-/** Replaces the port 9000 of the README. */
+/** Replaces the port 9000 of the pages. */
 let freePort: number;
 let child: ChildProcess | undefined;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'task-gateway-sdk-readme-'));
+  folder = mkdtempSync(join(tmpdir(), 'task-gateway-sdk-pages-'));
   mkdirSync(join(folder, 'node_modules/@task-gateway'), { recursive: true });
   symlinkSync(SDK, join(folder, 'node_modules/@task-gateway/sdk'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -48,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the README's one program that contains these words, against the gateway of the test. */
+/** Starts the pages' one program that contains these words, against the gateway of the test. */
 function start(words: string) {
   const [program, ...others] = programs.filter((one) => one.includes(words));
   if (program === undefined || others.length > 0)
@@ -78,7 +79,7 @@ async function run(words: string) {
   return { ...output, code };
 }
 
-/** Runs `work` beside an agent for the README's reports; with `failing` its handler throws. */
+/** Runs `work` beside an agent for the pages' reports; with `failing` its handler throws. */
 async function withReporter(failing: boolean, work: () => Promise<void>): Promise<void> {
   const handler = () => {
     if (failing) throw new Error('no data for this week');
@@ -105,7 +106,7 @@ const ready = (agent_id: string): unknown =>
 
 const submission = { task_type: 't', payload: { text: '你好' }, queue_timeout: 10 };
 
-describe('each program of the README runs', () => {
+describe('each program of the pages runs', () => {
   test('the ten lines print their greeting', async () => {
     expect(await run('greeter-1')).toEqual({ code: 0, error: ready('greeter-1'), out: 'Hello, 世界\n' });
   });
@@ -173,31 +174,31 @@ describe('each program of the README runs', () => {
     expect(await run('createFakeGateway')).toEqual({ code: 0, error: '', out: '' });
   });
 
-  test('no program of the README is left out', () => {
+  test('no program of the pages is left out', () => {
     expect(programs).toHaveLength(8);
   });
 });
 
-describe('the README names', () => {
+describe('the pages name', () => {
   test('every class of error the client may throw, and no other', () => {
-    const named = [...README.matchAll(/^\| [├└]? ?`(\w+Error)`/gm)].map(([, name]) => name);
+    const named = [...PAGES.matchAll(/^\| [├└]? ?`(\w+Error)`/gm)].map(([, name]) => name);
     const exported = Object.keys(sdk).filter((name) => name.endsWith('Error') && name !== 'TaskGatewayError');
     expect(named.sort()).toEqual(exported.sort());
   });
 
   test('every function of the client', () => {
-    for (const name of Object.keys(client)) expect(README, name).toContain(`\`${name}`);
+    for (const name of Object.keys(client)) expect(PAGES, name).toContain(`\`${name}`);
   });
 
   test('every variable of the environment', () => {
     const sources = ['settings.ts', 'agent/options.ts'].map((file) => readFileSync(join(SDK, file), 'utf8'));
     for (const [, name] of sources.join('').matchAll(/`TASK_GATEWAY_(\w+)`/g)) {
-      expect(README, name).toContain(`TASK_GATEWAY_${name}`);
+      expect(PAGES, name).toContain(`TASK_GATEWAY_${name}`);
     }
   });
 
   test('every example', () => {
-    for (const [, file = ''] of README.matchAll(/\]\((examples[^)]*)\)/g)) {
+    for (const [, file = ''] of PAGES.matchAll(/\]\((examples[^)]*)\)/g)) {
       expect(() => readFileSync(join(SDK, file)), file).not.toThrow(/ENOENT/);
     }
   });

@@ -1,0 +1,80 @@
+/** The pages for readers keep their bounds, their links lead somewhere, and the law notices what does not. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { FIRST_PAGE_BOUNDS, findDeadLinks, findOverlong, PAGE_BOUNDS } from './page-law.ts';
+import { openRepository } from './repository.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const { files, read } = openRepository();
+const exists = (path: string): boolean => existsSync(join(ROOT, path));
+const pages = files.filter((file) => file.endsWith('.md'));
+/** Pages that a user of a package or of the service reads. */
+const published = pages.filter((file) => /^(sdk|generated)\/[^/]+\.md$/.test(file));
+
+describe('a page', () => {
+  test.each(published)('%s has short paragraphs and lines that fit', (page) => {
+    expect(findOverlong(read(page), PAGE_BOUNDS)).toEqual([]);
+  });
+
+  test.each(pages)('%s links to files and headings that are there', (page) => {
+    expect(findDeadLinks(page, { exists, read })).toEqual([]);
+  });
+
+  test.each(['sdk', 'generated'])('of the package in %s/ links to what is packed with it', (folder) => {
+    const { files: packed } = JSON.parse(read(`${folder}/package.json`)) as { files: readonly string[] };
+    const isPacked = (path: string): boolean => {
+      const inside = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : '';
+      const [first = ''] = inside.split('/');
+      return first !== '' && (packed.includes(first) || packed.includes(first.replace(/^[^.]+/, '*')));
+    };
+    const own = pages.filter((page) => new RegExp(`^${folder}/[^/]+$`).test(page));
+    expect(own.length).toBeGreaterThan(1);
+    for (const page of own) expect(findDeadLinks(page, { exists: isPacked, read }), page).toEqual([]);
+  });
+});
+
+describe('the law bites', () => {
+  const words = (count: number): string => 'word '.repeat(count).trim();
+  const short = `${words(20)}\n`.repeat(4);
+  const long = `${short}word`;
+
+  test.each([
+    ['a paragraph', long, ['line 1: a paragraph of 81 words']],
+    ['one behind a heading', `# Title\n${long}`, ['line 2: a paragraph of 81 words']],
+    ['an item of a list', `- one\n- ${long}`, ['line 2: a paragraph of 82 words']],
+    ['a line', 'x'.repeat(131), ['line 1: 131 columns']],
+    ['a line of code', `\`\`\`sh\n${'x'.repeat(131)}\n\`\`\`\n`, ['line 2: 131 columns']],
+  ])('%s that is too long', (_title, page, found) => {
+    expect(findOverlong(page, PAGE_BOUNDS)).toEqual(found);
+  });
+
+  test.each([
+    ['a paragraph of the bound', short],
+    ['two paragraphs', `${short}\n${short}`],
+    ['items of a list', `- ${words(15)}\n`.repeat(20)],
+    ['code of many words', `\`\`\`sh\n${long}\n\`\`\`\n`],
+    ['a row of a table', `| ${words(100)} |`],
+  ])('but spares %s', (_title, page) => {
+    expect(findOverlong(page, PAGE_BOUNDS)).toEqual([]);
+  });
+
+  test('rows, code and lines of the first page', () => {
+    const page = `${words(61).replaceAll(' word word', '\nword word')}\n\`\`\`sh\n${'x'.repeat(131)}\n\`\`\`\n| ${'x'.repeat(131)} |`;
+    expect(findOverlong(page, FIRST_PAGE_BOUNDS)).toEqual([
+      ...['line 1: a paragraph of 61 words', 'line 33: 131 columns', 'line 35: 135 columns'],
+    ]);
+    expect(findOverlong('\n'.repeat(131), FIRST_PAGE_BOUNDS)).toEqual(['131 lines']);
+  });
+
+  test('a link without a file, or without its heading', () => {
+    const texts: Readonly<Record<string, string>> = {
+      'a/one.md': '# Own Part\n[](two.md) [](two.md#the-other-part-2) [](#own-part) [](https://x.example/)',
+      'a/two.md': '## The other part (2)',
+      'a/bad.md': '[](none.md) [](two.md#missing) [](#missing)',
+    };
+    const checkout = { exists: (path: string) => path in texts, read: (path: string) => texts[path] ?? '' };
+    expect(findDeadLinks('a/one.md', checkout)).toEqual([]);
+    expect(findDeadLinks('a/bad.md', checkout)).toEqual(['none.md', 'two.md#missing', '#missing']);
+  });
+});
