@@ -1,19 +1,44 @@
 /*
  * What `npm ci` does last in a checkout: it builds the SDK, so that `npx task-gateway` and programs that
- * import the SDK run as they do where it is installed. A server does not need it: without the compiler, which
- * `npm ci --omit=dev` leaves out, nothing is built.
+ * import the SDK run as they do where it is installed. With the compiler the build is what is published.
+ * `npm ci --omit=dev` leaves the compiler out: then Node itself takes the types out of the sources, which
+ * makes the same programs, without declarations and without the copies that only Jest needs.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import * as nodeModule from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('.', import.meta.url));
-const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url));
-if (existsSync(compiler)) {
+const SDK = fileURLToPath(new URL('.', import.meta.url));
+const DIST = join(SDK, 'dist');
+/** Folders without sources of the SDK. */
+const OTHER = /^(dist|examples|node_modules)\//;
+const compiler = join(SDK, '../node_modules/typescript/bin/tsc');
+
+if (existsSync(compiler)) compile();
+// An older Node cannot do it; the command then says what is missing, and a server needs neither.
+else if ('stripTypeScriptTypes' in nodeModule) stripSources();
+
+function compile() {
   const npm = process.env.npm_execpath ?? '';
   const { status } = spawnSync(process.execPath, [npm, 'run', '--silent', 'build'], {
-    cwd: folder,
+    cwd: SDK,
     stdio: 'inherit',
   });
   process.exitCode = status ?? 1;
+}
+
+function stripSources() {
+  // Node warns that the function is experimental; the reader of npm's output can do nothing about it.
+  process.removeAllListeners('warning');
+  rmSync(DIST, { recursive: true, force: true });
+  const files = readdirSync(SDK, { recursive: true, encoding: 'utf8' });
+  for (const file of files.filter((one) => one.endsWith('.ts') && !OTHER.test(one))) {
+    const program = join(DIST, file.replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(program), { recursive: true });
+    const stripped = nodeModule.stripTypeScriptTypes(readFileSync(join(SDK, file), 'utf8'));
+    // What it imports of its own is beside it under the new name.
+    writeFileSync(program, stripped.replace(/\b((?:from|import)\s*\(?\s*'\.[^']+)\.ts'/g, "$1.js'"));
+  }
 }

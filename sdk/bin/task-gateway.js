@@ -9,6 +9,8 @@ const program = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(program)) {
   import(program.href);
 } else {
-  console.error('The command task-gateway is not built: run "npm ci" in the checkout, without --omit=dev.');
+  console.error(
+    'The command task-gateway is not built: run "npm ci" in the checkout with Node 24 and without --ignore-scripts.',
+  );
   process.exitCode = 1;
 }

