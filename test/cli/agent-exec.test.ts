@@ -144,7 +144,10 @@ describe('a program as an agent', () => {
   });
 });
 
-test('what a program writes to standard error takes no memory while nothing reads it', async () => {
+test('what a program writes to standard error takes no memory while nothing reads it', {
+  tags: 'ps',
+  timeout: 60_000,
+}, async () => {
   const lines = 'head -c 80000000 /dev/zero | tr "\\0" x | fold -w 2000 >&2';
   const agent = await startAgent('unread', `read -r _; ${lines}; echo written`);
   agent.child.stderr?.pause();
@@ -156,7 +159,7 @@ test('what a program writes to standard error takes no memory while nothing read
   expect(kilobytes).toBeLessThan(220_000);
   agent.child.stderr?.resume();
   await agent.waitForLog(/\[\d+ lines were left out: standard error was not read\]/);
-}, 60_000);
+});
 
 describe('all processes of a program end', () => {
   /** Writes the ids of the shell and of its child, ignores SIGTERM and never exits by itself. */

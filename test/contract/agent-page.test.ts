@@ -46,7 +46,9 @@ function maskVariables(text: string): object {
   });
 }
 
-test('the calls with curl print what the page shows, in the order of its numbers', async () => {
+test('the calls with curl print what the page shows, in the order of its numbers', {
+  tags: 'curl',
+}, async () => {
   const steps = textsOf('call');
   const order = ['register', 'claim', 'heartbeat', 'result', 'unregister'];
   for (const [index, step] of steps.entries()) expect(step).toContain(`$API/agent/${order[index]} `);
@@ -98,7 +100,9 @@ const submit = (payload: Readonly<Record<string, unknown>>) =>
   client.submitTask({ task_type: 'shout', task_tags: ['capitals'], payload });
 
 describe('the program in Python', { tags: 'python' }, () => {
-  test('does the task that the page submits, fails one without text, and unregisters', async () => {
+  test('does the task that the page submits, fails one without text, and unregisters', {
+    tags: 'curl',
+  }, async () => {
     const agent = startAgent();
     await agent.reach('ready\n');
     expect(await runShell(textsOf('submit').join(''))).toBe('"result":{"output":"HELLO"}\n');

@@ -57,7 +57,8 @@ test('Every operation has a sample for curl, Python, the SDK and the command lin
 
 /** What runs a sample and need not be there. */
 function toolsOf(label: Label): ToolName[] {
-  return label === 'Python' ? ['python'] : [];
+  if (label === 'Python') return ['python'];
+  return label === 'curl' ? ['curl'] : [];
 }
 
 /** A gateway for the samples of one kind, and what runs them. */
@@ -199,7 +200,7 @@ describe('the samples of agents', () => {
   for (const label of ['Python', 'SDK', 'CLI'] as const)
     test(`${label}: receives pushes, from the gateway and from the sample for curl`, {
       timeout: 60_000,
-      tags: toolsOf(label),
+      tags: [...toolsOf(label), 'curl'],
     }, async () => {
       const { client, start } = await prepare(label);
       const agent = start('pushTask');

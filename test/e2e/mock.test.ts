@@ -38,7 +38,7 @@ afterAll(async () => {
   await mock.closed;
 });
 
-test('every curl command of the README succeeds on the mock', async () => {
+test('every curl command of the README succeeds on the mock', { tags: 'curl' }, async () => {
   const commands = blocks.filter(({ role }) => role === 'curl').map(({ text }) => text);
   const script = commands.join('\n').replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
   // Without --fail, curl takes a 4xx for a success.

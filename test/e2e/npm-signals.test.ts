@@ -65,7 +65,7 @@ const isAnswered = (url: string): Promise<boolean> =>
     () => false,
   );
 
-describe('SIGTERM to npm ends', { timeout: 120_000 }, () => {
+describe('SIGTERM to npm ends', { tags: 'ps', timeout: 120_000 }, () => {
   test('the gateway: port and database are free', async () => {
     const STORE = `sqlite:${join(folder, 'gateway.db')}`;
     const { npm, ended, readUrl, printed } = startNpm(['start'], { STORE, PORT: '0' });

@@ -107,7 +107,7 @@ describe('why it does not start', () => {
   });
 });
 
-describe('the printed command submits a task from another terminal', () => {
+describe('the printed command submits a task from another terminal', { tags: 'curl' }, () => {
   const PENDING = { status: 'pending', payload: { text: '你好' } };
   const HARD_SECRET = 'a-"hard"-\\-secret-$HOME-`id`-\'for\'-shells';
 

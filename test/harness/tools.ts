@@ -42,6 +42,9 @@ const tried = (command: string, args: readonly string[]) => (): string | null =>
   spawnSync(command, args).status === 0 ? command : null;
 
 const TOOLS = {
+  git: debian('git'),
+  curl: debian('curl'),
+  ps: debian('procps', ['ps']),
   python: debian('python3'),
   redis: debian('redis-server', ['redis-server', 'valkey-server']),
   chromium: debian('chromium', ['chromium', 'chromium-browser', 'google-chrome']),

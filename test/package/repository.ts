@@ -1,9 +1,8 @@
 /**
  * The files of a checkout as the laws of this folder read them: their paths, their texts and their syntax.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, matchesGlob, normalize } from 'node:path';
 import ts from 'typescript';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -26,7 +25,7 @@ export type Pieces = {
 };
 
 export type Repository = {
-  /** All files that are committed or could be, without those that were removed. */
+  /** All files that are committed or could be. */
   readonly files: readonly string[];
   /** Those with code in server/, sdk/, spec/ and test/; declarations are not among them. */
   readonly sources: readonly string[];
@@ -36,11 +35,7 @@ export type Repository = {
 
 /** Lists the files of a checkout of this repository. */
 export function openRepository(root: string = ROOT): Repository {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  const files = listed.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+  const files = listFiles(root, readIgnored(root));
   const read = (file: string): string => readFileSync(join(root, file), 'utf8');
   return {
     files,
@@ -50,6 +45,23 @@ export function openRepository(root: string = ROOT): Repository {
     read,
     imports: (file) => readImports(file, read(file)),
   };
+}
+
+/** The names of files and folders that Git leaves out. */
+function readIgnored(root: string): readonly string[] {
+  const lines = readFileSync(join(root, '.gitignore'), 'utf8').split('\n');
+  return ['.git', ...lines.filter((line) => line !== '').map((line) => line.replace(/\/$/, ''))];
+}
+
+/** Without Git, which a machine that only runs the tests may lack. */
+function listFiles(root: string, ignored: readonly string[], within = ''): readonly string[] {
+  const entries = readdirSync(join(root, within), { withFileTypes: true });
+  return entries
+    .filter(({ name }) => !ignored.some((pattern) => matchesGlob(name, pattern)))
+    .flatMap((entry) => {
+      const path = join(within, entry.name);
+      return entry.isDirectory() ? listFiles(root, ignored, path) : [path];
+    });
 }
 
 /** Parses a source file; the nodes know their parents. */

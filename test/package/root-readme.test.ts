@@ -111,7 +111,7 @@ describe('the tour of the README', () => {
     expect(await listAgents(), 'agents left behind').toEqual({ agents: [], total: 0 });
   });
 
-  test('prints with curl what the README shows, line by line, in one shell', async () => {
+  test('prints with curl what the README shows, line by line, in one shell', { tags: 'curl' }, async () => {
     const steps = blocks.filter(({ role }) => role === 'curl');
     const answers = blocks.filter(({ role }) => role === 'answer');
     expect(answers).toHaveLength(steps.length);

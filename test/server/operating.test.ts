@@ -105,7 +105,9 @@ test('The files and sections that the page links to exist, and its list of conte
   for (const anchor of anchors) expect(links).toContain(anchor);
 });
 
-test('The commands make secrets that only their owner reads, and ask a gateway how it is and what it counts.', async () => {
+test('The commands make secrets that only their owner reads, and ask a gateway how it is and what it counts.', {
+  tags: 'curl',
+}, async () => {
   await runBlock('secret');
   const files = ['gateway_auth', 'admin_auth'].map((name) => join(folder, 'etc/task-gateway', name));
   for (const file of files) {
