@@ -15,7 +15,7 @@ import type {
   TaskPage,
   TaskRowPage,
 } from './contract.ts';
-import { requireId } from './ids.ts';
+import { requireId, type WithIds } from './ids.ts';
 import {
   checkAgentDetail,
   checkAgentListings,
@@ -31,7 +31,7 @@ import type { createSend } from './sending.ts';
 import type { CallOptions, FetchResult } from './transport.ts';
 
 type QueryOf<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Query } } }
-  ? NonNullable<Query>
+  ? WithIds<NonNullable<Query>>
   : never;
 
 /** The filters of a list of tasks. `cursor` is the `next_cursor` of the previous page. */

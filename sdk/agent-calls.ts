@@ -8,6 +8,7 @@ import type { Ask } from './admin-calls.ts';
 import type {
   AgentDeparture,
   AgentHeartbeat,
+  AgentId,
   AgentRegistration,
   DepartureReceipt,
   HeartbeatReceipt,
@@ -58,7 +59,7 @@ export type AgentCalls = {
 export function createAgentCalls(ask: Ask, send: Send): AgentCalls {
   const post =
     <Data>(path: AgentPath, check: Guard<Data>) =>
-    (body: { readonly agent_id: string; readonly wait?: number }, options?: CallOptions): Promise<Data> =>
+    (body: { readonly agent_id: AgentId; readonly wait?: number }, options?: CallOptions): Promise<Data> =>
       send(
         options,
         'body',

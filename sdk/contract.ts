@@ -1,11 +1,14 @@
 /**
  * The types of the gateway's HTTP contract under the names the SDK uses. Fields keep the names they have on
- * the wire. Two things are more precise here than in the generated schemas: what a task holds in each state,
- * and which id names which kind of thing.
+ * the wire. What a task holds in each state is more precise here than in the generated schemas, and so is which
+ * kind of thing an id names (`ids.ts`).
  */
 import type { components } from '@task-gateway/contract';
+import type { AgentId, RequestId, WithIds } from './ids.ts';
 
-type Schemas = components['schemas'];
+export type { AgentId, EventId, RequestId, SessionId } from './ids.ts';
+
+type Schemas = WithIds<components['schemas']>;
 type Responses = components['responses'];
 
 /**
@@ -25,25 +28,11 @@ export type JsonResult = JsonObject & {
   readonly output?: string | undefined;
 };
 
-/** A string that names one kind of thing. It accepts any string except one that names another kind. */
-type Id<Kind extends string> = string & { readonly __names?: Kind };
-
 /** A text that a later gateway may have more of. */
 type Known<Text extends string> = Text | (string & {});
 
-/** Names a task. Made by the gateway; opaque. */
-export type RequestId = Id<'task'>;
-/** Names an agent. Chosen by the agent's operator. */
-export type AgentId = Id<'agent'>;
-/** Names a session (`cli_session_id`), whose events one subscriber reads. Chosen by the client. */
-export type SessionId = Id<'session'>;
-/** A position in a session's stream of events. Made by the gateway; opaque. */
-export type EventId = Id<'event'>;
-
 /** What every task has, in any state. */
 type TaskInfo<Payload> = Omit<Schemas['TaskInfo'], 'payload' | 'result'> & {
-  readonly request_id: RequestId;
-  readonly cli_session_id: SessionId;
   /** As submitted. Its type is the caller's word: it is not checked. */
   readonly payload: Payload;
 };
@@ -97,10 +86,7 @@ export type TaskSubmission<Payload = FreeForm> = Omit<
  * The event of a task that reached a terminal state; the only kind of event. `status` determines the other
  * fields.
  */
-export type TaskDone = Schemas['TaskDone'] & { readonly request_id: RequestId } & (
-    | Success<TaskResult>
-    | Failure
-  );
+export type TaskDone = Schemas['TaskDone'] & (Success<TaskResult> | Failure);
 /** How a task ended. A later gateway may have more. */
 export type TaskOutcome = Known<'success' | 'failed' | 'cancelled' | 'timeout' | 'no_agent' | 'agent_lost'>;
 /** One thing that happened to a task. The last one of a task that ended is its outcome. */
@@ -110,14 +96,13 @@ export type MatchReason = Known<
   'eligible' | 'no_shared_tag' | 'full' | 'draining' | 'offline' | 'refused_this_task' | 'has_this_task'
 >;
 /** An agent, and whether it qualifies. */
-export type MatchAgent = Schemas['MatchAgent'] & { readonly agent_id: AgentId; readonly reason: MatchReason };
+export type MatchAgent = Schemas['MatchAgent'] & { readonly reason: MatchReason };
 /** Which agents qualify for a set of tags. */
 export type TaskMatch = Omit<Schemas['TaskMatch'], 'agents'> & { readonly agents: MatchAgent[] };
 /** One thing that helps, for programs; `hint` says the same for people. */
 export type Remedy = Schemas['Remedy'];
 /** A task explained: what happened to it, which agents qualify for it, and what to do. */
 export type TaskExplanation = Omit<Schemas['TaskExplanation'], 'match'> & {
-  readonly request_id: RequestId;
   readonly outcome: TaskOutcome | null;
   readonly match: TaskMatch | null;
 };
@@ -139,33 +124,28 @@ type CurrentTasks = {
 /** The body of a registration. The client adds the secret. */
 export type AgentRegistration = Omit<Schemas['AgentRegistration'], 'auth' | 'agent_tags' | 'request_ids'> &
   CurrentTasks & {
-    readonly agent_id: AgentId;
     /** What the agent can do: it gets tasks that share at least one tag. */
     readonly agent_tags: readonly string[];
   };
 /** The response to a registration: the agent's state, and how often it should send heartbeats. */
 export type RegistrationReceipt = Schemas['RegistrationReceipt'];
 /** The body of a heartbeat. The client adds the secret. */
-export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth' | 'request_ids'> &
-  CurrentTasks & { readonly agent_id: AgentId };
+export type AgentHeartbeat = Omit<Schemas['AgentHeartbeat'], 'auth' | 'request_ids'> & CurrentTasks;
 /** The response to a heartbeat: the agent's state, and which of its tasks it should stop working on. */
 export type HeartbeatReceipt = Schemas['HeartbeatReceipt'];
 /**
  * The body of a claim, by which an agent without an inbound port asks for a task. The client adds the secret.
  */
-export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth' | 'request_ids'> &
-  CurrentTasks & { readonly agent_id: AgentId };
+export type TaskClaim = Omit<Schemas['TaskClaim'], 'auth' | 'request_ids'> & CurrentTasks;
 /** The body of an agent's report on a task: progress, success or failure. The client adds the secret. */
 export type TaskReport = Omit<Schemas['TaskReport'], 'auth' | 'result'> & {
-  readonly request_id: RequestId;
-  readonly agent_id: AgentId;
   /** On `success` the result; null or absent is stored as `{}`. On `failed` it is dropped. */
   readonly result?: JsonResult | null;
 };
 /** The response to a report. `accepted` says whether the report changed the task. */
 export type ReportReceipt = Schemas['ReportReceipt'];
 /** The body of an unregistration. The client adds the secret. */
-export type AgentDeparture = Omit<Schemas['AgentDeparture'], 'auth'> & { readonly agent_id: AgentId };
+export type AgentDeparture = Omit<Schemas['AgentDeparture'], 'auth'>;
 /** The response to an unregistration. */
 export type DepartureReceipt = Schemas['DepartureReceipt'];
 
@@ -183,9 +163,9 @@ export type TagDemand = Schemas['TagDemand'];
 /** One thing that is wrong now, and what to do about it. */
 export type OverviewProblem = Schemas['OverviewProblem'];
 /** A task in one row, without its whole payload and result. */
-export type TaskRow = Schemas['TaskRow'] & { readonly request_id: RequestId };
+export type TaskRow = Schemas['TaskRow'];
 /** A page of tasks as rows, newest first. `next_cursor` requests the next page. */
-export type TaskRowPage = Omit<Schemas['TaskRowPage'], 'rows'> & { readonly rows: TaskRow[] };
+export type TaskRowPage = Schemas['TaskRowPage'];
 /** How many tasks match, by status and by outcome. */
 export type TaskCounts = Schemas['TaskCounts'];
 /** Which tasks to cancel. */
@@ -202,11 +182,11 @@ export type TaskCancellation = Omit<Schemas['TaskCancellation'], 'dry_run' | 're
 /** What one call of a cancellation did. `next_cursor` is null when it has looked at all. */
 export type CancellationReceipt = Schemas['CancellationReceipt'];
 /** An agent in one row. */
-export type AgentRow = Schemas['AgentRow'] & { readonly agent_id: AgentId };
+export type AgentRow = Schemas['AgentRow'];
 /** A page of agents as rows. `counts` are those of all agents. */
-export type AgentRowPage = Omit<Schemas['AgentRowPage'], 'rows'> & { readonly rows: AgentRow[] };
+export type AgentRowPage = Schemas['AgentRowPage'];
 /** An agent with its tasks and the last pushes to it. */
-export type AgentDetail = Schemas['AgentDetail'] & { readonly agent_id: AgentId };
+export type AgentDetail = Schemas['AgentDetail'];
 /** A push to an agent, as the replica that responded has seen it. */
 export type AgentPush = Schemas['AgentPush'];
 

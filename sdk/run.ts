@@ -242,7 +242,7 @@ async function requireSuccess<Payload, Result>(
  */
 async function explainQuietly(
   calls: RunDeps['calls'],
-  request_id: string,
+  request_id: RequestId,
   { signal, headers }: CallOptions,
 ): Promise<TaskExplanation | undefined> {
   try {

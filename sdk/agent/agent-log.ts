@@ -4,6 +4,7 @@
  * indented below its entry. The same failure in the same words is logged once a minute.
  */
 import { type Clock, readMonotonicMs } from '../clock.ts';
+import type { AgentId } from '../contract.ts';
 import { AbortError, WorkStoppedError } from '../errors.ts';
 import type { Log, Logger } from '../log.ts';
 import { isOutage } from './gateway-contact.ts';
@@ -87,7 +88,7 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
 type Entry = { readonly level: keyof Logger; readonly text: string } & Readonly<Record<string, unknown>>;
 
 function describeAgent(
-  agent_id: string,
+  agent_id: AgentId,
   endpoint: string,
   { tags, maxConcurrent, baseUrl }: AgentLogDeps,
 ): string {

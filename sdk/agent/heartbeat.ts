@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import type { AgentRegistration } from '../contract.ts';
+import type { AgentRegistration, RequestId } from '../contract.ts';
 
 /** What the thread needs to send heartbeats for the agent. It is posted again whenever it changes. */
 export type HeartbeatState = {
@@ -14,7 +14,7 @@ export type HeartbeatState = {
   readonly registration: AgentRegistration;
   /** Names the present registration; undefined with a gateway that gives no token. */
   readonly token: string | undefined;
-  readonly request_ids: readonly string[] | undefined;
+  readonly request_ids: readonly RequestId[] | undefined;
   readonly draining: boolean;
   readonly intervalMs: number;
   /** How long ago the gateway last responded to the agent. The two threads share no clock that stays put. */
@@ -33,7 +33,7 @@ export type HeartbeatTarget = {
  */
 export type HeartbeatMessage =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'sent'; readonly cancelled_request_ids: readonly string[] }
+  | { readonly kind: 'sent'; readonly cancelled_request_ids: readonly RequestId[] }
   | { readonly kind: 'registered'; readonly token: string };
 
 export type HeartbeatThread = {
@@ -55,7 +55,7 @@ export type HeartbeatThreadDeps = {
   /**
    * Called with the tasks that the gateway no longer wants done, as soon as the agent's event loop is free.
    */
-  readonly onCancelled: (request_ids: readonly string[]) => void;
+  readonly onCancelled: (request_ids: readonly RequestId[]) => void;
   /** Called with the token of a registration that the thread has made. */
   readonly onRegistered: (token: string) => void;
   readonly onError: (error: unknown) => void;

@@ -12,7 +12,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import type { RunningTask } from '../contract.ts';
+import type { AgentId, RunningTask } from '../contract.ts';
 import { isAuthentic } from './signature.ts';
 import { readTimeLeft } from './task-run.ts';
 import { readTraceHeaders } from './trace-headers.ts';
@@ -26,7 +26,7 @@ export type Inbox = {
 };
 
 export type InboxDeps = {
-  readonly agent_id: string;
+  readonly agent_id: AgentId;
   /** A push must be signed with one of these. If there are none, signatures are not checked. */
   readonly pushSecrets: readonly string[];
   /** The largest body that is read. */

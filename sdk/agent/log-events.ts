@@ -1,11 +1,11 @@
 /** The log events of an agent: for logs and for people watching it. Nothing depends on them. */
-import type { Task } from '../contract.ts';
+import type { AgentId, RequestId, Task } from '../contract.ts';
 import { runCallback } from '../log.ts';
 
 /** One event in the life cycle of an agent. */
 export type AgentNotice =
   /** The gateway has accepted the agent's registration. */
-  | { readonly kind: 'registered'; readonly agent_id: string; readonly endpoint: string }
+  | { readonly kind: 'registered'; readonly agent_id: AgentId; readonly endpoint: string }
   /** The agent has taken a task. */
   | { readonly kind: 'taken'; readonly task: Task }
   /** The handler threw, or returned what can't be a result: the task is reported as failed. */
@@ -13,7 +13,7 @@ export type AgentNotice =
   /** The gateway has the outcome; `accepted` is false when the task was in a terminal state already. */
   | {
       readonly kind: 'reported';
-      readonly request_id: string;
+      readonly request_id: RequestId;
       readonly status: 'success' | 'failed';
       readonly accepted: boolean;
       /** Why the task failed; null for a success. */
@@ -22,7 +22,7 @@ export type AgentNotice =
   /**
    * The agent stops working on a task: it was cancelled, timed out, is another agent's now, or is unknown.
    */
-  | { readonly kind: 'dropped'; readonly request_id: string; readonly reason: string }
+  | { readonly kind: 'dropped'; readonly request_id: RequestId; readonly reason: string }
   /** No gateway has responded for `seconds`: emitted at once, then once a minute. The agent keeps trying. */
   | { readonly kind: 'unreachable'; readonly seconds: number; readonly error: Error }
   /** The gateway responds again, after `seconds`. */

@@ -1,6 +1,7 @@
 /** How an agent without an inbound port gets its tasks: it claims one whenever it has a free slot. */
 import type { Calls } from '../calls.ts';
 import { type Clock, readMonotonicMs } from '../clock.ts';
+import type { AgentId, RequestId } from '../contract.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
 import { isSettled } from '../settled.ts';
 import { choosePauseMs, HELD_EVERY_MS } from '../waiting.ts';
@@ -13,7 +14,7 @@ import type { Work } from './work.ts';
 export type PullDeps = {
   readonly calls: Pick<Calls, 'claimTask'>;
   readonly clock: Clock;
-  readonly agent_id: string;
+  readonly agent_id: AgentId;
   readonly work: Pick<Work, 'take' | 'waitForSlot' | 'isFull' | 'request_ids'>;
   readonly registration: Pick<Registration, 'sendHeartbeat' | 'registerAgain'>;
   readonly logEvent: LogEvent;
@@ -28,7 +29,7 @@ const REQUEST_IDS_MAX = 1_000;
 export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<void> {
   const { work, registration, clock, logEvent } = deps;
   let failures = 0;
-  let lastId: string | undefined;
+  let lastId: RequestId | undefined;
   while (!signal.aborted) {
     await work.waitForSlot(signal);
     if (signal.aborted) return;
@@ -58,7 +59,7 @@ export async function pullTasks(deps: PullDeps, signal: AbortSignal): Promise<vo
 async function claimOne(
   { calls, agent_id, work }: PullDeps,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<RequestId | undefined> {
   const request_ids = [...work.request_ids()].slice(-REQUEST_IDS_MAX);
   let trace = {};
   const onResponse = ({ headers }: Response): void => {

@@ -33,10 +33,10 @@ const TASKS_MAX = 10_000;
 
 /** Creates the memory of one agent. */
 export function createRecentTasks(): RecentTasks {
-  const ends = new Map<string, 'delivered' | 'dropped'>();
-  const lastSent = new Map<string, number>();
+  const ends = new Map<RequestId, 'delivered' | 'dropped'>();
+  const lastSent = new Map<RequestId, number>();
 
-  function put<Value>(map: Map<string, Value>, request_id: string, value: Value): void {
+  function put<Value>(map: Map<RequestId, Value>, request_id: RequestId, value: Value): void {
     map.delete(request_id);
     map.set(request_id, value);
     if (map.size > TASKS_MAX) map.delete(map.keys().next().value ?? request_id);

@@ -5,7 +5,7 @@
  */
 import type { Calls } from '../calls.ts';
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
-import type { AgentRegistration } from '../contract.ts';
+import type { AgentRegistration, RequestId } from '../contract.ts';
 import { AbortError, ApiError, NotFoundError } from '../errors.ts';
 import { choosePauseMs, isTransient } from '../waiting.ts';
 import type { HeartbeatState } from './heartbeat.ts';
@@ -218,7 +218,7 @@ function delayAbort(clock: Clock, signal: AbortSignal, delayMs: number) {
 }
 
 /** Returns the field that names the tasks the agent works on, unless there are too many. */
-function nameTasks({ work }: RegistrationDeps): { request_ids?: string[] } {
+function nameTasks({ work }: RegistrationDeps): { request_ids?: RequestId[] } {
   const request_ids = [...work().request_ids()];
   return request_ids.length > REQUEST_IDS_MAX ? {} : { request_ids };
 }

@@ -4,7 +4,7 @@
  */
 import type { Calls } from '../calls.ts';
 import { type Clock, linkSignals } from '../clock.ts';
-import type { RequestId } from '../contract.ts';
+import type { AgentId, RequestId } from '../contract.ts';
 import { AbortError, ApiError } from '../errors.ts';
 import type { TraceOptions } from '../transport.ts';
 import { choosePauseMs } from '../waiting.ts';
@@ -38,7 +38,7 @@ export type Reports = {
 export type ReportsDeps = {
   readonly calls: Pick<Calls, 'reportResult'>;
   readonly clock: Clock;
-  readonly agent_id: string;
+  readonly agent_id: AgentId;
   /** Called when the gateway does not know the agent. Never rejects. */
   readonly registerAgain: (signal: AbortSignal) => Promise<void>;
   readonly logEvent: LogEvent;

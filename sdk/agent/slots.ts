@@ -4,7 +4,7 @@ import type { RequestId } from '../contract.ts';
 
 /** The slots, each occupied by an entry of the owner's type. */
 export type Slots<Entry> = {
-  get(request_id: string): Entry | undefined;
+  get(request_id: RequestId): Entry | undefined;
   /** Returns the entries in all occupied slots. */
   list(): readonly Entry[];
   occupy(entry: Entry): void;
@@ -14,7 +14,7 @@ export type Slots<Entry> = {
    */
   free(entry: Entry, ended?: Promise<void>): void;
   /** Whether a task has a slot, or something still works on it. */
-  isBusy(request_id: string): boolean;
+  isBusy(request_id: RequestId): boolean;
   isFull(): boolean;
   /** Resolves when the condition, checked whenever a slot becomes free, holds, or when the signal fires. */
   waitUntil(isMet: () => boolean, signal: AbortSignal): Promise<void>;
@@ -25,8 +25,8 @@ export function createSlots<Entry extends { readonly request_id: RequestId }>(
   count: number,
   onChange: () => void,
 ): Slots<Entry> {
-  const entries = new Map<string, Entry>();
-  const overdue = new Set<string>();
+  const entries = new Map<RequestId, Entry>();
+  const overdue = new Set<RequestId>();
   const waiters = new Set<() => void>();
   return {
     get: (request_id) => entries.get(request_id),

@@ -12,7 +12,7 @@
  * its limit is over.
  */
 import { linkSignals } from '../clock.ts';
-import type { RequestId, RunningTask, Task } from '../contract.ts';
+import type { AgentId, RequestId, RunningTask, Task } from '../contract.ts';
 import { WorkStoppedError } from '../errors.ts';
 import { TIMEOUT_TEXT } from '../settled.ts';
 import type { TraceOptions } from '../transport.ts';
@@ -28,7 +28,7 @@ import type { Reports } from './reports.ts';
  */
 export type TaskRunKey = {
   readonly request_id: RequestId;
-  readonly agent_id: string;
+  readonly agent_id: AgentId;
   readonly trace?: TraceOptions | undefined;
 };
 

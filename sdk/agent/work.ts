@@ -4,7 +4,7 @@
  * A task occupies a slot from `take` until its outcome is delivered or no longer wanted and its handler has
  * ended. Tasks that are over are remembered, so that a repeated push does not start the work again.
  */
-import type { RequestId, RunningTask } from '../contract.ts';
+import type { AgentId, RequestId, RunningTask } from '../contract.ts';
 import { runCallback } from '../log.ts';
 import type { KeptReport } from './outbox.ts';
 import { type Arrival, createRecentTasks, type RecentTasks } from './recent-tasks.ts';
@@ -49,7 +49,7 @@ export type Work = {
 };
 
 export type WorkDeps = TaskRunDeps & {
-  readonly agent_id: string;
+  readonly agent_id: AgentId;
   readonly maxConcurrent: number;
   /** Whether no task can be taken although a slot is free; called before each one. */
   readonly isBusy?: (() => boolean) | undefined;

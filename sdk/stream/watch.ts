@@ -1,5 +1,6 @@
 /** Watches a session's stream for one task, and decides when a run gets the task. */
 import { type Clock, linkSignals, readMonotonicMs } from '../clock.ts';
+import type { RequestId } from '../contract.ts';
 import { HELD_EVERY_MS } from '../waiting.ts';
 import type { FeedListener } from './shared.ts';
 
@@ -17,7 +18,7 @@ export type StreamWatch = {
    */
   waitForOpen(maxMs: number): Promise<void>;
   /** Names the task whose events matter. One that came before counts too. */
-  watchTask(request_id: string): void;
+  watchTask(request_id: RequestId): void;
   isOpen(): boolean;
   /** Whether an event has said that the task reached a terminal state. */
   hasEnded(): boolean;
@@ -33,8 +34,8 @@ export function createStreamWatch(
   signal: AbortSignal | undefined,
   hasStream: boolean,
 ): StreamWatch {
-  const early = new Set<string>();
-  let watched: string | undefined;
+  const early = new Set<RequestId>();
+  let watched: RequestId | undefined;
   let state: 'new' | 'open' | 'down' = hasStream ? 'new' : 'down';
   let isDue = false;
   let hasEnded = false;

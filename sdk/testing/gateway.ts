@@ -3,7 +3,7 @@
  * no clock. Its responses conform to the OpenAPI document. It has all operations but the administrator's
  * lists.
  */
-import type { RequestId, Task } from '../contract.ts';
+import type { AgentId, RequestId, Task } from '../contract.ts';
 import { CANCELLED_TEXT, TIMEOUT_TEXT } from '../settled.ts';
 import type { Fetch } from '../transport.ts';
 import { createFakeState, type FakeState } from './fake-state.ts';
@@ -21,7 +21,7 @@ export type FakeGateway = {
   /** Returns all tasks, the oldest first. */
   tasks(): readonly Task[];
   /** Returns the ids of the registered agents. */
-  agents(): readonly string[];
+  agents(): readonly AgentId[];
   /** Cancels a task, as a client would. Returns false if it was in a terminal state already. */
   cancel(request_id: RequestId): boolean;
   /** Makes a task time out. Returns false if it was in a terminal state already. */
