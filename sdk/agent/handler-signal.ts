@@ -8,6 +8,9 @@ import { runCallback } from '../log.ts';
 const LISTENER = 'a listener of a handler’s signal';
 /** How many signals are firing. */
 let firing = 0;
+/** The signals whose listeners are guarded. */
+const guardedSignals = new WeakSet<AbortSignal>();
+let isDerivingGuarded = false;
 
 type Listener = Parameters<AbortSignal['addEventListener']>[1];
 type ListenerOptions = Parameters<AbortSignal['addEventListener']>[2];
@@ -18,9 +21,15 @@ export function createHandlerController(): AbortController {
   const { signal } = controller;
   // A handler may start as many things with its signal as it likes; Node 20 warns of more than ten.
   setMaxListeners(0, signal);
+  guardListeners(signal);
+  guardDerived();
+  controller.abort = (reason) => catchLinked(() => AbortController.prototype.abort.call(controller, reason));
+  return controller;
+}
+
+function guardListeners(signal: AbortSignal): void {
   const add = signal.addEventListener.bind(signal);
   const remove = signal.removeEventListener.bind(signal);
-  controller.abort = (reason) => catchDerived(() => AbortController.prototype.abort.call(controller, reason));
   const guardedOf = new WeakMap<object, (event: Event) => void>();
 
   /** Returns the same function for the same listener, so that it is added once and can be removed. */
@@ -40,7 +49,22 @@ export function createHandlerController(): AbortController {
         listener && remove(type, guard(listener), options),
     },
   });
-  return controller;
+  guardedSignals.add(signal);
+}
+
+/** From the first handler on, `AbortSignal.any` also guards what it derives from a guarded signal. */
+function guardDerived(): void {
+  if (isDerivingGuarded) return;
+  isDerivingGuarded = true;
+  const derive = AbortSignal.any.bind(AbortSignal);
+  const value = (signals: Iterable<AbortSignal>): AbortSignal => {
+    const sources = [...signals];
+    const derived = derive(sources);
+    if (sources.some((one) => guardedSignals.has(one))) guardListeners(derived);
+    return derived;
+  };
+  // Where the platform's objects are frozen, this changes nothing.
+  Reflect.defineProperty(AbortSignal, 'any', { value });
 }
 
 function callListener(signal: AbortSignal, listener: Listener, event: Event): void {
@@ -50,11 +74,12 @@ function callListener(signal: AbortSignal, listener: Listener, event: Event): vo
 }
 
 /**
- * Fires the signal, and prints what listeners of signals derived from it throw (`AbortSignal.any`), which
- * can't be guarded. Node throws that in a tick of its own, before one that is asked for behind it; what an
- * asynchronous listener throws at once, in a tick behind the next promises.
+ * Fires the signal, and prints what listeners of other signals throw that one of its own listeners fires: those
+ * of a controller that a handler has linked to it can't be guarded. Node throws that in a tick of its own,
+ * before one that is asked for behind it; what an asynchronous listener throws at once, in a tick behind the
+ * next promises.
  */
-function catchDerived(fire: () => void): void {
+function catchLinked(fire: () => void): void {
   if (firing === 0 && process.hasUncaughtExceptionCaptureCallback()) {
     fire();
     return;

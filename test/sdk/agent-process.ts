@@ -20,6 +20,15 @@ await runAgent(
         derived.addEventListener('abort', async () => {
           throw new Error('A listener of a derived signal rejects.');
         });
+        AbortSignal.any([derived]).addEventListener('abort', async () => {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          throw new Error('A listener of a derived signal rejects later.');
+        });
+        const linked = new AbortController();
+        signal.addEventListener('abort', () => linked.abort());
+        linked.signal.addEventListener('abort', async () => {
+          throw new Error('A listener of a linked signal rejects.');
+        });
         void Promise.reject(new Error('A promise is left without an end.'));
       }
       if (typeof payload.block_ms === 'number') {

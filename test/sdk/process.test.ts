@@ -138,9 +138,10 @@ test('Neither a promise that a handler leaves without an end nor a listener of i
   const request_id = await submit({ throws: 'beside the handler', last_ms: 60_000 });
   await until(() => printed.includes('A promise is left'), 'the rejection is printed');
   gateway.cancel(request_id);
-  await until(() => printed.includes('listener of the signal rejects'), 'the listeners are printed');
+  await until(() => printed.includes('derived signal rejects later'), 'the listeners are printed');
   await until(() => taskOf(other)?.status === 'success', 'the other task is done');
-  for (const what of ['the signal throws', 'a derived signal throws', 'a derived signal rejects']) {
+  const directs = ['the signal throws', 'the signal rejects', 'a linked signal rejects'];
+  for (const what of [...directs, 'a derived signal throws', 'a derived signal rejects']) {
     expect(printed).toContain(`A listener of ${what}.`);
   }
   expect(child.exitCode).toBeNull();
