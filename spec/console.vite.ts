@@ -3,6 +3,7 @@
  * Their names change with what is in them, so that an open page never loads a part of another version, and a
  * browser may keep them for good. The same sources give the same bytes.
  */
+import { dirname } from 'node:path';
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite';
 
 /** What is not needed: the code that loads what a script needs, and the SDK's part that runs tasks. */
@@ -14,6 +15,9 @@ const UNUSED: readonly { readonly id: RegExp; readonly code: string }[] = [
 ];
 
 const JSX_IMPORT = "import { h, Fragment } from 'preact'";
+
+/** The checkout, whose own name means nothing. */
+const ROOT = dirname(import.meta.dirname);
 
 /** What most pages have in common is in one script. */
 const SHARED =
@@ -45,7 +49,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         entryFileNames: 'console-[hash].js',
-        codeSplitting: { groups: [{ name: 'parts', test: SHARED }] },
+        codeSplitting: { groups: [{ name: 'parts', test: (id) => SHARED.test(id.replace(ROOT, '')) }] },
         chunkFileNames: '[name]-[hash].js',
         assetFileNames: '[name]-[hash][extname]',
       },
