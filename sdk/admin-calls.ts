@@ -15,7 +15,8 @@ import type {
   TaskPage,
   TaskRowPage,
 } from './contract.ts';
-import { requireId, type WithIds } from './ids.ts';
+import type { WithIds } from './id-kinds.ts';
+import { requireId } from './ids.ts';
 import {
   checkAgentDetail,
   checkAgentListings,

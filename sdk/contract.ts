@@ -1,12 +1,12 @@
 /**
  * The types of the gateway's HTTP contract under the names the SDK uses. Fields keep the names they have on
- * the wire. What a task holds in each state is more precise here than in the generated schemas, and so is which
- * kind of thing an id names (`ids.ts`).
+ * the wire. What a task holds in each state is more precise here than in the generated schemas, and so is
+ * which kind of thing an id names (`id-kinds.ts`).
  */
 import type { components } from '@task-gateway/contract';
-import type { AgentId, RequestId, WithIds } from './ids.ts';
+import type { AgentId, RequestId, WithIds } from './id-kinds.ts';
 
-export type { AgentId, EventId, RequestId, SessionId } from './ids.ts';
+export type { AgentId, EventId, RequestId, SessionId } from './id-kinds.ts';
 
 type Schemas = WithIds<components['schemas']>;
 type Responses = components['responses'];

@@ -1,44 +1,5 @@
-/** Ids: which kind of thing each names, random ones that do not collide, and those that a path can hold. */
+/** Ids: random ones that do not collide, and those that a path can hold. */
 import { InvalidOptionError } from './errors.ts';
-
-/** A string that names one kind of thing. It accepts any string except one that names another kind. */
-type Id<Kind extends string> = string & { readonly __names?: Kind };
-
-/** Names a task. Made by the gateway; opaque. */
-export type RequestId = Id<'task'>;
-/** Names an agent. Chosen by the agent's operator. */
-export type AgentId = Id<'agent'>;
-/** Names a session (`cli_session_id`), whose events one subscriber reads. Chosen by the client. */
-export type SessionId = Id<'session'>;
-/** A position in a session's stream of events. Made by the gateway; opaque. */
-export type EventId = Id<'event'>;
-
-/**
- * The kind of id that a field of this name holds; never, if it holds none. `id` is a filter: of tasks where one
- * can also filter by `agent`, else of agents.
- */
-type IdIn<Field, Fields> = Field extends `${string}request_id${'' | 's'}`
-  ? RequestId
-  : Field extends `${string}agent_id` | 'agent'
-    ? AgentId
-    : Field extends 'cli_session_id' | 'session'
-      ? SessionId
-      : Field extends 'id'
-        ? 'agent' extends keyof Fields
-          ? RequestId
-          : AgentId
-        : never;
-/** A type of the contract in which each id names its kind of thing, however deep it stands: by its field. */
-export type WithIds<Value, Kind = never> = unknown extends Value
-  ? Value
-  : Value extends string
-    ? WithKind<Value, Kind>
-    : Value extends readonly unknown[]
-      ? { [Index in keyof Value]: WithIds<Value[Index], Kind> }
-      : Value extends object
-        ? { [Field in keyof Value]: WithIds<Value[Field], IdIn<Field, Value>> }
-        : Value;
-type WithKind<Text, Kind> = [Kind] extends [never] ? Text : Kind;
 
 /** Returns a random id of 128 bits. Outside a secure context browsers lack `randomUUID`. */
 export function createId(): string {

@@ -74,10 +74,10 @@ function callListener(signal: AbortSignal, listener: Listener, event: Event): vo
 }
 
 /**
- * Fires the signal, and prints what listeners of other signals throw that one of its own listeners fires: those
- * of a controller that a handler has linked to it can't be guarded. Node throws that in a tick of its own,
- * before one that is asked for behind it; what an asynchronous listener throws at once, in a tick behind the
- * next promises.
+ * Fires the signal, and prints what listeners of other signals throw that one of its own listeners fires:
+ * those of a controller that a handler has linked to it can't be guarded. Node throws that in a tick of its
+ * own, before one that is asked for behind it; what an asynchronous listener throws at once, in a tick behind
+ * the next promises.
  */
 function catchLinked(fire: () => void): void {
   if (firing === 0 && process.hasUncaughtExceptionCaptureCallback()) {

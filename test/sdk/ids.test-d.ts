@@ -1,6 +1,6 @@
 /**
- * Ids of agents and tasks do not mix: in no place where the SDK takes one or gives one does the other compile.
- * A text from elsewhere always does. Nothing here runs: the type check is the test.
+ * Ids of agents and tasks do not mix: in no place where the SDK takes one or gives one does the other
+ * compile. A text from elsewhere always does. Nothing here runs: the type check is the test.
  */
 import { type AgentNotice, createAgent, type Handler } from '../../sdk/agent/index.ts';
 import type {
