@@ -42,7 +42,7 @@ const QUICK_SECONDS: ReadonlyMap<string, number> = new Map([
   ['test/gateway/silence.test.ts', 21],
   ['test/cli/agent-exec.test.ts', 18],
   ['test/http/body-bounds.test.ts', 15],
-  ['test/sdk/sdk-pages.test.ts', 15],
+  ['test/sdk/sdk-pages.test.ts', 22],
   ['test/cli/administration.test.ts', 17],
   ['test/gateway/agents.test.ts', 13],
   ['test/gateway/moving.test.ts', 13],

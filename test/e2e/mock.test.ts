@@ -1,10 +1,12 @@
-/** `npm run mock` does for the commands of the README what it promises. */
+/** `npm run mock` does what it promises for the commands of the README and the names of `sdk/TESTING.md`. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { isJson, type Json, listOperations, requireObject } from '../../spec/document.ts';
+import { buildCall, type OperationId } from '../contract/usual-calls.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -64,6 +66,96 @@ test('a body that is not JSON is a 400, as the gateway says it', async () => {
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   expect(await response.json()).toMatchObject({ status: 400, code: 'malformed_body' });
 });
+
+describe('the names that the page about tests lists for Prefer', () => {
+  const page = readFileSync(join(ROOT, 'sdk/TESTING.md'), 'utf8');
+  const named = listNamed();
+
+  test('are those of the document, each with the calls that send it', () => {
+    const [successes = '', problems = ''] = describeNamed(named);
+    expect(page).toContain(successes);
+    expect(page).toContain(problems);
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(page).toContain(`npx @stoplight/prism-cli@${devDependencies['@stoplight/prism-cli']} mock`);
+    for (const code of ['204', '304']) {
+      const calls = named.filter(({ status, names }) => status === code && names.length === 0);
+      const [, sentence = ''] = new RegExp(`((?:\`\\w+\`[,a-z\\s]*)+) \`code=${code}\``).exec(page) ?? [];
+      expect([...sentence.matchAll(/`(\w+)`/g)].map(([, id]) => id)).toEqual(calls.map(({ id }) => id));
+    }
+  });
+
+  test('get their examples from the mock', async () => {
+    const wrong: string[] = [];
+    for (const { id, status, names } of named) {
+      for (const name of names.length === 0 ? [null] : names) {
+        const call = buildCall(id, { gateway: 'any', admin: 'any' });
+        const prefer = `code=${status}${name === null ? '' : `, example=${name}`}`;
+        const headers = { ...call.headers, prefer };
+        const response = await fetch(`http://127.0.0.1:${port}${call.path}`, { ...call, headers });
+        const text = await response.text();
+        const isRight = status.startsWith('2') || name === null || JSON.parse(text).code === name;
+        if (response.status !== Number(status) || !isRight) wrong.push(`${id}: ${prefer}: ${text}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** The names of the examples that an operation has for a status; none where the status has no body. */
+type Named = { readonly id: OperationId; readonly status: string; readonly names: readonly string[] };
+
+function readDocument(): Json {
+  return JSON.parse(readFileSync(join(ROOT, 'generated/openapi/task-gateway.3.1.json'), 'utf8'));
+}
+
+/** All that `Prefer` can ask for, but what belongs to no operation. */
+function listNamed(): readonly Named[] {
+  const document = readDocument();
+  return [...listOperations(document)].flatMap(({ operation }) =>
+    Object.entries(requireObject(operation, 'responses')).flatMap(([status, written]) => {
+      if (status === 'default' || !isJson(written)) return [];
+      const { $ref } = written;
+      const key = typeof $ref === 'string' ? $ref.replace('#/components/responses/', '') : null;
+      const response = key === null ? written : requireObject(document, 'components', 'responses', key);
+      const contents = isJson(response.content) ? Object.values(response.content) : [];
+      const names = contents.flatMap((content) =>
+        Object.keys(requireObject({ content }, 'content', 'examples')),
+      );
+      return [{ id: operation.operationId as OperationId, status, names }];
+    }),
+  );
+}
+
+/** The two tables as the page has them: of what succeeds, and of problems. */
+function describeNamed(named: readonly Named[]): readonly [string, string] {
+  const list = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ');
+  const ids = [...new Set(named.map(({ id }) => id))];
+  const withBody = new Set(
+    [...listOperations(readDocument())].flatMap(({ operation }) =>
+      'requestBody' in operation ? [operation.operationId] : [],
+    ),
+  );
+  const successes = named
+    .filter(({ status }) => status === '200')
+    .map(({ id, names }) => `| \`${id}\` | ${list(names)} |\n`);
+  const problems = named
+    .filter(({ status }) => Number(status) >= 400)
+    .flatMap(({ status, names }) => names.map((name) => `${status} ${name}`));
+  const rows = [...new Set(problems)].sort().map((problem) => {
+    const [status = '', name = ''] = problem.split(' ');
+    const senders = ids.filter((id) =>
+      named.some((one) => one.id === id && one.status === status && one.names.includes(name)),
+    );
+    const others = ids.filter((id) => !senders.includes(id));
+    const isOfBodies = senders.length === withBody.size && senders.every((id) => withBody.has(id));
+    const who = isOfBodies ? 'all with a body' : others.length === 0 ? 'all' : `all but ${list(others)}`;
+    return `| \`${status}\` | \`${name}\` | ${isOfBodies || others.length < 8 ? who : list(senders)} |\n`;
+  });
+  return [
+    `| Operation | \`example=\` |\n|---|---|\n${successes.join('')}`,
+    `| \`code=\` | \`example=\` | Sent by |\n|---|---|---|\n${rows.join('')}`,
+  ];
+}
 
 test('a port in use and an unknown option are explained', async () => {
   const taken = startMock(['--port', port]);

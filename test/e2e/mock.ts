@@ -31,7 +31,8 @@ server.listen({ host, port: Number(port) }, () => {
   const address = server.address();
   const taken = typeof address === 'object' ? address?.port : port;
   console.log(`A mock of the Task Gateway's document, by Prism, on http://${host}:${taken}
-  It returns the document's examples. "Prefer: code=404" asks for another documented status.
+  It returns the document's examples. "Prefer: code=404" or "Prefer: example=running" asks for another one:
+  sdk/TESTING.md lists them.
   What it cannot do: any secret is right, nothing is stored, and a stream is one finite response. For those,
   start the gateway: npm start
 `);

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAgent } from '../../sdk/agent/index.ts';
 import * as sdk from '../../sdk/index.ts';
 import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { startPrism } from '../harness/prism.ts';
 import { readPages } from '../harness/readme-blocks.ts';
 import { until } from './sdk-clock.ts';
 
@@ -49,16 +50,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the pages' one program that contains these words, against the gateway of the test. */
-function start(words: string) {
+/** Starts the pages' one program that contains these words, against this gateway. */
+function start(words: string, baseUrl = gateway.baseUrl) {
   const [program, ...others] = programs.filter((one) => one.includes(words));
   if (program === undefined || others.length > 0)
     throw new Error(`Not exactly one program contains "${words}".`);
   const adapted = program
-    .replaceAll('http://127.0.0.1:8080', gateway.baseUrl)
+    .replaceAll(/http:\/\/127\.0\.0\.1:(8080|4010)/g, baseUrl)
     .replaceAll('9000', String(freePort));
   writeFileSync(join(folder, 'program.ts'), adapted);
-  const env = { TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: AUTH };
+  const env = { TASK_GATEWAY_URL: baseUrl, TASK_GATEWAY_AUTH: AUTH };
   const options = ['--conditions=task-gateway-source', 'program.ts'];
   const started = spawn(process.execPath, options, { cwd: folder, env });
   child = started;
@@ -73,8 +74,8 @@ function start(words: string) {
 }
 
 /** Runs a program until it exits. */
-async function run(words: string) {
-  const { output, closed } = start(words);
+async function run(words: string, baseUrl?: string) {
+  const { output, closed } = start(words, baseUrl);
   const [code] = await closed;
   return { ...output, code };
 }
@@ -171,11 +172,48 @@ describe('each program of the pages runs', () => {
   });
 
   test('the tests pass', async () => {
-    expect(await run('createFakeGateway')).toEqual({ code: 0, error: '', out: '' });
+    expect(await run('runHandler(')).toEqual({ code: 0, error: '', out: '' });
+  });
+
+  test('each failure is forced on the fake gateway', async () => {
+    expect(await run('gateway.expire(')).toEqual({ code: 0, error: '', out: '' });
+  });
+
+  test('each failure that a mock can show is forced on it', async () => {
+    const prism = await startPrism();
+    try {
+      expect(await run("auth: 'any'", prism.url)).toEqual({ code: 0, error: '', out: '' });
+    } finally {
+      await prism.stop();
+    }
+  });
+
+  test('each failure is forced on a gateway with the settings of the page', async () => {
+    const [, words = ''] = /^(STORE=memory: .*) npm start$/m.exec(PAGES) ?? [];
+    const settings = Object.fromEntries(words.split(' ').map((word) => word.split('=')));
+    const small = await startGateway({ GATEWAY_AUTH: AUTH, ...settings });
+    try {
+      const failed = /^task-gateway: task \S+ \(t\) failed: Error: no data$/m;
+      expect(await run('lost_after: 1', small.baseUrl)).toEqual({
+        ...{ code: 0, error: expect.stringMatching(failed), out: '' },
+      });
+    } finally {
+      await small.stop();
+    }
+  });
+
+  test('each failure of the table is forced by a program', () => {
+    const rows = [...PAGES.matchAll(/^\| [\w ()]+ \|(.*)\| `(\w+Error)` \|$/gm)];
+    expect(rows.length).toBe(8);
+    for (const [row, cells = '', name = ''] of rows) {
+      expect(programs.filter((program) => program.includes(`sdk.${name}`)).length, row).toBeGreaterThan(0);
+      for (const [, method = ''] of cells.matchAll(/`(\w+)\(/g))
+        expect(programs.join(), row).toContain(`gateway.${method}(`);
+    }
   });
 
   test('no program of the pages is left out', () => {
-    expect(programs).toHaveLength(8);
+    expect(programs).toHaveLength(11);
   });
 });
 
