@@ -54,7 +54,10 @@ export type Opened = {
 };
 
 /** How a machine opens a connection: the pair, or the bulk connection. */
-export type OpenOptions = Omit<ConnectOptions, 'use'>;
+export type OpenOptions = Omit<ConnectOptions, 'use'> & {
+  /** Called at each step that Redis has replied to. */
+  readonly onReply: () => void;
+};
 
 export type ConnectionStateDeps = {
   readonly clock: Clock;
@@ -96,8 +99,12 @@ export type ConnectionState = {
   readonly closed: AbortSignal;
 };
 
-/** A connection that is not ready within this time is given up. */
-const READY_WITHIN_MS = 2_000;
+/**
+ * A connection that is being made ready is given up when Redis has not replied to a step of it for this long.
+ * The steps together may take longer: on a slow network, or on a machine with much other work, an attempt
+ * that was given up in the midst of them would only begin again with the first one.
+ */
+const SILENT_MAX_MS = 2_000;
 /**
  * The first connection is tried for this long: a store started together with its gateways may be ready later.
  */
@@ -121,7 +128,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
   let upOrClosed = Promise.withResolvers<void>();
 
   async function goUp(): Promise<void> {
-    const { opened, gone } = await openInTime(deps, epoch, closing.signal);
+    const { opened, gone } = await openUnlessSilent(deps, epoch, closing.signal);
     gone.throwIfAborted();
     if (isClosing) return destroyAll(opened);
     gone.addEventListener('abort', () => {
@@ -195,8 +202,8 @@ function destroyAll({ client, notifications }: Opened): void {
   notifications?.destroy();
 }
 
-/** Opens a connection, or gives up when it is not ready in time. `gone` fires when the connection is lost. */
-async function openInTime(
+/** Opens a connection, or gives up when Redis is silent. `gone` fires when the connection is lost. */
+async function openUnlessSilent(
   { clock, open }: ConnectionStateDeps,
   epoch: string,
   closing: AbortSignal,
@@ -205,13 +212,26 @@ async function openInTime(
   const late = new AbortController();
   const gone = new AbortController();
   const onGone = (reason: string): void => gone.abort(new Error(reason));
-  void clock.sleep(READY_WITHIN_MS, ready.signal).then(() => late.abort());
+  let repliedMs = clock.monotonicMs();
+  const onReply = (): void => {
+    repliedMs = clock.monotonicMs();
+  };
+  void waitForSilence(clock, () => repliedMs, ready.signal).then(() => late.abort());
   try {
-    const opened = await open(epoch, { onGone, signal: AbortSignal.any([late.signal, closing]) });
+    const opened = await open(epoch, { onGone, onReply, signal: AbortSignal.any([late.signal, closing]) });
     if (gone.signal.aborted) destroyAll(opened);
     return { opened, gone: gone.signal };
   } finally {
     ready.abort();
+  }
+}
+
+/** Resolves when the last reply came so long ago, or the signal fires. */
+async function waitForSilence(clock: Clock, repliedMs: () => number, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const leftMs = repliedMs() + SILENT_MAX_MS - clock.monotonicMs();
+    if (leftMs <= 0 || signal.aborted) return;
+    await clock.sleep(leftMs, signal);
   }
 }
 

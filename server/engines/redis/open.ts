@@ -204,7 +204,8 @@ async function prepare(
   options.signal.addEventListener('abort', destroy, { once: true });
   try {
     options.signal.throwIfAborted();
-    await makeReady(client);
+    options.onReply();
+    await makeReady(noteReplies(client, options.onReply));
     return client;
   } catch (error) {
     client.destroy();
@@ -212,6 +213,22 @@ async function prepare(
   } finally {
     options.signal.removeEventListener('abort', destroy);
   }
+}
+
+/** The client, with each reply noted. */
+function noteReplies(client: RedisClient, onReply: () => void): RedisClient {
+  return {
+    ...client,
+    async send(command) {
+      const reply = await client.send(command);
+      onReply();
+      return reply;
+    },
+    async subscribe(channel, onMessage) {
+      await client.subscribe(channel, onMessage);
+      onReply();
+    },
+  };
 }
 
 /**
