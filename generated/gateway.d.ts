@@ -1286,10 +1286,7 @@ export interface components {
         };
         /** @description The id the gateway gives a task: a UUIDv7 today, opaque to clients; well-formed Unicode. */
         RequestId: string;
-        /**
-         * @description A whole `request_id`, or its end: the last 8 characters or more. Tasks that a gateway before version 1.1
-         *     accepted are found by the whole id alone.
-         */
+        /** @description A whole `request_id`, or its end: the last 8 characters or more. */
         RequestIdEnd: string;
         /** @description The tasks an agent has accepted, except those whose report the gateway has responded to. At most 1,000. */
         RequestIds: components["schemas"]["RequestId"][];

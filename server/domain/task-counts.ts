@@ -22,8 +22,6 @@ export type TaskCounts = {
   readonly waiting: number;
   /** The settled ones that are still stored. */
   readonly ended: OutcomeCounts;
-  /** False while tasks are stored that an older gateway settled: it did not count them. */
-  readonly exact: boolean;
 };
 
 /** The class of a task in this state. */

@@ -1,10 +1,10 @@
 /** How a pull agent fetches its tasks: `claimTask`. The waiting itself is `claim-queue.ts`. */
 import { PULL_ENDPOINT } from '../domain/agent.ts';
 import { claimableFromMs, HAND_OUT_AGAIN_MS } from '../domain/delivery.ts';
-import { describeTask, type TaskState } from '../domain/task.ts';
+import { describeTask } from '../domain/task.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Gateway, GatewayError } from '../ports/gateway.ts';
-import type { Store, Stored } from '../ports/store.ts';
+import type { Store } from '../ports/store.ts';
 import { acknowledgeNamed } from './assignments.ts';
 import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
 import type { TaskCommits } from './commit-step.ts';
@@ -70,7 +70,7 @@ async function handOutTask(deps: Deps, agent_id: string, request_id: string): Pr
   const nowMs = store.nowMs();
   if (!before || before.value.agent_id !== agent_id || before.value.deadlineMs <= nowMs) return null;
   const fromMs = claimableFromMs(before.value);
-  if (fromMs === null || fromMs > nowMs) return await writeAgain(store, request_id, before);
+  if (fromMs === null || fromMs > nowMs) return null;
   // Read beside the commit, so that the response waits for neither longer than for the other.
   const reading = store.get('input', request_id);
   reading.catch(() => undefined);
@@ -81,10 +81,4 @@ async function handOutTask(deps: Deps, agent_id: string, request_id: string): Pr
   if (input) return { task: describeTask(input.value, result.written.value), trace: input.value.trace };
   const task = await readTask(store, request_id);
   return task ? { task, trace: undefined } : null;
-}
-
-/** A gateway of an older version wrote the task, and the store still lists it where it was before. */
-async function writeAgain(store: Store, id: string, { value, revision }: Stored<TaskState>): Promise<null> {
-  await store.commit({ writes: [{ kind: 'task', id, expect: revision, value }] });
-  return null;
 }

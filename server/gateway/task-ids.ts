@@ -1,7 +1,7 @@
 /**
  * Finds tasks by their whole id or by its end. The end of an id of ours says when it was made, to within a
  * few windows of time (`domain/task-id.ts`): so only the ids of these windows are compared, and no task is
- * read. Ids of an older gateway say nothing of that and are found whole alone.
+ * read.
  */
 import { windowsOf } from '../domain/task-id.ts';
 import type { Caller } from '../ports/caller.ts';

@@ -46,14 +46,14 @@ function isByClassAlone({ status, outcome, waiting, ...others }: TaskFilter): bo
 }
 
 async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Counted> {
-  const { pending, running, waiting, ended, exact } = await store.readTaskCounts();
+  const { pending, running, waiting, ended } = await store.readTaskCounts();
   const open =
     (isWanted(filter, 'pending', null) ? pending : 0) + (isWanted(filter, 'running', null) ? running : 0);
   const waitingWanted = open > 0 ? waiting : 0;
   const notWaiting = filter.waiting === undefined ? open : open - waitingWanted;
   return {
     ...{ pending, running, waiting, ended, openTotal: filter.waiting ? waitingWanted : notWaiting },
-    complete: { waiting: true, open: true, unsuccessful: exact, success: exact },
+    complete: { waiting: true, open: true, unsuccessful: true, success: true },
   };
 }
 

@@ -89,15 +89,14 @@ export type Claimable = {
 /**
  * Which tasks a listing has: all, or those of a session, of an agent that they were ever assigned to, those
  * that are open, or those that ended in this way. At most one of these four is given. Each costs what the
- * page costs, however many tasks there are. A listing of open tasks or of an outcome may have a task that
- * is so no longer, where an older gateway shares the store or has used it.
+ * page costs, however many tasks there are.
  */
 export type TasksAsk = {
   readonly session?: string;
   readonly agent_id?: string;
   /** All open tasks, or the pending, the running or the waiting ones. */
   readonly open?: true | OpenClass | 'waiting';
-  /** Tasks that settled without success, those left out that an older gateway settled. */
+  /** Tasks that settled without success. */
   readonly outcome?: Exclude<TaskOutcome, 'success'>;
   /** Only tasks that were created at this time (whole milliseconds) or later. */
   readonly fromMs?: number;

@@ -1,6 +1,5 @@
 /**
- * What the embedded engine counts of its tasks, through a crash, and through gateways of version 1.0, which
- * count nothing: before this one, and in between.
+ * What the embedded engine counts of its tasks, through a crash.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { STEP_MS } from '../../server/domain/activity.ts';
@@ -48,93 +47,8 @@ async function end(store: Store, id: string, outcome: TaskOutcome): Promise<void
   await endAs(store, id, outcome);
 }
 
-/** Leaves the rows as a gateway of version 1.0 does: its mark has no counts. */
-async function writeMarkAsBefore(): Promise<void> {
-  const storage = orderStorage(await memory.open());
-  const { run, ms, n } = JSON.parse((await storage.get('meta/mark')) ?? '{}');
-  await storage.apply(new Map([['meta/mark', JSON.stringify({ run: run + 1, ms, n })]]), new Set());
-}
-
-async function removeRows(prefix: string): Promise<void> {
-  const storage = orderStorage(await memory.open());
-  const rows = await storage.scan({ from: `${prefix}/`, to: `${prefix}0` }, 1_000);
-  await storage.apply(new Map(), new Set(rows.map(([key]) => key)));
-}
-
 const listFailed = async (store: Store): Promise<readonly string[]> =>
   (await store.list('tasks', { outcome: 'failed' }, { limit: 9 })).items.map(({ request_id }) => request_id);
-
-async function trimAll(store: Store): Promise<void> {
-  while ((await store.trim(RETENTION, 500)) > 0);
-}
-
-describe('a store that a gateway of version 1.0 wrote', () => {
-  test('has its open tasks counted and listed; its counts are not exact until the older settled ones are gone', async () => {
-    const older = await open();
-    await register(older, 'A', { max_concurrent: 9 });
-    for (const outcome of ['success', 'failed', 'no_agent'] as const)
-      await end(older, `old-${outcome}`, outcome);
-    await submit(older, 'pending');
-    await submit(older, 'running');
-    must(await assign(older, 'running', 'A'));
-    await older.close();
-    await writeMarkAsBefore();
-    for (const prefix of ['by-outcome', 'activity']) await removeRows(prefix);
-
-    const store = await open();
-    const counts = { pending: 1, running: 1, waiting: 0, ended: fillOutcomes(), exact: false };
-    expect(await store.readTaskCounts()).toEqual(counts);
-    const { items } = await store.list('tasks', { open: true }, { limit: 9 });
-    expect(items.map(({ request_id }) => request_id).sort()).toEqual(['pending', 'running']);
-    expect((await store.readActivity())[0]).toMatchObject({ waiting: 0, running: 2 });
-    expect(await listFailed(store)).toEqual([]);
-
-    // In the same millisecond as the older ones.
-    await end(store, 'new', 'failed');
-    await end(store, 'running-too', 'success');
-    const ended = fillOutcomes({ failed: 1, success: 1 });
-    expect(await store.readTaskCounts()).toEqual({ ...counts, ended });
-    await clock.advance(59_000);
-    await end(store, 'later', 'timeout');
-    await clock.advance(1_000);
-    expect(await store.trim(RETENTION, 3)).toBe(3);
-    const later = fillOutcomes({ failed: 1, success: 1, timeout: 1 });
-    expect(await store.readTaskCounts()).toEqual({ ...counts, ended: later, exact: true });
-    expect(await listFailed(store)).toEqual(['new']);
-    await clock.advance(1);
-    await trimAll(store);
-    expect(await store.readTaskCounts()).toEqual({
-      ...{ ...counts, exact: true },
-      ended: fillOutcomes({ timeout: 1 }),
-    });
-  });
-
-  test('counts from then on only what it counts itself, also after a restart before anything changes', async () => {
-    const older = await open();
-    await end(older, 'old', 'success');
-    await older.close();
-    await writeMarkAsBefore();
-    await (await open()).close();
-    const store = await open();
-    expect(await store.readTaskCounts()).toMatchObject({ ended: fillOutcomes(), exact: false });
-    await clock.advance(60_000);
-    await trimAll(store);
-    expect(await store.readTaskCounts()).toMatchObject({ ended: fillOutcomes(), exact: true });
-  });
-
-  test('and used in between: the counts begin again, and no task is listed that is gone', async () => {
-    const first = await open();
-    await end(first, 'gone', 'failed');
-    await end(first, 'kept', 'failed');
-    await first.close();
-    // What version 1.0 removes of a task, and what it leaves.
-    await removeRows('task/gone');
-    await writeMarkAsBefore();
-    const store = await open();
-    expect(await store.readTaskCounts()).toMatchObject({ ended: fillOutcomes(), exact: false });
-    expect(await listFailed(store)).toEqual([]);
-  });
-});
 
 describe('after a crash', () => {
   test('the counts of tasks are exact, and at most the present step of the activity is lost', async () => {
@@ -150,7 +64,6 @@ describe('after a crash', () => {
       running: 0,
       waiting: 0,
       ended: fillOutcomes({ failed: 1, cancelled: 1 }),
-      exact: true,
     };
     const store = await open();
     expect(await store.readTaskCounts()).toEqual(expected);

@@ -125,8 +125,8 @@ describe('opening', () => {
 
   test('refuses an unknown format version, naming both versions', async () => {
     await (await open()).close();
-    runSql(testFolder.path, 'PRAGMA user_version = 7');
-    await expect(open()).rejects.toThrow(/format version 7, this gateway reads version 1 and 2/);
+    runSql(testFolder.path, 'PRAGMA user_version = 2');
+    await expect(open()).rejects.toThrow(/format version 2, this gateway reads version 3\./);
   });
 
   test('refuses a storage without apply and scan', async () => {
@@ -306,7 +306,7 @@ test('everything acknowledged to a killed process is there afterwards, and every
   expect(succeeded.length).toBeGreaterThanOrEqual(settled.size);
   const ended = { success: succeeded.length, failed: 0 };
   const pending = items.length - succeeded.length;
-  expect(await store.readTaskCounts()).toMatchObject({ pending, running: 0, ended, exact: true });
+  expect(await store.readTaskCounts()).toMatchObject({ pending, running: 0, ended });
   const feed = await readFeed(store, 's', null, succeeded.length);
   expect([...idsOf(feed)].sort()).toEqual(succeeded.sort());
   expect(new Set(cursorsOf(feed)).size).toBe(succeeded.length);

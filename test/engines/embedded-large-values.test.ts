@@ -1,10 +1,9 @@
 /**
  * Values that are too long for a row: they stand in a table of their own, so that no search for a key reads
- * them, and an older gateway can read the file until there is one.
+ * them.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { copyDatabase } from '../../server/engines/embedded/sqlite/backup.ts';
@@ -51,25 +50,7 @@ function query(sql: string): unknown {
 }
 
 const countLarge = () => query('SELECT count(*) FROM large');
-const readVersion = () => Number(query('PRAGMA user_version')) % 256;
-
-/** Writes a row as version 1.0 does. */
-function writeAsBefore(key: string, value: string): void {
-  query(
-    `INSERT INTO kv (key, value, crc) VALUES ('${key}', '${value}', ${crc32(value, crc32(key))}) RETURNING key`,
-  );
-}
-
-/** A file as version 1.0 creates and writes it. */
-function createOldFile(): void {
-  const sqlite = new DatabaseSync(path);
-  sqlite.exec(
-    'CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID; ' +
-      'PRAGMA application_id = 1413961521; PRAGMA user_version = 1; PRAGMA journal_mode = WAL',
-  );
-  sqlite.close();
-  writeAsBefore('old', 'old');
-}
+const countTriggers = () => query("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'");
 
 describe('a value that is too long for a row', () => {
   test('is read as it was written, alone and among others', () => {
@@ -145,44 +126,16 @@ describe('a value that is too long for a row', () => {
   });
 });
 
-describe('the version of the format', () => {
-  test('is 1 until the first such value, and 2 from then on', () => {
-    write({ a: 'short' });
-    expect(readVersion()).toBe(1);
-    write({ b: LONG });
-    expect(readVersion()).toBe(2);
-    write({}, ['b']);
-    expect(readVersion()).toBe(2);
-  });
-
-  test('stays with a group that fails', () => {
+describe('before the first such value', () => {
+  test('no row pays for looking whether it has one; nor after a group that fails', () => {
     const database = openDatabase(path);
     expect(() => database.apply(Object.entries({ a: LONG, b: null as never }), NOTHING)).toThrow();
     database.close();
-    expect(readVersion()).toBe(1);
+    expect(countTriggers()).toBe(0);
     expect(countLarge()).toBe(0);
     write({ a: LONG });
+    expect(countTriggers()).toBe(2);
     write({ a: 'short' });
     expect(countLarge()).toBe(0);
-  });
-
-  test('of a file of version 1.0 changes with such a value only; both kinds are read and written', () => {
-    createOldFile();
-    write({ new: 'new' });
-    expect(readVersion()).toBe(1);
-    expect([read('old'), read('new')]).toEqual(['old', 'new']);
-    // Version 1.0 may use the file again until then.
-    writeAsBefore('between', 'by 1.0');
-    write({ old: LONG });
-    expect(readVersion()).toBe(2);
-    expect([read('old'), read('new'), read('between')]).toEqual([LONG, 'new', 'by 1.0']);
-  });
-
-  test('a file that only version 1.0 has opened is copied and checked', async () => {
-    createOldFile();
-    const copy = join(testFolder.folder, 'copy.db');
-    await copyDatabase(path, copy);
-    path = copy;
-    expect(read('old')).toBe('old');
   });
 });

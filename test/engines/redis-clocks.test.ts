@@ -76,7 +76,7 @@ const STOPPED_MS = 86_400_000;
 test('a store goes on from its last time by an offset, while the clocks of Redis and of the gateway disagree', async () => {
   const redisMs = (): number => performance.timeOrigin + performance.now();
   const lastMs = Math.floor(redisMs()) - STOPPED_MS;
-  await redis.send(`HSET {offset}:meta agreed ${lastMs}`);
+  await redis.send(`HSET {offset}:meta swept ${lastMs}`);
   const store = await open({ ms: 0 }, '{offset}:');
   await register(store, 'A');
   const passedMs = store.nowMs() - lastMs;

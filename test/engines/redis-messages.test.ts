@@ -1,6 +1,6 @@
 /**
- * The messages by which processes on one Redis notify each other: sent where another process listens, to
- * replicas of version 1.0 too, and not missing where Redis permits less.
+ * The messages by which processes on one Redis notify each other: sent where another process listens,
+ * and not missing where Redis permits less.
  * @module-tag redis
  */
 import { createClient } from '@redis/client';
@@ -71,22 +71,21 @@ describe('a commit', () => {
     await other.close();
   });
 
-  test('reaches a process of version 1.0, and its message is heard', async () => {
-    const store = await open('{old}:');
+  test('says what changed, and a message from elsewhere is heard', async () => {
+    const store = await open('{said}:');
     const heard = Promise.withResolvers<string>();
     const listener = createClient({ url: redis.url });
     await listener.connect();
-    await listener.subscribe('{old}:hints', (message) => heard.resolve(message));
+    await listener.subscribe('{said}:hints', (message) => heard.resolve(message));
     await submit(store, 't1');
     const [, changed = ''] = /^\d+ \S+ (.*)$/.exec(await heard.promise) ?? [];
-    // Version 1.0 notifies the listeners of each item; what is not a text has none.
     const { value, revision } = await readState(store, 't1');
     expect(JSON.parse(changed)).toEqual(['task:t1', ['t1', revision, JSON.stringify(value)]]);
     const over = new AbortController();
     const topic = store.watch(taskRef('t2'), over.signal)[Symbol.asyncIterator]();
     await topic.next();
     const notified = topic.next();
-    await raw.publish('{old}:hints', ' another ["task:t2"]');
+    await raw.publish('{said}:hints', ' another ["task:t2"]');
     expect((await notified).done).toBe(false);
     over.abort();
     listener.destroy();

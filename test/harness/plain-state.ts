@@ -133,7 +133,7 @@ export function readDemand(state: PlainState, tagsMax: number): Demand {
 
 /** How many tasks are stored, by class. */
 export function readTaskCounts(state: PlainState): TaskCounts {
-  const counts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes(), exact: true };
+  const counts = { pending: 0, running: 0, waiting: 0, ended: fillOutcomes() };
   for (const [, { value }] of allOf(state, 'task')) {
     if (value.waiting) counts.waiting += 1;
     const taskClass = classifyTask(value);

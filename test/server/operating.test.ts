@@ -45,8 +45,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const KV_TABLE =
-  'CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID';
+const TABLES =
+  'CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL, large_id INTEGER) ' +
+  'WITHOUT ROWID; CREATE TABLE large (id INTEGER PRIMARY KEY, value TEXT NOT NULL); ' +
+  'PRAGMA application_id = 1413961521';
 
 const database = (): string => join(folder, 'var/lib/task-gateway/gateway.db');
 const backup = (): string => join(folder, 'var/backups/gateway.db');
@@ -179,9 +181,19 @@ describe('backup', () => {
 
   test('of a damaged database is refused', async () => {
     const other = new DatabaseSync(database());
-    other.exec(`${KV_TABLE}; INSERT INTO kv VALUES ('a', 'b', 1)`);
+    other.exec(`${TABLES}; INSERT INTO kv VALUES ('a', 'b', 1, NULL); PRAGMA user_version = 3`);
     other.close();
     await expect(runBlock('backup')).rejects.toThrow(/Nothing was copied.*damaged/s);
+    expect(readdirSync(dirname(backup()))).toEqual([]);
+  });
+
+  test('of a database of another format is refused, naming both versions', async () => {
+    const other = new DatabaseSync(database());
+    other.exec(`${TABLES}; PRAGMA user_version = 2`);
+    other.close();
+    await expect(runBlock('backup')).rejects.toThrow(
+      /Nothing was copied.*format version 2, this gateway reads version 3/s,
+    );
     expect(readdirSync(dirname(backup()))).toEqual([]);
   });
 });

@@ -19,8 +19,8 @@ export function shortenId(request_id: string): string {
 
 /**
  * Returns the id of the only task whose id ends with the text: the gateway finds it by that. Returns the text
- * itself if it is a whole id, if there is no such task, without the right admin secret, or where the gateway
- * is older than version 1.1. Throws a usage error if there are several such tasks.
+ * itself if it is a whole id, if there is no such task, or without the right admin secret. Throws a usage
+ * error if there are several such tasks.
  */
 export async function resolveTaskId(
   { client, adminAuth }: Pick<Connection, 'client' | 'adminAuth'>,

@@ -10,13 +10,10 @@ import { classifyTask, isOutcome, type TaskClass, type TaskCounts } from '../../
 import { putActivity } from './activity-rows.ts';
 import type { Generation } from './generation.ts';
 import { type CommitGroup, putRow, removeRow } from './group-commit.ts';
-import type { OrderedStorage } from './sqlite/ordered-storage.ts';
-import { ENDED_PREFIX, endedMsOf, OUTCOME_RANGE, outcomeListing, positionOf } from './sqlite/row-keys.ts';
+import { outcomeListing, positionOf } from './sqlite/row-keys.ts';
 
 /** The commit that changes a task. */
 type TaskWrite = { readonly generation: Generation; readonly group: CommitGroup; readonly nowMs: number };
-
-const ROWS_PER_SLICE = 1_000;
 
 /**
  * Counts a task that changes from one state to another; none before: it is new; null after: it is removed.
@@ -50,15 +47,14 @@ function readLevels({ waiting, openPositions }: Generation): Levels {
   return levelsOf(openPositions.count('pending') + openPositions.count('running'), waiting.count());
 }
 
-/** A settled task is removed that settled, or was listed as settled, at this time. */
+/** A settled task is removed. */
 export function removeSettled(
   { generation, group }: Pick<TaskWrite, 'generation' | 'group'>,
   id: string,
   state: TaskState,
-  settledMs: number,
 ): void {
   const taskClass = classifyTask(state);
-  if (!isOutcome(taskClass) || !generation.settledCounts.isCounted(settledMs)) return;
+  if (!isOutcome(taskClass)) return;
   generation.settledCounts.add(taskClass, -1);
   group.highWaterMark = generation.highWaterMark;
   if (taskClass !== 'success') removeRow(group, outcomeKey(taskClass, state, id));
@@ -71,7 +67,7 @@ function removeCounted(
   state: TaskState,
   taskClass: TaskClass,
 ): void {
-  if (isOutcome(taskClass)) removeSettled({ generation, group }, id, state, state.settledMs ?? 0);
+  if (isOutcome(taskClass)) removeSettled({ generation, group }, id, state);
   else generation.openPositions.remove(taskClass, positionOf(state.createdMs, id));
 }
 
@@ -92,35 +88,17 @@ function outcomeKey(outcome: TaskOutcome, state: TaskState, id: string): string 
   return `${outcomeListing(outcome)}/${positionOf(state.createdMs, id)}`;
 }
 
-/** How many tasks are stored. Reads one row while some may be stored that are not counted. */
-export async function readTaskCounts(generation: Generation): Promise<TaskCounts> {
-  const { storage, settledCounts, openPositions, waiting } = generation;
-  if (settledCounts.isPartial()) {
-    const [oldest] = await storage.scan({ from: ENDED_PREFIX, to: `${ENDED_PREFIX}:` }, 1);
-    if (!oldest || settledCounts.isCounted(endedMsOf(oldest[0]))) settledCounts.noteAllCounted();
-  }
+/** How many tasks are stored. */
+export function readTaskCounts({ settledCounts, openPositions, waiting }: Generation): TaskCounts {
   return {
     pending: openPositions.count('pending'),
     running: openPositions.count('running'),
     waiting: waiting.count(),
     ended: settledCounts.read(),
-    exact: !settledCounts.isPartial(),
   };
 }
 
 /** What happened in the last steps. */
 export function readActivity(generation: Generation, nowMs: number): readonly ActivityStep[] {
   return generation.activity.read(readLevels(generation), nowMs);
-}
-
-/**
- * Empties the index of outcomes, which an older gateway did not keep while it used the file: it may name
- * tasks that are gone.
- */
-export async function clearOutcomes(storage: OrderedStorage): Promise<void> {
-  for (;;) {
-    const rows = await storage.scan(OUTCOME_RANGE, ROWS_PER_SLICE);
-    if (rows.length === 0) return;
-    await storage.apply(new Map(), new Set(rows.map(([key]) => key)));
-  }
 }

@@ -7,17 +7,13 @@ import { classifyTask, isOutcome } from '../../domain/task-counts.ts';
 import type { Log } from '../../ports/log.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
 import { loadActivity } from './activity-rows.ts';
-import { clearOutcomes } from './count-tasks.ts';
 import { createMemoryState, type MemoryState } from './memory/state.ts';
 import type { OrderedStorage, Row } from './sqlite/ordered-storage.ts';
 import {
   AGENT_RANGE,
   afterKey,
-  ENDED_PREFIX,
-  endedMsOf,
   HIGH_WATER_MARK_KEY,
   lastPart,
-  type MarkRow,
   OPEN_RANGE,
   positionOf,
   type Range,
@@ -42,7 +38,7 @@ export async function loadState(
   storage: OrderedStorage,
   { nowMs, afterRun, log }: { nowMs: number; afterRun: number; log: Pick<Log, 'warn'> },
 ): Promise<MemoryState> {
-  const row = await readCountedMark(storage);
+  const row = readMark(await storage.get(HIGH_WATER_MARK_KEY));
   const state = createMemoryState(
     { ...row, run: Math.max(row.run, afterRun) + 1 },
     await readNewestTaskKey(storage, log),
@@ -61,22 +57,6 @@ export async function loadState(
   running.sort((a, b) => a.assignedMs - b.assignedMs || (a.request_id < b.request_id ? -1 : 1));
   for (const { request_id, agent_id } of running) state.agents.grant(agent_id, request_id, 0);
   return state;
-}
-
-/**
- * The high-water mark with the counts of settled tasks. Without them the file was written last by an older
- * gateway, which counts none: the counts begin at zero, and what settles from now on settles later than all
- * those tasks.
- */
-async function readCountedMark(storage: OrderedStorage): Promise<MarkRow> {
-  const row = readMark(await storage.get(HIGH_WATER_MARK_KEY));
-  if (row.ended) return row;
-  await clearOutcomes(storage);
-  const ended: readonly number[] = [];
-  const [newest] = await storage.scan({ from: ENDED_PREFIX, to: `${ENDED_PREFIX}:` }, 1, true);
-  if (!newest) return { ...row, ended };
-  const old = endedMsOf(newest[0]);
-  return old < row.ms ? { ...row, ended, old } : { ...row, ms: old + 1, n: 0, ended, old };
 }
 
 /** Puts a row's task into the state; returns it when an agent runs it. */

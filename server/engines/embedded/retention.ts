@@ -19,7 +19,6 @@ import type { Row } from './sqlite/ordered-storage.ts';
 import {
   ENDED_PREFIX,
   EXPIRY_PREFIX,
-  endedMsOf,
   eventRange,
   expiringKey,
   expiryKey,
@@ -116,7 +115,7 @@ function removeTask(
     generation.recentRows.note(key, null, seq, 0);
   }
   for (const key of listingsOf(state, id)) removeRow(group, key);
-  removeSettled({ generation, group }, id, state, endedMsOf(indexKey));
+  removeSettled({ generation, group }, id, state);
 }
 
 /** Removes events of a session and stores the number of the last one, so that readers notice the gap. */

@@ -116,7 +116,7 @@ export async function createEmbeddedStore(deps: EngineDeps): Promise<Store> {
     nowMs,
     ...createReads(engine),
     readDemand: async (tagsMax) => readDemand(engine.generations.current(), tagsMax),
-    readTaskCounts: async () => await readTaskCounts(engine.generations.current()),
+    readTaskCounts: async () => readTaskCounts(engine.generations.current()),
     readActivity: async () => readActivity(engine.generations.current(), nowMs()),
     ...createWrites(engine),
     ...createStreams(engine),

@@ -42,7 +42,6 @@ const NO_REPLY = 'it does not reply';
 /** What a connection is for; Redis lists it under a name of its own. */
 export type ConnectionUse = 'calls' | 'notifications' | 'bulk';
 
-/** Version 1.0 gave its only connection the name that the connection of the calls has now. */
 const CLIENT_NAMES: Readonly<Record<ConnectionUse, string>> = {
   calls: 'task-gateway',
   notifications: 'task-gateway-notifications',

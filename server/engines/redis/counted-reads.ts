@@ -16,7 +16,7 @@ import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 
 /** The outcomes whose tasks are listed. */
-export const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
+const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
 
 /** The methods of the port, over a connection. */
 export function createCountedReads(
@@ -71,29 +71,12 @@ function parseTag([tag, waiting, oldest]: readonly Reply[]): TagDemand {
   return { tag: String(tag), waiting: Number(waiting), oldestMs: msOf(oldest) };
 }
 
-/**
- * Where a gateway of an earlier version uses the store too, the open tasks are those that it counts as
- * well.
- */
-function parseTaskCounts([
-  openTasks,
-  runningTasks,
-  waitingTasks,
-  endedTasks,
-  succeeded,
-  others,
-]: readonly Reply[]): TaskCounts {
+function parseTaskCounts([pending, running, waiting, succeeded, others]: readonly Reply[]): TaskCounts {
   const counts = fillOutcomes();
   for (const [index, outcome] of WITHOUT_SUCCESS.entries())
     counts[outcome] = Number((others as readonly Reply[])[index]);
   counts.success = Number(succeeded);
-  const open = Number(openTasks);
-  const running = Math.min(Number(runningTasks), open);
-  const sum = OUTCOMES.reduce((total, outcome) => total + counts[outcome], 0);
-  return {
-    ...{ pending: open - running, running, waiting: Math.min(Number(waitingTasks), open) },
-    ...{ ended: counts, exact: sum === Number(endedTasks) },
-  };
+  return { pending: Number(pending), running: Number(running), waiting: Number(waiting), ended: counts };
 }
 
 function parseActivity([nowMs, openTasks, waitingTasks, steps]: readonly Reply[]): readonly ActivityStep[] {

@@ -99,22 +99,6 @@ function warnOfMemory(peer: string, config: ReadonlyMap<string, string>): readon
   return [`${peer} keeps no log on its disk (appendonly no): ${lost} is lost when it crashes`];
 }
 
-/**
- * Throws `UnusableServer` while a replica of version 1.0 uses the same database beyond the first: it listens
- * to a channel that all databases shared, and neither would hear of the other's changes. It had one
- * connection for everything, so it is a subscriber under the name of the calls. Where Redis does not list its
- * clients, nothing is known.
- */
-export async function requireNoOlderReplica(client: RedisClient, database: number): Promise<void> {
-  if (database === 0) return;
-  const list = String(await client.send(['CLIENT', 'LIST', 'TYPE', 'pubsub']).catch(() => ''));
-  const older = new RegExp(`^.* name=task-gateway .*\\bdb=${database} .*$`, 'm');
-  if (!older.test(list)) return;
-  throw new UnusableServer(
-    `a gateway of version 1.0 still uses database ${database} of ${client.peer}; stop it first, or use database 0`,
-  );
-}
-
 /** The settings that decide durability; undefined where CONFIG GET is not allowed. */
 async function readConfig(client: RedisClient): Promise<ReadonlyMap<string, string> | undefined> {
   const names = ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'save'];

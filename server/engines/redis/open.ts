@@ -21,9 +21,9 @@ import { createCommitGroups } from './commit-groups.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Opened, OpenOptions } from './connection-state.ts';
 import { createContacts } from './contacts.ts';
-import { WITHOUT_SUCCESS } from './counted-reads.ts';
-import { type Durability, requireNoOlderReplica, validateServer } from './durability.ts';
+import { type Durability, validateServer } from './durability.ts';
 import type { Slice } from './feed.ts';
+import { FORMAT, PREFIX, requireFormat, requireNoVersion1 } from './format.ts';
 import { createInspection } from './inspection.ts';
 import { createNextDue } from './next-due.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
@@ -49,9 +49,6 @@ export type RedisDeps = {
   /** The wall clock of this host, epoch milliseconds. Default: `Date.now`. */
   readonly wallMs?: () => number;
 };
-
-/** In braces, so that all keys of a store live in one slot of a cluster. */
-const PREFIX = '{task-gateway}:';
 
 /**
  * What another process makes due now it also takes, a moment later; this process leaves it that long.
@@ -114,28 +111,9 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
     connection.callRepeatable,
   );
   const inspection = createInspection({ ...deps, connection });
-  await adoptOpenTasks(connection, log);
   const statuses = createAgentStatuses(log);
   const contacts = createContacts({ connection, values, statuses, clock, nowMs: time.nowMs });
   return createRedisStore({ connection, bulk, values, groups, inspection, statuses, contacts, ...parts });
-}
-
-/**
- * Lists the open tasks that a gateway of an earlier version has stored, which does not list them, in bounded
- * calls: one, unless there are tasks that are not counted, and then one for 500 open tasks, three times. Only
- * figures rest on it.
- */
-async function adoptOpenTasks(connection: Connection, log: Log): Promise<void> {
-  try {
-    let cursor = '';
-    do cursor = String(await connection.call(scripts.adoptOpen, [cursor, ...WITHOUT_SUCCESS]));
-    while (cursor !== '');
-  } catch (error) {
-    log.warn(
-      { err: error },
-      'the open tasks of an earlier version could not be counted; they are at a restart',
-    );
-  }
 }
 
 /** Names of channels belong to no database, so a store in another one has a channel of its own. */
@@ -160,7 +138,7 @@ function createApplyHandler({ notifications, slices, nextDue, dueTimer }: Listen
   };
 }
 
-/** What a message says of a task. A process of version 1.0 sends none. */
+/** What a message says of a task. */
 type WrittenState = readonly [request_id: string, revision: Revision, state: string];
 
 /**
@@ -247,8 +225,10 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
   async function openStore(client: RedisClient, epoch: string): Promise<string> {
     await loadScripts(client);
     const sentMs = clock.monotonicMs();
-    const args = ['1', prefix, epoch, time.argument(), createUniqueName()];
-    const [reading, openedEpoch] = (await runScript(client, scripts.open, args)) as readonly Reply[];
+    const args = ['1', prefix, epoch, time.argument(), createUniqueName(), FORMAT];
+    const reply = (await runScript(client, scripts.open, args)) as readonly Reply[];
+    const [format, reading, openedEpoch] = reply;
+    requireFormat(String(format), client.peer, deps.address.database);
     await time.begin(reading, sentMs, (setting) =>
       runScript(client, scripts.setClock, ['1', prefix, String(openedEpoch), '', ...setting]),
     );
@@ -258,7 +238,7 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
   return async (epoch, options) => {
     const notifications = await prepare(deps, { ...options, use: 'notifications' }, async (client) => {
       warn(await validateServer(client, durability));
-      if (epoch === '') await requireNoOlderReplica(client, deps.address.database);
+      if (epoch === '') await requireNoVersion1(client, deps.address.database);
       await client.subscribe(`${prefix}${channel}`, deps.onMessage);
       await client.subscribe(`${prefix}${ownChannel}`, deps.onMessage).catch(ignoreErrorReply);
     });

@@ -5,19 +5,19 @@
  * The keys of a store, each behind the prefix of the store. These names, and those of fields and members,
  * never change.
  *
- *   epoch               which store this is: a random name, written when the store is created
+ *   epoch, format       which store this is: a random name, and the format of what it holds (`format.ts`);
+ *                       written when the store is created
  *   meta                hash: open (how many tasks are open), succeeded (how many tasks are stored that did),
  *                       step (the step of time that began last), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
- *                       forgotten), swept (last sweep), resumed (when sweeping began, or went on after a
- *                       gap); of the clock (`store-clock.ts`): offset (what is added to TIME), offsetNumber
- *                       (how often it was set), leftOut (1 while time is left out), agreed (last sweep by a
- *                       process whose clock agreed)
+ *                       forgotten), swept (last sweep, by a process whose clock agreed), resumed (when
+ *                       sweeping began, or went on after a gap); of the clock (`store-clock.ts`): offset
+ *                       (what is added to TIME), offsetNumber (how often it was set), leftOut (1 while time
+ *                       is left out)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
- *                       its outcome, or 0 where a gateway of version 1.0 settled it), c (created), n
- *                       (session), a (assignees), e (cursor of its event), w (while waiting: {place, tags},
- *                       its position in the sets of these tags), q (while claims may hand it out: {agent,
- *                       position}, where they find it)
+ *                       its outcome), c (created), n (session), a (assignees), e (cursor of its event), w
+ *                       (while waiting: {place, tags}, its position in the sets of these tags), q (while
+ *                       claims may hand it out: {agent, position}, where they find it)
  *   agent:<id>          hash: v, r (record, its revision), reg (registration), lim (limit), tags, lg (last
  *                       grant), cm (last contact), bm, bg (last heartbeat, gap before it), p (last push)
  *   key:<key>           hash: v, r (idempotency record, its revision), e (when it expires)
@@ -122,12 +122,11 @@ export const scripts = {
   agentChanges: readScript('agent_changes', 'no-writes', [...TIMED, 'agents']),
   list: readScript('list', 'no-writes', [...TIMED, 'agents']),
   feed: readScript('feed', 'no-writes', ['prelude', 'epoch']),
-  claimable: readScript('claimable', 'allow-oom', TIMED),
+  claimable: readScript('claimable', 'no-writes', TIMED),
   findSlots: readScript('find_slots', 'no-writes', ['prelude', 'epoch']),
-  demand: readScript('demand', 'allow-oom', ['prelude', 'epoch']),
-  taskCounts: readScript('task_counts', 'allow-oom', ['prelude', 'epoch', 'tasks']),
+  demand: readScript('demand', 'no-writes', ['prelude', 'epoch']),
+  taskCounts: readScript('task_counts', 'no-writes', ['prelude', 'epoch', 'tasks']),
   activity: readScript('activity', 'no-writes', TIMED),
-  adoptOpen: readScript('adopt_open', 'allow-oom', ['prelude', 'epoch', 'tasks']),
   /** Commits of which one adds a task or an agent. */
   admit: readScript('commit', null, COMMIT_PARTS),
   /** Any other commits. */

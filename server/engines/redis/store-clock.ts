@@ -29,8 +29,6 @@
  * starting gateway listens for a moment: where others run, and Redis stepped just now, they set the offset.
  * Time that was left out is added when the clocks of Redis and of a gateway's host agree, or by
  * `STORE_CLOCK=trust`; until then tasks expire only by time that gateways measured.
- *
- * A replica of version 1.0 takes TIME as it is: it works beside this one while the offset is 0.
  */
 import { StoreUnavailable } from '../../ports/store.ts';
 import type { Reply } from './client.ts';

@@ -14,7 +14,6 @@ import { register as registerAgent, until } from '../../engines/store-under-test
 import { startGateway } from '../../harness/gateway-process.ts';
 import { REDIS_COMMANDS, type RedisProcess, startRedis } from '../../harness/redis-process.ts';
 import { SILENT } from '../../harness/silent-log.ts';
-import { openConnection, type RawConnection } from '../../http/raw-connection.ts';
 
 const WAIT = { timeout: 20_000, interval: 50 };
 
@@ -97,22 +96,4 @@ describe.each(REDIS_COMMANDS)('on %s', (command) => {
     await until('the first store heard itself again', () => (counts[0]?.() ?? 0) >= 3);
     expect(counts.map((count) => count())).toEqual([3, 4, 4]);
   });
-
-  test('a gateway does not start beside one of version 1.0 in a database beyond the first', async () => {
-    const redis = await launch(['--appendonly', 'no']);
-    const older = await subscribeAsOlderVersion(redis, 3);
-    await expect(openStore(redis, 3)).rejects.toThrow(/a gateway of version 1.0 still uses database 3/);
-    await openStore(redis, 2);
-    older.close();
-    await expect.poll(() => openStore(redis, 3).then(() => 'open', String), WAIT).toBe('open');
-  });
 });
-
-/** The one connection that version 1.0 had. */
-async function subscribeAsOlderVersion(redis: RedisProcess, database: number): Promise<RawConnection> {
-  const wire = await openConnection(redis.port);
-  const commands = ['HELLO 3 SETNAME task-gateway', `SELECT ${database}`, 'SUBSCRIBE {task-gateway}:hints'];
-  wire.write(`${commands.join('\r\n')}\r\n`);
-  await wire.readUntil(/subscribe/);
-  return wire;
-}

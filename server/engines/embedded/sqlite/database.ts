@@ -15,10 +15,10 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import {
   allowLargeValues,
-  describeRows,
   isApart,
   prepareFormat,
   readFileHead,
+  requireFormat,
   UnusableFile,
 } from './file-format.ts';
 import { requireOneName } from './lock.ts';
@@ -100,8 +100,14 @@ export async function claimDatabase(path: string, deps: { clock: Clock; log: Log
 export function openReader(path: string, cacheKib = READER_CACHE_KIB): Reader {
   return openChecked(path, () => {
     const sqlite = new DatabaseSync(path, { readOnly: true, timeout: BUSY_WAIT_MS });
-    sqlite.exec(`PRAGMA cache_size = -${cacheKib}`);
-    return createReader(sqlite, path);
+    try {
+      requireFormat(sqlite, path);
+      sqlite.exec(`PRAGMA cache_size = -${cacheKib}`);
+      return createReader(sqlite, path);
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
   });
 }
 
@@ -119,7 +125,8 @@ function openChecked<T>(path: string, open: () => T): T {
 }
 
 function createReader(sqlite: DatabaseSync, path: string): Reader {
-  const rows = describeRows(sqlite);
+  const rows =
+    'SELECT key, coalesce(large.value, kv.value) AS value, crc FROM kv LEFT JOIN large ON large.id = large_id';
   const selectOne = sqlite.prepare(`${rows} WHERE key = ?`);
   const selectRising = sqlite.prepare(`${rows} WHERE key >= ? AND key < ? ORDER BY key LIMIT ?`);
   const selectFalling = sqlite.prepare(`${rows} WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?`);

@@ -8,9 +8,9 @@
  * with all their pages, for each row that it finds or writes. So what a row has no room for within its page
  * stands apart.
  *
- * Versions: a file begins with version 1, which an older gateway can read, and has version 2 from its first
- * large value on. The version is the low byte of SQLite's `user_version`; the rest of it is the identity of
- * the database, a random number, so that the log of one database is never read into another.
+ * The version is the low byte of SQLite's `user_version`; a file of another one is refused and stays as it
+ * is. The rest of it is the identity of the database, a random number, so that the log of one database is
+ * never read into another.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
@@ -25,10 +25,7 @@ const USER_VERSION_OFFSET = 60;
 const VERSIONS = 2 ** 8;
 /** Identities are below this: a user version has 31 bits beside its sign. */
 const IDENTITIES = 2 ** 23;
-/** All values are in `kv`. */
-const VERSION_SMALL = 1;
-/** Some values are in `large`. */
-const VERSION_LARGE = 2;
+const VERSION = 3;
 /** How much of the first page is read. */
 const HEAD_BYTES = APPLICATION_ID_OFFSET + 4;
 /** A row of a leaf has at most 1,002 bytes in its page, its header included; characters take one or more. */
@@ -87,27 +84,27 @@ export function renewIdentity(sqlite: DatabaseSync): void {
 
 /** Creates the tables where they are missing. Throws for a file that this gateway must not use. */
 export function prepareFormat(sqlite: DatabaseSync, path: string): void {
-  const owner = readPragma(sqlite, 'application_id');
-  const version = readVersion(sqlite);
   const tables = sqlite.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n;
-  if (owner === 0 && version === 0 && tables === 0) {
+  const isNew = tables === 0 && readPragma(sqlite, 'application_id') === 0 && readVersion(sqlite) === 0;
+  if (!isNew) requireFormat(sqlite, path);
+  else {
     sqlite.exec(
-      'BEGIN IMMEDIATE; CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) ' +
-        `WITHOUT ROWID; PRAGMA application_id = ${APPLICATION_ID}; ` +
-        `PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + VERSION_SMALL}; COMMIT`,
-    );
-  } else if (owner !== APPLICATION_ID) {
-    throw new UnusableFile(describeForeign(path));
-  } else if (version !== VERSION_SMALL && version !== VERSION_LARGE) {
-    throw new UnusableFile(
-      `The database ${path} has format version ${version}, this gateway reads version ${VERSION_SMALL} and ` +
-        `${VERSION_LARGE}. Start the gateway that wrote it, or name another file.`,
+      'BEGIN IMMEDIATE; CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL, ' +
+        'large_id INTEGER) WITHOUT ROWID; CREATE TABLE large (id INTEGER PRIMARY KEY, value TEXT NOT NULL); ' +
+        `PRAGMA application_id = ${APPLICATION_ID}; ` +
+        `PRAGMA user_version = ${randomInt(1, IDENTITIES) * VERSIONS + VERSION}; COMMIT`,
     );
   }
-  if (hasLargeTable(sqlite)) return;
-  sqlite.exec(
-    'BEGIN IMMEDIATE; CREATE TABLE large (id INTEGER PRIMARY KEY, value TEXT NOT NULL); ' +
-      'ALTER TABLE kv ADD COLUMN large_id INTEGER; COMMIT',
+}
+
+/** Throws for a file of another program, and for one whose format is another one. */
+export function requireFormat(sqlite: DatabaseSync, path: string): void {
+  if (readPragma(sqlite, 'application_id') !== APPLICATION_ID) throw new UnusableFile(describeForeign(path));
+  const version = readVersion(sqlite);
+  if (version === VERSION) return;
+  throw new UnusableFile(
+    `The database ${path} has format version ${version}, this gateway reads version ${VERSION}. Start the ` +
+      'gateway that wrote it; to go on with this one, let that one end its tasks, and name another file.',
   );
 }
 
@@ -116,24 +113,12 @@ export function prepareFormat(sqlite: DatabaseSync, path: string): void {
  * again or removed takes its large value along. Before it no row pays for looking whether it has one.
  */
 export function allowLargeValues(sqlite: DatabaseSync): void {
-  if (readVersion(sqlite) === VERSION_LARGE) return;
-  const userVersion = readPragma(sqlite, 'user_version') - VERSION_SMALL + VERSION_LARGE;
+  if (sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'large_removed'").get()) return;
   const removeOld = 'WHEN old.large_id IS NOT NULL BEGIN DELETE FROM large WHERE id = old.large_id; END';
   sqlite.exec(
     `CREATE TRIGGER large_replaced AFTER UPDATE OF large_id ON kv ${removeOld}; ` +
-      `CREATE TRIGGER large_removed AFTER DELETE ON kv ${removeOld}; PRAGMA user_version = ${userVersion}`,
+      `CREATE TRIGGER large_removed AFTER DELETE ON kv ${removeOld}`,
   );
-}
-
-/** What to select rows from: a file that only an older gateway has opened has no table of large values. */
-export function describeRows(sqlite: DatabaseSync): string {
-  return hasLargeTable(sqlite)
-    ? 'SELECT key, coalesce(large.value, kv.value) AS value, crc FROM kv LEFT JOIN large ON large.id = large_id'
-    : 'SELECT key, value, crc FROM kv';
-}
-
-function hasLargeTable(sqlite: DatabaseSync): boolean {
-  return sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'large'").get() !== undefined;
 }
 
 function readVersion(sqlite: DatabaseSync): number {

@@ -19,7 +19,7 @@
  *                                    event
  *   fade/MS/KEY                      expiry index: rows by the time they expire
  *
- * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p`, `run` `ms` `n` `ended` `old`) are
+ * Keys, prefixes and the short field names in values (`r` `v` `d` `e` `p`, `run` `ms` `n` `ended`) are
  * the stored format: they must not change, even where the code uses other names.
  *
  * Promise: a part of a key may be any string. It can neither collide with another key nor leave its range,
@@ -38,14 +38,10 @@ export type Range = { readonly from: string; readonly to: string };
  */
 export type HighWaterMark = { readonly run: number; readonly ms: number; readonly n: number };
 
-/**
- * The row of the high-water mark. A gateway that does not count tasks leaves the last two fields out.
- */
+/** The row of the high-water mark. */
 export type MarkRow = HighWaterMark & {
   /** Settled tasks that are stored, in the order of `OUTCOMES`. */
   readonly ended?: readonly number[];
-  /** Tasks that settled up to this time are not among them; absent when all are counted. */
-  readonly old?: number;
 };
 
 /** What is stored for a value: its revision `r`, the value `v`, and a time that depends on the kind. */
@@ -64,7 +60,6 @@ export const HIGH_WATER_MARK_KEY = 'meta/mark';
 export const OPEN_RANGE = rangeOf('open');
 export const AGENT_RANGE = rangeOf('agent');
 export const TASK_RANGE = rangeOf('task');
-export const OUTCOME_RANGE = rangeOf('by-outcome');
 export const ACTIVITY_RANGE = rangeOf('activity');
 export const ENDED_PREFIX = 'ended/';
 export const EXPIRY_PREFIX = 'fade/';
@@ -118,11 +113,6 @@ export const agentKey = (id: string): string => `agent/${escapePart(id)}`;
 export const keyKey = (id: string): string => `key/${escapePart(id)}`;
 export const endedKey = (ms: number, id: string): string => `${ENDED_PREFIX}${padMs(ms)}/${escapePart(id)}`;
 export const expiryKey = (ms: number, key: string): string => `${EXPIRY_PREFIX}${padMs(ms)}/${key}`;
-
-/** The time at which a task settled, in the key of its row in the retention index. */
-export function endedMsOf(key: string): number {
-  return Number(key.slice(ENDED_PREFIX.length, ENDED_PREFIX.length + MS_DIGITS));
-}
 
 /** The row key inside a key of the expiry index. */
 export function expiringKey(key: string): string {

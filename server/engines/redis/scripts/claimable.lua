@@ -14,19 +14,9 @@ end
 table.sort(positions)
 
 local next_time = redis.call('ZRANGEBYSCORE', key, '(' .. digits(now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-local next_ms = next_time[2] or ''
 local ids = {}
-for _, position in ipairs(positions) do
-  if #ids == limit then
-    break
-  end
-  local id = string.sub(position, string.find(position, '/', 1, true) + 1)
-  if redis.call('ZSCORE', PREFIX .. 'slots:' .. agent_id, id) then
-    ids[#ids + 1] = id
-  else
-    -- A gateway of an older version settled or moved it, which does not keep these sets.
-    redis.call('ZREM', key, position)
-    next_ms = digits(now)
-  end
+for index = 1, math.min(limit, #positions) do
+  local position = positions[index]
+  ids[index] = string.sub(position, string.find(position, '/', 1, true) + 1)
 end
-return { ids, next_ms }
+return { ids, next_time[2] or '' }

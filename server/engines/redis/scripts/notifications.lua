@@ -44,7 +44,6 @@ local function publish(process, channel, own)
     return
   end
   local due = earliest_due_ms and digits(earliest_due_ms) or ''
-  -- A process of version 1.0 has no listener for what is not a text.
   for _, state in ipairs(states) do
     topics[#topics + 1] = state
   end

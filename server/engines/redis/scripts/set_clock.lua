@@ -11,7 +11,7 @@ redis.call('HINCRBY', PREFIX .. 'meta', 'offsetNumber', 1)
 -- A sweep that was noted at a time which is not reached yet would hide the next ones; sweeping that resumed
 -- then would hide how long agents are silent.
 local set_ms = redis_ms + offset_ms
-for _, field in ipairs({ 'swept', 'agreed', 'resumed' }) do
+for _, field in ipairs({ 'swept', 'resumed' }) do
   if tonumber(redis.call('HGET', PREFIX .. 'meta', field) or 0) > set_ms then
     redis.call('HSET', PREFIX .. 'meta', field, digits(set_ms))
   end

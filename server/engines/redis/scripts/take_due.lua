@@ -8,14 +8,12 @@
 local SWEEP_NOTE_MS = 1000
 
 local lease_prefix = ARGV[4]
-local noted = redis.call('HMGET', PREFIX .. 'meta', 'swept', 'agreed')
-local swept, agreed = tonumber(noted[1] or ''), tonumber(noted[2] or '')
+local swept = tonumber(redis.call('HGET', PREFIX .. 'meta', 'swept') or '')
 if not swept or now - swept > SWEEP_GAP_MS then
   redis.call('HSET', PREFIX .. 'meta', 'resumed', digits(now))
 end
--- A replica of an earlier version notes its sweeps without asking whether its clock agrees.
-if not swept or not agreed or math.abs(now - swept) >= SWEEP_NOTE_MS or now - agreed >= SWEEP_NOTE_MS then
-  redis.call('HSET', PREFIX .. 'meta', 'swept', digits(now), 'agreed', digits(now))
+if not swept or math.abs(now - swept) >= SWEEP_NOTE_MS then
+  redis.call('HSET', PREFIX .. 'meta', 'swept', digits(now))
 end
 
 local taken = {}

@@ -23,8 +23,8 @@ local function unlist_task(id, created, session, assignees)
   end
 end
 
--- What a task is counted under, by its fields `o` and `a`: `pending`, `running`, its outcome, or `0` where a
--- gateway of an earlier version settled it. Nil without a task.
+-- What a task is counted under, by its fields `o` and `a`: `pending`, `running` or its outcome. Nil without a
+-- task.
 local function class_of(outcome, assignees)
   if outcome == '1' then
     return assignees == '[]' and 'pending' or 'running'
@@ -38,7 +38,7 @@ end
 
 -- The sorted set that has the tasks of a class; nil where none does.
 local function set_of(class)
-  if not class or class == '0' or class == 'success' then
+  if not class or class == 'success' then
     return nil
   end
   return is_open(class) and class .. '-tasks' or 'by-outcome:' .. class

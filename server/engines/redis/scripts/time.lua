@@ -15,10 +15,10 @@ if earliest then
 end
 
 -- What a caller needs to know about the clock: TIME, the offset, its number, whether time was left out, when
--- a caller last swept that agreed, and the latest time that is known to have been reached.
+-- a caller last swept (each that does agrees), and the latest time that is known to have been reached.
 local function clock_reading()
-  local found = redis.call('HMGET', PREFIX .. 'meta', 'offsetNumber', 'leftOut', 'agreed', 'swept', 'eventMs')
-  local last_ms = math.max(tonumber(found[3] or 0), tonumber(found[4] or 0), tonumber(found[5] or 0))
+  local found = redis.call('HMGET', PREFIX .. 'meta', 'offsetNumber', 'leftOut', 'swept', 'eventMs')
+  local last_ms = math.max(tonumber(found[3] or 0), tonumber(found[4] or 0))
   local shared = { found[1] or '0', found[2] or '0', found[3] or '0' }
   return table.concat({ digits(redis_ms), digits(offset_ms), table.concat(shared, ' '), digits(last_ms) }, ' ')
 end
