@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { messageOf } from './async/error-message.ts';
+import { BACKUP_COMMAND } from './commands.ts';
 import { settings } from './config/settings.ts';
 import { copyDatabase } from './engines/embedded/sqlite/backup.ts';
 
@@ -14,7 +15,7 @@ try {
   const option = process.argv.slice(2).find((word) => word.startsWith('-'));
   if (file === undefined || option !== undefined || more.length > 0) {
     const unknown = option === undefined ? '' : `Unknown option '${option}'. `;
-    throw new Error(`${unknown}It takes one file, which must not exist yet: npm run backup -- FILE`);
+    throw new Error(`${unknown}It takes one file, which must not exist yet: ${BACKUP_COMMAND.usage}`);
   }
   const { INIT_CWD, STORE } = process.env;
   const store = settings.STORE.parse(STORE || (settings.STORE.default ?? ''));
@@ -26,6 +27,6 @@ try {
   const { bytes } = await copyDatabase(resolve(store.file), copy);
   console.log(`${copy}: ${bytes} bytes, every row checked`);
 } catch (error) {
-  console.error(`npm run backup: Nothing was copied. ${messageOf(error)}`);
+  console.error(`${BACKUP_COMMAND.name}: Nothing was copied. ${messageOf(error)}`);
   process.exitCode = 1;
 }

@@ -12,7 +12,7 @@
       needed.join('.') +
       ' or newer and this is Node ' +
       process.versions.node +
-      ': run "npm ci", which brings Node 24 on Linux x64, and start with an npm script, or install Node 24 (https://nodejs.org).',
+      ': install Node 24 (https://nodejs.org), or in a checkout on Linux x64 run "npm ci", which brings it for the npm scripts.',
   );
   process.exit(1);
 })();

@@ -5,6 +5,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
+import { START_COMMAND } from './commands.ts';
 import { composeGateway } from './compose.ts';
 import { type Config, readConfig } from './config/config.ts';
 import { settingNames } from './config/settings.ts';
@@ -62,7 +63,7 @@ function explainOptions(words: readonly string[]): string {
   const example = setting === undefined ? 'PORT=9000' : `${setting}=…`;
   return (
     `It takes no options${name === '' ? '' : `, such as ${name}`}: its settings are variables of the environment ` +
-    `(${example} npm start), which README.md lists.`
+    `(${example} ${START_COMMAND}), which README.md lists.`
   );
 }
 

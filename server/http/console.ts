@@ -6,10 +6,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Context, Middleware } from 'koa';
 import { loadOnce } from '../async/load-once.ts';
-import { buildPage, type Page, respondWithPage } from './pages.ts';
+import { buildPage, findServedFiles, type Page, respondWithPage } from './pages.ts';
 import { Problem } from './problems.ts';
 
-const FOLDER = new URL('../../generated/console/', import.meta.url);
+const FOLDER = findServedFiles('console');
 
 /** The types of the files beside the page. */
 const CONTENT_TYPES: Readonly<Record<string, string>> = {

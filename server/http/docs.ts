@@ -5,9 +5,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Middleware } from 'koa';
 import { loadOnce } from '../async/load-once.ts';
-import { buildPage, respondWithPage } from './pages.ts';
+import { buildPage, findServedFiles, respondWithPage } from './pages.ts';
 
-const FOLDER = new URL('../../generated/docs/', import.meta.url);
+const FOLDER = findServedFiles('docs');
 
 const FILES = [
   { path: '/docs', file: 'index.html', contentType: 'text/html; charset=utf-8' },

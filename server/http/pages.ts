@@ -36,6 +36,14 @@ export function loadPages(version: string): readonly Page[] {
   return [buildPage('/', 'application/json', Buffer.from(JSON.stringify(index))), ...documents];
 }
 
+/**
+ * The folder of the files that are generated for a page and served as they are. A package of the server has
+ * the folders of the repository, so that they are found in the same place.
+ */
+export function findServedFiles(page: 'console' | 'docs'): URL {
+  return new URL(`../../generated/${page}/`, import.meta.url);
+}
+
 /** Builds a page; its ETag changes with its content. */
 export function buildPage(path: string, contentType: string, body: Buffer): Page {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;

@@ -37,16 +37,17 @@ export type GatewayProcess = {
 
 /**
  * Starts it; rejects with its output when it exits before it listens. By default the store is in memory.
- * `under` is a command to run it under, such as a tracer.
+ * `under` is a command to run it under, such as a tracer; `program` what runs instead of the sources.
  */
 export async function startGateway(
   env: Readonly<Record<string, string>> = {},
   under: readonly string[] = [],
+  program = 'server/main.ts',
 ): Promise<GatewayProcess> {
   const usual = { PORT: '0', STORE: 'memory:', GATEWAY_AUTH: SECRET, ADMIN_AUTH: ADMIN_SECRET };
   const given = Object.entries({ ...usual, ...env }).filter(([name]) => env[`${name}_FILE`] === undefined);
   const settings: Readonly<Record<string, string>> = Object.fromEntries(given);
-  const [command = process.execPath, ...args] = [...under, process.execPath, 'server/main.ts'];
+  const [command = process.execPath, ...args] = [...under, process.execPath, program];
   const child = spawn(command, args, { cwd: ROOT, env: settings });
   let printed = '';
   const baseUrl = await new Promise<string>((resolveUrl, reject) => {

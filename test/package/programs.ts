@@ -33,6 +33,68 @@ export const REQUIRED = `const { createClient } = require('@task-gateway/sdk');
           .then(() => import('@task-gateway/sdk'))
           .then((sdk) => { if (sdk.createClient !== createClient) throw new Error('It is there twice.'); });`;
 
+/** Reads every entry of the contract that is not only types. */
+export const USED_CONTRACT = `const { exports: entries } = require('@task-gateway/contract/package.json');
+        const { readFileSync } = require('node:fs');
+        const documents = Object.keys(entries).filter((entry) => /openapi/.test(entry));
+        if (documents.length < 8) throw new Error('Documents are missing: ' + documents.join());
+        for (const entry of documents) {
+          const text = readFileSync(require.resolve('@task-gateway/contract' + entry.slice(1)), 'utf8');
+          if (!/openapi"?: "?3/.test(text)) throw new Error(entry + ' is not a document.');
+        }`;
+
+/**
+ * Starts the gateway by the command of its package, looks at its pages, submits a task, stops it by a signal
+ * to npx, starts it again and finds the task in it; then copies its database.
+ */
+export const USED_SERVER = `const { spawn, execFileSync } = require('node:child_process');
+        const { once } = require('node:events');
+        const { dirname, delimiter } = require('node:path');
+        const secret = 'a-gateway-secret-for-the-trial';
+        const settings = { PORT: '0', STORE: 'sqlite:./data/gateway.db', GATEWAY_AUTH: secret };
+        const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+        const env = { ...process.env, ...settings, PATH };
+        const NPX = ['--no', '@task-gateway/server'];
+        async function start() {
+          const child = spawn('npx', NPX, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+          let printed = '';
+          for await (const text of child.stdout.iterator({ destroyOnReturn: false })) {
+            printed += text;
+            const [, url] = /"url":"([^"]+)"/.exec(printed) ?? [];
+            if (url) return { child, url };
+          }
+          throw new Error('It ended before it listened: ' + printed);
+        }
+        async function stop({ child, url }) {
+          child.stdout.resume();
+          child.kill('SIGTERM');
+          await once(child, 'exit');
+          const deadline = Date.now() + 15_000;
+          while (await fetch(url).then(() => true, () => false)) {
+            if (Date.now() > deadline) throw new Error('It goes on after a signal to npx.');
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+        }
+        async function read(url, path, init) {
+          const response = await fetch(url + path, init);
+          if (response.status !== 200) throw new Error(path + ': ' + response.status + ' ' + (await response.text()));
+          return response.text();
+        }
+        async function use() {
+          const first = await start();
+          for (const path of ['/readyz', '/console/', '/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/']) await read(first.url, path);
+          const submission = { auth: secret, task_type: 'x', task_tags: ['x'], payload: { text: '你好' }, queue_timeout: 600 };
+          const headers = { 'content-type': 'application/json' };
+          const { request_id } = JSON.parse(await read(first.url, '/api/cli/tasks', { method: 'POST', headers, body: JSON.stringify(submission) }));
+          await stop(first);
+          const second = await start();
+          const task = JSON.parse(await read(second.url, '/api/cli/tasks/' + request_id, { headers: { authorization: 'Bearer ' + secret } }));
+          if (task.status !== 'pending') throw new Error('The task is lost: ' + JSON.stringify(task));
+          execFileSync('npx', [...NPX, 'backup', 'copy.db'], { env, stdio: 'pipe' });
+          await stop(second);
+        }
+        use().catch((error) => { console.error(error); process.exit(1); });`;
+
 /**
  * An agent whose thread is blocked; prints how many heartbeats its gateway, a thread too, received meanwhile.
  */

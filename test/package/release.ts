@@ -1,10 +1,14 @@
 /**
- * `npm run release -- --to FOLDER`: makes what is published of this version: the tarballs of the contract and
- * of the SDK, their checksums (`SHA256SUMS`) and the version's section of the changelog (`NOTES.md`). It
- * packs a copy of what git lists, so nothing that lies in the working folder gets into a tarball.
+ * `npm run release -- --to FOLDER`: makes what is published of this version: a tarball of each package of
+ * `packages.ts`, their checksums (`SHA256SUMS`) and the version's section of the changelog (`NOTES.md`). It
+ * packs a copy of what git lists, so nothing that lies in the working folder gets into a tarball. Then each
+ * package is installed alone and used, and `npm publish --dry-run` looks at it.
+ *
+ * It publishes nothing. Where a name of the owner's is missing (`owner.ts`) it says so, else which commands
+ * publish.
  *
  * While the changelog has entries that belong to no version, it refuses: give them a version first, in the
- * changelog, the contract and the three package.json files. `--preview` packs them as they are.
+ * changelog, the contract and each package.json. `--preview` packs them as they are.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,47 +19,70 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { readScriptOptions } from '../harness/script-options.ts';
+import { listMissingNames, nameOwner, type Owner, scopeOf } from './owner.ts';
+import { PACKAGES, type PublishedPackage } from './packages.ts';
 import { openRepository } from './repository.ts';
+import { tryPackage } from './trial.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const FOLDERS = PACKAGES.map(({ folder }) => folder);
 /** What the packages are built from. */
-const PACKED = /^(generated|sdk)\/|^(package|tsconfig)\.json$/;
-const WORKSPACES = ['generated', 'sdk'];
+const PACKED = new RegExp(`^(${FOLDERS.join('|')})/|^(package|tsconfig)\\.json$`);
 const UNRELEASED = 'Unreleased';
+
+type Manifest = {
+  readonly name: string;
+  readonly version: string;
+  readonly engines: { readonly node: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
+};
 
 const values = readScriptOptions('npm run release', {
   to: { type: 'string', value: 'FOLDER', default: 'release' },
   preview: { type: 'boolean', default: false },
 });
 const { files, read } = openRepository(ROOT);
+const owner = JSON.parse(read('package.json')) as Owner;
 
 try {
   const version = readVersion();
   const notes = readNotes(version);
+  for (const published of PACKAGES) checkManifest(published, readManifest(published.folder));
   const folder = resolve(values.to);
   mkdirSync(folder, { recursive: true });
   const tarballs = packCopy(folder);
+  const names = [...tarballs.values()];
   writeFileSync(
     join(folder, 'SHA256SUMS'),
-    tarballs.map((name) => `${sumOf(join(folder, name))}  ${name}\n`).join(''),
+    names.map((name) => `${sumOf(join(folder, name))}  ${name}\n`).join(''),
   );
   writeFileSync(join(folder, 'NOTES.md'), `${notes}\n`);
-  console.log([...tarballs, 'SHA256SUMS', 'NOTES.md'].map((name) => join(folder, name)).join('\n'));
+  console.log([...names, 'SHA256SUMS', 'NOTES.md'].map((name) => join(folder, name)).join('\n'));
+  const find = (one: string) => join(folder, tarballs.get(one) ?? '');
+  for (const published of PACKAGES) console.log(describeTrial(published, find));
+  const publish = names.map((name) => publishCommand(join(folder, name), version));
+  for (const args of publish) npm([...args, '--dry-run'], folder);
+  console.log(describeOwner(publish));
 } catch (error) {
-  console.error(`Nothing was released. ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`The release failed. ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(read(`${folder}/package.json`));
 }
 
 /** The version that all parts agree on; throws when they do not. */
 function readVersion(): string {
-  const manifests = ['generated', 'sdk', 'server'].map((name) => `${name}/package.json`);
-  const found = manifests.map((file) => [file, String(JSON.parse(read(file)).version)]);
+  const found = FOLDERS.map((folder) => [`${folder}/package.json`, readManifest(folder).version]);
   const document = 'generated/openapi/task-gateway.3.1.json';
   found.push([document, String(JSON.parse(read(document)).info.version)]);
   const [[, version = ''] = []] = found;
@@ -72,7 +99,7 @@ function readNotes(version: string): string {
   if (hasEntries && !values.preview) {
     throw new Error(
       `CHANGELOG.md has entries under "${UNRELEASED}": name the version they belong to, there and in ` +
-        `package.json of ${WORKSPACES.join(', ')} and server, or pack them as they are: npm run release -- --preview`,
+        `package.json of ${FOLDERS.join(', ')}, or pack them as they are: npm run release -- --preview`,
     );
   }
   const section = hasEntries ? unreleased : findSection(version);
@@ -80,18 +107,42 @@ function readNotes(version: string): string {
   return section.trim();
 }
 
-/** Packs the workspaces from a copy; returns the names of the tarballs. */
-function packCopy(target: string): readonly string[] {
+/** What is installed is what was tried here: each dependency is exact, and nothing runs at installation. */
+function checkManifest({ folder, name }: PublishedPackage, manifest: Manifest): void {
+  const scope = scopeOf(owner);
+  if (manifest.name !== `${scope}/${name}`) {
+    throw new Error(`${folder}/package.json is called ${manifest.name}, and must be ${scope}/${name}.`);
+  }
+  const loose = Object.entries(manifest.dependencies ?? {}).filter(([, range]) => !/^\d/.test(range));
+  if (loose.length > 0) {
+    throw new Error(
+      `${folder}/package.json must name exact versions of ${loose.map(([one]) => one).join()}.`,
+    );
+  }
+  const atInstall = ['preinstall', 'install', 'postinstall'].filter((one) => one in (manifest.scripts ?? {}));
+  if (atInstall.length > 0) throw new Error(`${folder}/package.json must not have ${atInstall.join(', ')}.`);
+}
+
+/** Packs the packages from a copy; returns the names of the tarballs by their folders. */
+function packCopy(target: string): ReadonlyMap<string, string> {
   const copy = mkdtempSync(join(tmpdir(), 'task-gateway-release-'));
   try {
     for (const file of files.filter((one) => PACKED.test(one))) {
       mkdirSync(join(copy, dirname(file)), { recursive: true });
       cpSync(join(ROOT, file), join(copy, file));
     }
-    for (const folder of ['node_modules', ...WORKSPACES.map((name) => `${name}/node_modules`)]) {
+    for (const folder of ['node_modules', ...FOLDERS.map((name) => `${name}/node_modules`)]) {
       if (existsSync(join(ROOT, folder))) symlinkSync(join(ROOT, folder), join(copy, folder));
     }
-    return WORKSPACES.map((workspace) => pack(join(copy, workspace), target));
+    for (const { folder, page } of PACKAGES) {
+      const manifest = join(copy, folder, 'package.json');
+      writeFileSync(
+        manifest,
+        `${JSON.stringify({ ...readManifest(folder), ...nameOwner(owner, folder) }, null, 2)}\n`,
+      );
+      if (page !== undefined) cpSync(join(copy, folder, page), join(copy, folder, 'README.md'));
+    }
+    return new Map(FOLDERS.map((folder) => [folder, pack(join(copy, folder), target)]));
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
@@ -99,11 +150,45 @@ function packCopy(target: string): readonly string[] {
 
 /** Packs one package, which builds it; returns the name of its tarball. */
 function pack(workspace: string, folder: string): string {
-  const args = ['pack', '--json', '--loglevel=error', '--pack-destination', folder];
-  const printed = execFileSync('npm', args, { cwd: workspace, encoding: 'utf8', maxBuffer: 10_000_000 });
+  const printed = npm(['pack', '--json', '--loglevel=error', '--pack-destination', folder], workspace);
   // The output of the build comes before the report.
   const [report] = JSON.parse(printed.slice(printed.indexOf('[\n'))) as [{ filename: string }];
   return report.filename;
+}
+
+/** Installs and uses a package; returns a line of what that came to. */
+function describeTrial({ folder, name, needs, program }: PublishedPackage, find: (one: string) => string) {
+  const tarballs = [...needs, folder].map(find);
+  const { engines } = readManifest(folder);
+  const { packages, installedMb, installSeconds, nodes } = tryPackage(tarballs, engines.node, program);
+  const packedKb = statSync(find(folder)).size / 1e3;
+  return (
+    `${name}: ${packedKb.toFixed(0)} kB; alone ${packages} ${packages === 1 ? 'package' : 'packages'} with ${installedMb.toFixed(1)} MB ` +
+    `after ${installSeconds.toFixed(1)} s; used on Node ${nodes.join(' and ')}`
+  );
+}
+
+/** A version that is not final gets a tag of its own: `npm install NAME` goes on bringing the final one. */
+function publishCommand(tarball: string, version: string): readonly string[] {
+  const [, tag = 'latest'] = /-([a-z]+)/.exec(version) ?? [];
+  return ['publish', tarball, '--access', 'public', '--tag', tag];
+}
+
+function describeOwner(publish: readonly (readonly string[])[]): string {
+  const missing = listMissingNames(owner);
+  if (missing.length > 0) {
+    return `Nothing is published: the package.json at the top says no ${missing.join(', no ')}. With them, run this again.`;
+  }
+  return `Ready to publish, in this order:\n${publish.map((args) => `  npm ${args.join(' ')}`).join('\n')}`;
+}
+
+function npm(args: readonly string[], cwd: string): string {
+  return execFileSync('npm', [...args], {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 10_000_000,
+    stdio: ['ignore', 'pipe', args.includes('--dry-run') ? 'ignore' : 'inherit'],
+  });
 }
 
 function sumOf(file: string): string {

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 const CHECK = new URL('../../server/node-version.js', import.meta.url).pathname;
 const source = readFileSync(CHECK, 'utf8');
 const SENTENCE =
-  /^Task Gateway needs Node 24\.18 or newer and this is Node \d+\.\d+\.\d+[^:]*: run "npm ci", which brings Node 24 on Linux x64, and start with an npm script, or install Node 24 \(https:\/\/nodejs\.org\)\.$/;
+  /^Task Gateway needs Node 24\.18 or newer and this is Node \d+\.\d+\.\d+[^:]*: install Node 24 \(https:\/\/nodejs\.org\), or in a checkout on Linux x64 run "npm ci", which brings it for the npm scripts\.$/;
 
 /** Runs the check as on a Node of that version; returns what it prints and its exit code. */
 function runCheck(node: string): { printed: readonly string[]; exit: number | null } {

@@ -1,0 +1,16 @@
+/*
+ * The second half of the server's build, behind the compiler: what is no TypeScript. `dist/` has the folders
+ * of the repository (`dist/server`, `dist/generated`), so that every file finds the others as it does there.
+ */
+import { cpSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const SERVER = dirname(fileURLToPath(import.meta.url));
+const COPIED = [
+  ...['server/node-version.js', 'server/process-setup.js', 'server/engines/redis/scripts'],
+  ...['generated/console', 'generated/docs'],
+];
+
+rmSync(join(SERVER, 'dist/generated'), { recursive: true, force: true });
+for (const path of COPIED) cpSync(join(SERVER, '..', path), join(SERVER, 'dist', path), { recursive: true });

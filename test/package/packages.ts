@@ -1,0 +1,24 @@
+/**
+ * What is published, in the order in which it is: a package joins the release by an entry here. Each entry
+ * says what the package needs of the others, and has a program that uses it where it is installed alone.
+ */
+import { REQUIRED, USED_CONTRACT, USED_SERVER } from './programs.ts';
+
+export type PublishedPackage = {
+  /** The folder of its workspace. */
+  readonly folder: string;
+  /** What it is called behind the scope. */
+  readonly name: string;
+  /** The folders of the others that it needs. */
+  readonly needs: readonly string[];
+  /** The page that becomes its README.md; absent where its own is for its users. */
+  readonly page?: string;
+  /** A program in CommonJS that fails where the package does not work. */
+  readonly program: string;
+};
+
+export const PACKAGES: readonly PublishedPackage[] = [
+  { folder: 'generated', name: 'contract', needs: [], program: USED_CONTRACT },
+  { folder: 'sdk', name: 'sdk', needs: ['generated'], program: REQUIRED },
+  { folder: 'server', name: 'server', needs: ['generated'], page: 'PACKAGE.md', program: USED_SERVER },
+];

@@ -1,0 +1,153 @@
+/** What `npm run release` makes and says, and what the package of the server holds. */
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { get, submit } from '../e2e/plain-calls.ts';
+import { startGateway } from '../harness/gateway-process.ts';
+import { startRedis } from '../harness/redis-process.ts';
+import { listMissingNames, nameOwner, scopeOf } from './owner.ts';
+import { PACKAGES } from './packages.ts';
+import { openRepository } from './repository.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+const { files, read } = openRepository(ROOT);
+const { version: VERSION } = JSON.parse(read('server/package.json')) as { version: string };
+const TARBALLS = PACKAGES.map(({ name }) => `task-gateway-${name}-${VERSION}.tgz`);
+
+type Ran = { readonly stdout: string; readonly stderr: string };
+
+export type Release = {
+  /** The folder it was made in, which has space for more. */
+  readonly folder: () => string;
+  /** What the script has made. */
+  readonly released: () => string;
+  /** What it printed. */
+  readonly printed: () => string;
+  /** Runs the script in another checkout. */
+  readonly release: (options: readonly string[], cwd?: string) => Promise<Ran>;
+};
+
+/** Describes the script and its results. */
+export function describeRelease({ folder, released, printed, release }: Release): void {
+  describe('the release', () => {
+    test('has the checksums of its tarballs, and the section of the changelog', async () => {
+      const { stdout } = await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: released() });
+      expect(stdout.trim().split('\n')).toEqual(TARBALLS.map((tarball) => `${tarball}: OK`));
+      const notes = readFileSync(join(released(), 'NOTES.md'), 'utf8').trim();
+      expect(notes).toMatch(/^## \S+\n\n(### .+\n\n)?- /);
+      expect(notes.match(/^## /gm)).toHaveLength(1);
+      expect(read('CHANGELOG.md')).toContain(notes);
+    });
+
+    test('says how large each package is, and on which Node it was used alone', () => {
+      const { node } = process.versions;
+      for (const { name } of PACKAGES) {
+        const [line = ''] = printed().match(new RegExp(`^${name}: .*$`, 'm')) ?? [];
+        expect(line).toMatch(/^\w+: \d+ kB; alone \d+ packages? with \d+\.\d MB after \d+\.\d s; used on /);
+        expect(line).toContain(`used on Node ${node}`);
+      }
+    });
+
+    test('says which of the owner’s names are missing, and publishes nothing', () => {
+      const missing = listMissingNames(JSON.parse(read('package.json')));
+      const sentence = `the package.json at the top says no ${missing.join(', no ')}. With them, run this again.\n`;
+      expect(printed()).toContain(missing.length > 0 ? sentence : 'Ready to publish, in this order:\n');
+    });
+
+    test('is refused while the changelog has entries without a version', async () => {
+      const copy = join(folder(), 'copy');
+      await run('git', ['clone', '--quiet', ROOT, copy]);
+      symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+      writeFileSync(join(copy, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n- An entry.\n');
+      const to = join(folder(), 'refused');
+      const { code = 0, stderr } = await release(['--to', to], copy).catch((error) => error);
+      expect(stderr).toMatch(/CHANGELOG\.md has entries under "Unreleased"/);
+      expect(code).toBe(1);
+      expect(existsSync(to)).toBe(false);
+    });
+  });
+
+  describe('the owner’s names', () => {
+    const owner = { name: '@some-scope/workspace', repository: 'https://git.test/some.git' };
+
+    test('are in every package, which says where in the repository it is', () => {
+      const [homepage, bugs] = ['https://some.test', 'https://git.test/bugs'];
+      const repository = { type: 'git', url: owner.repository, directory: 'sdk' };
+      expect(nameOwner({ ...owner, homepage, bugs }, 'sdk')).toEqual({ repository, homepage, bugs });
+      expect(scopeOf(owner)).toBe('@some-scope');
+    });
+
+    test('are missed by their names', () => {
+      expect(listMissingNames(owner)).toEqual(['homepage', 'bugs']);
+      expect(nameOwner({ name: '@x/y' }, 'sdk')).toEqual({});
+    });
+  });
+
+  describe('the package of the server', () => {
+    let unpacked: string;
+    let packed: readonly string[];
+    beforeAll(async () => {
+      const tarball = join(released(), `task-gateway-server-${VERSION}.tgz`);
+      await run('tar', ['-xzf', tarball, '-C', folder()]);
+      unpacked = join(folder(), 'package');
+      packed = readdirSync(unpacked, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(unpacked, join(entry.parentPath, entry.name)));
+      // As they are installed here: its packages, and those that it has in other versions.
+      symlinkSync(join(ROOT, 'node_modules'), join(folder(), 'node_modules'));
+      symlinkSync(join(ROOT, 'server/node_modules'), join(unpacked, 'node_modules'));
+    });
+
+    test('has every program, script and page that the server has, and nothing else', () => {
+      const served = files.filter((file) => /^generated\/(console|docs)\//.test(file));
+      const scripts = files.filter((file) => file.endsWith('.lua'));
+      expect(scripts.length).toBeGreaterThan(20);
+      const needed = [...served, ...scripts, 'server/node-version.js', 'server/process-setup.js'];
+      const others = ['LICENSE', 'README.md', 'bin/task-gateway-server.js', 'package.json'];
+      const compiled = packed.filter((file) => /^dist\/server\/.*\.js$/.test(file));
+      const expected = [...needed.map((file) => `dist/${file}`), ...compiled, ...others];
+      expect(packed.toSorted()).toEqual([...new Set(expected)].sort());
+      for (const entry of ['main', 'backup', 'engines/embedded/sqlite/writer-thread'])
+        expect(compiled).toContain(`dist/server/${entry}.js`);
+      for (const file of compiled.filter((one) => !needed.includes(one.slice('dist/'.length))))
+        expect(files).toContain(file.slice('dist/'.length).replace(/\.js$/, '.ts'));
+    });
+
+    test('needs exactly the packages that its programs import', () => {
+      const programs = packed.filter((file) => /^dist\/server\/.*\.js$/.test(file));
+      const specifiers = programs.flatMap((file) => {
+        const text = readFileSync(join(unpacked, file), 'utf8');
+        const pattern =
+          /(?:^(?:import|export) .*from |\bimport\(|\bresolve\(|\(import\.meta\.url\)\(\s*)['`]((?:@[\w-]+\/)?[a-z][\w-]*)/gm;
+        return [...text.matchAll(pattern)].map(([, name = '']) => name);
+      });
+      // `node:fs` and the like come with Node.
+      const imported = new Set(specifiers.filter((name) => name !== 'node'));
+      const { dependencies } = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'));
+      expect([...imported].sort()).toEqual(Object.keys(dependencies).sort());
+    });
+
+    test('says to its user what it is, and how it is started', () => {
+      expect(readFileSync(join(unpacked, 'README.md'), 'utf8')).toBe(read('server/PACKAGE.md'));
+      expect(read('server/PACKAGE.md')).toContain('```sh\nnpx @task-gateway/server\n```');
+    });
+
+    test('contains no path of the machine it was built on', () => {
+      for (const file of packed)
+        expect(readFileSync(join(unpacked, file), 'utf8').includes(ROOT), file).toBe(false);
+    });
+
+    test('serves from Redis, where it finds its scripts', { tags: 'redis' }, async () => {
+      const redis = await startRedis();
+      onTestFinished(() => redis.dispose());
+      const program = join(unpacked, 'bin/task-gateway-server.js');
+      const gateway = await startGateway({ STORE: redis.url }, [], program);
+      onTestFinished(async () => void (await gateway.stop()));
+      const id = await submit(gateway.baseUrl, { queue_timeout: 60 });
+      expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).body).toMatchObject({ status: 'pending' });
+    });
+  });
+}
