@@ -1,4 +1,4 @@
-/** How a person calls the programs of the server: in a checkout by npm's scripts, elsewhere by the package. */
+/** How a person calls the programs of the server: in a checkout by npm's scripts, else by the package. */
 
 const isCheckout = import.meta.url.endsWith('.ts');
 

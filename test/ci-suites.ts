@@ -258,8 +258,8 @@ const PACKAGES: readonly CiSuite[] = [
   },
   {
     file: 'test/package/package.test.ts',
-    seconds: 26,
-    reason: 'packs, installs and compiles what is published',
+    seconds: 60,
+    reason: 'packs, installs, uses and compiles what is published',
     partIn: ['test/package/bundle.test.ts', 'test/sdk/platforms.test.ts'],
   },
   {

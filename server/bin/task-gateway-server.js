@@ -25,7 +25,7 @@ if (!isSet && process.platform !== 'win32') {
   ]);
 }
 
-// npm passes a signal on to the shell alone that it runs this command in: the end of that shell is the signal.
+// npm passes a signal on to the shell alone in which it runs this command: the shell's end is the signal.
 if (process.env.npm_command !== undefined) {
   const shell = process.ppid;
   const timer = setInterval(() => {

@@ -54,7 +54,10 @@ const config: KnipConfig = {
     },
     server: {
       // Threads are started by their file's name; the console is built by Vite.
-      entry: ['main.ts', 'process-setup.js', 'engines/embedded/sqlite/*-thread.ts', 'console/main.tsx'],
+      entry: [
+        ...['main.ts', 'process-setup.js', 'engines/embedded/sqlite/*-thread.ts', 'console/main.tsx'],
+        'bin/task-gateway-server.js',
+      ],
       project: ['**/*.{ts,tsx,js}'],
     },
     sdk: {

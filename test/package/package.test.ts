@@ -1,7 +1,7 @@
 /**
- * What is published, as its users get it: all packages are packed and tried by `npm run release`; the contract
- * and the SDK are installed from their tarballs into an empty project, compiled against, and run, on this Node
- * and on the host's where the SDK supports it.
+ * What is published, as its users get it: all packages are packed and tried by `npm run release`; the
+ * contract and the SDK are installed from their tarballs into an empty project, compiled against, and run, on
+ * this Node and on the host's where the SDK supports it.
  */
 import { execFile } from 'node:child_process';
 import {
