@@ -103,6 +103,12 @@ export class AbortError extends TaskGatewayError {
    */
   declare readonly cancelled?: Promise<boolean> | undefined;
 
+  /**
+   * Of an agent with a `signal`: settles as `stop` does, when the agent has stopped. A program that ends
+   * awaits it, because tasks that are not reported by then stay with the gateway until it misses the agent.
+   */
+  declare readonly stopped?: Promise<void> | undefined;
+
   constructor(reason?: unknown) {
     super('aborted', 'The call was aborted by its signal.', { cause: reason });
   }

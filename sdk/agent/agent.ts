@@ -2,33 +2,24 @@
  * An agent in one call: it registers, sends heartbeats, receives or claims tasks, runs the handler on them,
  * and reports the outcomes.
  *
- *   created ──start()──▶ working ──stop()──▶ draining ──all work ended──▶ stopped
- *      └───────────stop(), or start() throws────────────────────────────────▲
+ *   created ──start()──▶ working ──stop(), signal──▶ draining ──all work ended──▶ stopped
+ *      └──────────────stop(), or start() throws─────────────────────────────────────▲
  *
  * Working: it takes tasks, from the moment it registers. Draining: it takes no more, finishes those it has,
  * and still sends heartbeats. Stopped: it has nothing open any more. It never returns to an earlier state.
  *
  * `stop` may come at any moment of `start`. It lets the step under way end, because a port, a thread or a
  * file that is being opened can only be closed afterwards, and the start takes no further step.
+ *
+ * When the signal of the caller fires, `start` and `stop` reject at once, and the agent stops.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createCalls } from '../calls.ts';
-import { type Clock, readMonotonicMs, systemClock } from '../clock.ts';
+import { type Clock, type LinkedSignal, linkSignals, readMonotonicMs, untilAborted } from '../clock.ts';
 import type { AgentId, FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
-import { InvalidOptionError, requireNumber } from '../errors.ts';
-import { readSettings } from '../settings.ts';
-import { createAgentLog, stderrLogger } from './agent-log.ts';
-import { createGatewayContact } from './gateway-contact.ts';
-import { createHeartbeatThread } from './heartbeat.ts';
-import { createInbox } from './inbox.ts';
-import { type AgentDuty, createEventLog } from './log-events.ts';
+import { AbortError, InvalidOptionError, requireNumber } from '../errors.ts';
 import { type AgentOptions, type AgentSettings, readAgentSettings } from './options.ts';
-import { createOutbox } from './outbox.ts';
+import { type AgentParts, createParts } from './parts.ts';
 import { pullTasks } from './pull.ts';
-import { createRegistration } from './registration.ts';
-import { createReports } from './reports.ts';
-import { createInboxServer } from './server.ts';
-import { createWork } from './work.ts';
 
 /** An agent. It has nothing open before `start` and after `stop`. */
 export type Agent = {
@@ -74,14 +65,15 @@ export function createAgent<Payload extends JsonObject = FreeForm, Result extend
 ): Agent;
 export function createAgent(options: AgentOptions): Agent {
   const settings = readAgentSettings(options);
-  const parts = assemble(options, settings);
+  const parts = createParts(options, settings);
   const { registration, work, server, outbox, heartbeatThread, clock } = parts;
+  const { signal } = options;
   const lifetime = new AbortController();
   const taking = new AbortController();
-  const loops: Promise<void>[] = [];
   let state: Agent['state'] = 'created';
-  let starting: Promise<void> = Promise.resolve();
+  let starting: Promise<readonly Promise<void>[]> = Promise.resolve([]);
   let stopping: Promise<void> | undefined;
+  let linked: LinkedSignal | undefined;
   const drainLimit = createTimeLimit(clock);
   const graceLimit = createTimeLimit(clock);
 
@@ -89,7 +81,9 @@ export function createAgent(options: AgentOptions): Agent {
     if (state !== 'created')
       throw new InvalidOptionError('An agent can be started once. Create another one.');
     state = 'working';
-    starting = open(taking.signal);
+    linked = linkSignals(signal);
+    linked.signal.addEventListener('abort', () => void stopNow());
+    starting = openParts(parts, settings, taking.signal, lifetime.signal);
     try {
       await starting;
     } catch (error) {
@@ -106,21 +100,13 @@ export function createAgent(options: AgentOptions): Agent {
     return stopping;
   }
 
-  /** Opens one part after the other, and registers. Between two steps it ends when the signal has fired. */
-  async function open(signal: AbortSignal): Promise<void> {
-    work.restore(await outbox.open());
-    if (signal.aborted) return;
-    await heartbeatThread?.start();
-    if (signal.aborted) return;
-    parts.setAddress(await server?.open());
-    if (signal.aborted) return;
-    work.open();
-    void parts.contact.awaitFirst(signal);
-    await registration.register(signal);
-    if (registration.registered() !== 'yes') return;
-    work.deliverRestored();
-    loops.push(registration.keepSendingHeartbeats(lifetime.signal));
-    if (settings.endpoint === 'pull' && !signal.aborted) loops.push(pullTasks(parts, signal));
+  /** Stops the agent when the caller's signal fires: the handlers' signals fire in the same turn. */
+  function stopNow(): Promise<void> {
+    const stopped = stopWithin({ drainMs: 0 });
+    work.interrupt();
+    // A later `stop`, and `stopped` of the error, reject with what it throws.
+    stopped.catch(() => undefined);
+    return stopped;
   }
 
   async function stop(): Promise<void> {
@@ -128,13 +114,14 @@ export function createAgent(options: AgentOptions): Agent {
     state = hasStarted ? 'draining' : 'stopped';
     work.close();
     registration.drain();
-    parts.updateHeartbeatThread();
+    heartbeatThread?.update();
     taking.abort();
-    await starting.catch(() => undefined);
+    const loops = await starting.catch(() => []);
     try {
       await finish(parts, drainLimit, graceLimit);
     } finally {
       lifetime.abort();
+      linked?.release();
       await Promise.allSettled([...loops, server?.close(), heartbeatThread?.stop(), outbox.close()]);
       state = 'stopped';
     }
@@ -145,94 +132,58 @@ export function createAgent(options: AgentOptions): Agent {
     get state() {
       return state;
     },
-    start,
-    stop: (limits = {}) => stopWithin(limits),
+    start: () => untilStopped(signal, stopNow, start),
+    stop: (limits = {}) =>
+      untilStopped(signal?.aborted ? undefined : signal, stopNow, () => stopWithin(limits)),
     fetch: parts.inbox.fetch,
     listener: parts.inbox.listener,
   };
 }
 
-type AgentParts = ReturnType<typeof assemble>;
-type TimeLimit = ReturnType<typeof createTimeLimit>;
-
-/** Creates the parts of an agent, each with only those it depends on. */
-function assemble(options: AgentOptions, settings: AgentSettings) {
-  const { agent_id, maxConcurrent, pushSecrets, maxPushBytes, handlerEndMs } = settings;
-  const { clock = systemClock, listen, handler, isBusy } = options;
-  const connection = readSettings({ ...options, logger: options.logger ?? stderrLogger });
-  const { baseUrl, headers, log } = connection;
-  // What an agent does is said in its own words; its calls are for those who look for a fault.
-  const calls = createCalls({ ...connection, log: (_level, ...words) => log('debug', ...words) });
-  const { tags } = options;
-  const readers = [createAgentLog({ log, clock, baseUrl, tags, maxConcurrent }), options.onNotice];
-  const contact = createGatewayContact(baseUrl, clock, createEventLog(...readers));
-  const logEvent = createEventLog(contact.follow, ...readers);
-  const logFailure = (during: AgentDuty) => (error: unknown) => logEvent({ kind: 'failure', during, error });
-  let endpoint = settings.endpoint ?? 'pull';
-  let auth: string | undefined;
-  const registration = createRegistration({
-    ...{ calls, clock, logEvent },
-    work: () => work,
-    describeAgent: () => describeAgent(options, settings, endpoint),
-    onContact() {
-      contact.reach();
-      void renewHeartbeatThread();
-    },
-  });
-  const { registerAgain } = registration;
-  const reports = createReports({ calls, clock, agent_id, logEvent, registerAgain });
-  const outbox = createOutbox(options.outbox, logFailure('outbox'));
-  const onChange = () => updateHeartbeatThread();
-  const work = createWork({
-    ...{ agent_id, handler, handlerEndMs, maxConcurrent, isBusy },
-    ...{ reports, outbox, clock, logEvent, onChange },
-  });
-  const onError = logFailure('push');
-  const inbox = createInbox({ agent_id, pushSecrets, maxPushBytes, work, clock, onError });
-  const heartbeatThread = settings.hasHeartbeatThread
-    ? createHeartbeatThread({
-        target: { baseUrl, headers },
-        onCancelled: work.drop,
-        onRegistered: registration.setToken,
-        onError: logFailure('heartbeat'),
-      })
-    : undefined;
-
-  /** Posts the current state to the thread without delay: a handler may block the event loop next. */
-  function updateHeartbeatThread(): void {
-    heartbeatThread?.update(() => {
-      const state = registration.describe();
-      return state && auth !== undefined ? { ...state, auth } : undefined;
-    });
+/**
+ * Does the work until the caller's signal fires: then it rejects with an `AbortError` at once, whose
+ * `stopped` settles when the agent has stopped.
+ */
+export async function untilStopped(
+  signal: AbortSignal | undefined,
+  stop: () => Promise<void>,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await untilAborted(signal, work);
+  } catch (error) {
+    if (!(signal?.aborted && error instanceof AbortError)) throw error;
+    throw Object.assign(error, { stopped: stop() });
   }
-
-  async function renewHeartbeatThread(): Promise<void> {
-    try {
-      if (heartbeatThread) auth = await connection.auth.get();
-      updateHeartbeatThread();
-    } catch (error) {
-      logFailure('heartbeat')(error);
-    }
-  }
-
-  return {
-    ...{ agent_id, calls, clock, contact, logEvent, registration, work, outbox, inbox },
-    ...{ heartbeatThread, updateHeartbeatThread },
-    server: listen && createInboxServer(listen, { inbox, onError }),
-    /** Sets the address at which the agent listens, once it is known. */
-    setAddress(address: string | undefined): void {
-      endpoint = settings.endpoint ?? address ?? 'pull';
-    },
-    /** Unregisters the agent. A failure is logged: the agent stops in any case. */
-    async unregister(signal: AbortSignal): Promise<void> {
-      try {
-        await calls.unregisterAgent({ agent_id, ...registration.tokenField() }, { signal, maxRetries: 1 });
-      } catch (error) {
-        logFailure('unregister')(error);
-      }
-    },
-  };
 }
+
+/**
+ * Opens one part after the other, and registers; between two steps it ends when the first signal has fired.
+ * Resolves to what goes on then: heartbeats until the second signal fires, and claims until the first does.
+ */
+async function openParts(
+  parts: AgentParts,
+  { endpoint }: AgentSettings,
+  signal: AbortSignal,
+  lifetime: AbortSignal,
+): Promise<readonly Promise<void>[]> {
+  const { work, outbox, heartbeatThread, server, contact, registration } = parts;
+  work.restore(await outbox.open());
+  if (signal.aborted) return [];
+  await heartbeatThread?.start();
+  if (signal.aborted) return [];
+  parts.setAddress(await server?.open());
+  if (signal.aborted) return [];
+  work.open();
+  void contact.awaitFirst(signal);
+  await registration.register(signal);
+  if (registration.registered() !== 'yes') return [];
+  work.deliverRestored();
+  const heartbeats = registration.keepSendingHeartbeats(lifetime);
+  return endpoint === 'pull' && !signal.aborted ? [heartbeats, pullTasks(parts, signal)] : [heartbeats];
+}
+
+type TimeLimit = ReturnType<typeof createTimeLimit>;
 
 /**
  * Ends an agent's work. The order matters: announce it, finish, deliver the outcomes, and only then
@@ -289,17 +240,5 @@ function createTimeLimit(clock: Clock) {
       waitOn();
       await work(expired.signal).finally(() => timer.abort());
     },
-  };
-}
-
-/** Returns the body of the agent's registration, without `request_ids`. */
-function describeAgent({ tags }: AgentOptions, settings: AgentSettings, endpoint: string) {
-  const { agent_id, maxConcurrent, lostAfterSeconds } = settings;
-  return {
-    agent_id,
-    endpoint,
-    agent_tags: [...tags],
-    max_concurrent: maxConcurrent,
-    ...(lostAfterSeconds !== null && { lost_after: lostAfterSeconds }),
   };
 }

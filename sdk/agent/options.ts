@@ -35,6 +35,13 @@ export type AgentOptions<
   /** Does the work on a task. */
   readonly handler: Handler<Payload, Result>;
   /**
+   * Ends the agent when it fires. `start`, `stop` and `runAgent`, whichever waits, reject with an
+   * `AbortError` at once, the handlers' signals fire, and the agent stops as by `stop({ drainMs: 0 })`. The
+   * error's `stopped` resolves when it has, and so does a later `stop`. To let tasks finish, call `stop`
+   * instead.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
    * Milliseconds for a handler to end after its signal has fired because its task was cancelled or timed out.
    * After them its slot is free, and what it still does runs beside the agent's other tasks. Without it the
    * slot stays occupied until the handler ends, and after 10 seconds `onNotice` is called with a `failure`.
@@ -94,7 +101,7 @@ export type AgentSettings = {
 
 /** The options that an agent has beside a client's. */
 export const AGENT_OPTION_NAMES = [
-  ...(['agentId', 'tags', 'maxConcurrent', 'handler', 'handlerEndMs', 'isBusy'] as const),
+  ...(['agentId', 'tags', 'maxConcurrent', 'handler', 'handlerEndMs', 'isBusy', 'signal'] as const),
   ...(['endpoint', 'listen', 'pushSecret', 'maxPushBytes', 'lostAfterSeconds'] as const),
   ...(['outbox', 'heartbeatThread', 'onNotice'] as const),
 ] as const;

@@ -1,7 +1,7 @@
 /** Runs an agent as a whole process, until a signal ends it. */
 import type { FreeForm, JsonObject, JsonResult, TaskResult } from '../contract.ts';
 import { runCallback } from '../log.ts';
-import { type Agent, createAgent, type StopOptions } from './agent.ts';
+import { type Agent, createAgent, type StopOptions, untilStopped } from './agent.ts';
 import { createEventLog, type LogEvent } from './log-events.ts';
 import type { AgentOptions } from './options.ts';
 
@@ -16,9 +16,10 @@ export type RunAgentOptions = StopOptions & {
 /**
  * Runs an agent until a signal comes, then stops it in two stages, as `Agent.stop` does. A second signal cuts
  * both stages short. Resolves when the agent has stopped and has nothing open any more. Throws what
- * `createAgent` and `Agent.start` throw. A promise that is rejected meanwhile and that no code handles does
- * not end the process and the other tasks: it is printed, and `onNotice` is called with a `failure`. If the
- * process has a listener of its own for `unhandledRejection`, that is left to it.
+ * `createAgent` and `Agent.start` throw, and an `AbortError` at once when the caller's own `signal` fires.
+ * A promise that is rejected meanwhile and that no code handles does not end the process and the other tasks:
+ * it is printed, and `onNotice` is called with a `failure`. If the process has a listener of its own for
+ * `unhandledRejection`, that is left to it.
  */
 export async function runAgent<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
   options: AgentOptions<Payload, Result>,
@@ -27,6 +28,7 @@ export async function runAgent<Payload extends JsonObject = FreeForm, Result ext
   const { signals = ['SIGTERM', 'SIGINT'], onAgent, drainMs, graceMs } = ending;
   const agent = createAgent(options);
   onAgent?.(agent);
+  const { signal } = options;
   let stop = (): void => undefined;
   const stopped = new Promise<void>((resolve, reject) => {
     let limits: StopOptions = { drainMs, graceMs };
@@ -38,13 +40,19 @@ export async function runAgent<Payload extends JsonObject = FreeForm, Result ext
   // Awaited only once the agent has started.
   stopped.catch(() => undefined);
   const stopCatching = catchRejections(createEventLog(options.onNotice));
-  for (const signal of signals) process.on(signal, stop);
+  for (const one of signals) process.on(one, stop);
+  const release = (): void => {
+    for (const one of signals) process.off(one, stop);
+    stopCatching();
+  };
   try {
     await agent.start();
-    await stopped;
+    const stopAgent = () => agent.stop();
+    await untilStopped(signal, stopAgent, () => stopped);
   } finally {
-    for (const signal of signals) process.off(signal, stop);
-    stopCatching();
+    // An agent that was aborted still stops, and until then obeys the signals of the process.
+    if (signal?.aborted) agent.stop().then(release, release);
+    else release();
   }
 }
 

@@ -154,7 +154,7 @@ describe('the tarball', () => {
     ['the contract’s', 0, ['.', './agent', './openapi.json', './openapi.3.2.json', './openapi.agent.json']],
     ['the SDK’s', 1, ['.', './agent', './testing']],
   ] as const)('attw finds nothing in %s types', async (_whose, index, entries) => {
-    // node10 knows no entries but the first; the README says so.
+    // node10 reads no exports; which programs compile with it is tried below.
     const options = ['--profile', 'node16', '--format', 'json', '--entrypoints', ...entries];
     const { stdout } = await tool('@arethetypeswrong/cli/dist/index.js', [tarballs[index] ?? '', ...options]);
     const { analysis } = JSON.parse(stdout);

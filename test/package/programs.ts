@@ -163,6 +163,11 @@ export const COMPILERS = [
     ['program.cts', 'agent.ts'],
   ],
   [
+    'CommonJS by the oldest rules, which know no exports',
+    { module: 'commonjs', moduleResolution: 'node10', lib: ['es2022'], types: ['node'] },
+    ['program.cts'],
+  ],
+  [
     'a bundler for browsers, without Node',
     {
       module: 'esnext',
