@@ -63,7 +63,7 @@ function explainOptions(words: readonly string[]): string {
   const example = setting === undefined ? 'PORT=9000' : `${setting}=…`;
   return (
     `It takes no options${name === '' ? '' : `, such as ${name}`}: its settings are variables of the environment ` +
-    `(${example} ${START_COMMAND}), which README.md lists.`
+    `(${example} ${START_COMMAND}), which SETTINGS.md lists.`
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every setting of the gateway, once, as data: name, unit, default, description and parser. The README's
- * table of settings is generated from it. `config.ts` builds the configuration from the parsed values.
+ * Every setting of the gateway, once, as data: name, unit, default, description and parser. The table
+ * of SETTINGS.md has the same. `config.ts` builds the configuration from the parsed values.
  */
 import { DURABILITIES } from '../engines/redis/durability.ts';
 import {

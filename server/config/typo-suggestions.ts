@@ -32,7 +32,7 @@ export function findTypos(
     if (hasPrefix && (OF_CLIENTS.includes(meant) || OF_KUBERNETES.test(`${meant}=${value}`))) return [];
     const similar = settings.find((setting) => setting === meant || isSimilar(meant.toUpperCase(), setting));
     if (similar === undefined && !hasPrefix) return [];
-    const advice = similar === undefined ? 'README.md lists the settings' : `did you mean ${similar}?`;
+    const advice = similar === undefined ? 'SETTINGS.md lists them all' : `did you mean ${similar}?`;
     return [`${name}: is not a setting and has no effect; ${advice}`];
   });
 }

@@ -95,6 +95,16 @@ describe('the lines of the changelog', () => {
     expect(findIn(changelog)).toEqual(broken);
   });
 
+  test('stand behind what a reader must do, which is the first group of the newest version', () => {
+    const [, newest = ''] = readFileSync(join(import.meta.dirname, '../../CHANGELOG.md'), 'utf8').split(
+      /^## /m,
+    );
+    expect(newest.match(/^### .*$/gm)?.slice(0, 2)).toEqual([
+      ...['### What you must do', '### Breaking since the previews'],
+    ]);
+    expect(newest).toMatch(/^### What you must do\n\n- /m);
+  });
+
   test('must be there for the version', () => {
     expect(() => readBreakLines('3.0.0', write('', ''))).toThrow(/no section "## 3.0.0"/);
   });

@@ -1,4 +1,4 @@
-/** `npm run mock` does what it promises for the commands of the README and the names of `sdk/TESTING.md`. */
+/** `npm run mock` does what it promises for the commands of the tour and the names of `sdk/TESTING.md`. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { readBlocks } from '../harness/readme-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WAIT = { timeout: 50_000, interval: 20 };
-const blocks = readBlocks(readFileSync(join(ROOT, 'README.md'), 'utf8'));
+const blocks = readBlocks(readFileSync(join(ROOT, 'generated/tour-with-curl.md'), 'utf8'));
 const run = promisify(execFile);
 
 function startMock(words: readonly string[]) {
@@ -40,7 +40,7 @@ afterAll(async () => {
   await mock.closed;
 });
 
-test('every curl command of the README succeeds on the mock', { tags: 'curl' }, async () => {
+test('every curl command of the tour succeeds on the mock', { tags: 'curl' }, async () => {
   const commands = blocks.filter(({ role }) => role === 'curl').map(({ text }) => text);
   const script = commands.join('\n').replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
   // Without --fail, curl takes a 4xx for a success.

@@ -1,7 +1,7 @@
 /**
- * The READMEs are executed: commands are run and their output is compared (those that need what `npm ci`
- * makes in `checkout.test.ts`); tables are compared with the code; every file, function and script that a
- * README names exists.
+ * The README and the pages beside it are executed: commands are run and their output is compared (those that
+ * need what `npm ci` makes in `checkout.test.ts`); tables are compared with the code; every file, function
+ * and script that a page names exists.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -12,12 +12,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { settings } from '../../server/config/settings.ts';
 import { SUITES } from '../bench/full-suites.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
+import { openRepository } from './repository.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const README = readText('README.md');
 const run = promisify(execFile);
 
 const blocks = readBlocks(README);
+const tour = readBlocks(readText('generated/tour-with-curl.md'));
 const scripts = JSON.parse(readText('package.json')).scripts as Record<string, string>;
 
 let folder: string;
@@ -62,9 +64,11 @@ function textOf(role: string): string {
 
 const withPort = (text: string): string => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
 
-/** Replaces what changes from run to run: ids, times, ports. */
+/** Joins lines that go on with the one before, and replaces what changes: ids, times, ports. */
 function maskVariables(text: string): string {
   return text
+    .replaceAll('\n ', '')
+    .replaceAll(' ', '')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
     .replaceAll(/"create_time":[\d.]+/g, '"create_time":<time>')
     .replaceAll(/"registration":"[\w-]+"/g, '"registration":"<token>"')
@@ -81,8 +85,9 @@ async function listAgents(): Promise<unknown> {
 }
 
 describe('the two commands of the README', () => {
-  test('are npm ci, then start or test', () => {
-    expect(textOf('main')).toBe('npm ci && npm start\n');
+  test('are the light npm ci and start, then all of it and test', () => {
+    expect(textOf('main')).toBe('npm ci --omit=dev && npm start\n');
+    expect(blocks.filter(({ text }) => text.startsWith('npm ci'))).toHaveLength(2);
     expect(textOf('test')).toBe('npm ci && npm test\n');
     expect(scripts.start).toContain('server/main.ts');
     expect(scripts.test).toContain('test/run-tests.ts');
@@ -100,20 +105,16 @@ describe('the two commands of the README', () => {
     const lines = buildStartupMessage(read.config, address, new Date()).terminalText.trim().split('\n');
     expect(lines.slice(0, shown.length)).toEqual(shown);
   });
-
-  test('have a form for a server alone', () => {
-    expect(README).toContain('`npm ci --omit=dev && npm start`');
-  });
 });
 
-describe('the tour of the README', () => {
+describe('the tour with curl', () => {
   afterEach(async () => {
     expect(await listAgents(), 'agents left behind').toEqual({ agents: [], total: 0 });
   });
 
-  test('prints with curl what the README shows, line by line, in one shell', { tags: 'curl' }, async () => {
-    const steps = blocks.filter(({ role }) => role === 'curl');
-    const answers = blocks.filter(({ role }) => role === 'answer');
+  test('prints what the page shows, line by line, in one shell', { tags: 'curl' }, async () => {
+    const steps = tour.filter(({ role }) => role === 'curl');
+    const answers = tour.filter(({ role }) => role === 'answer');
     expect(answers).toHaveLength(steps.length);
     const script = steps.map(({ text }) => `${withPort(text)}\necho; echo ---`).join('\n');
     const { stdout } = await run('bash', ['-euc', script]);
@@ -125,14 +126,15 @@ describe('the tour of the README', () => {
   });
 });
 
-describe('the tables of the README', () => {
-  test('name the settings that the code reads, with their defaults', () => {
-    const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(README)?.[1];
+describe('the tables', () => {
+  test('the one of SETTINGS.md names the settings that the code reads, with their defaults', () => {
+    const page = readText('server/SETTINGS.md');
+    const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(page)?.[1];
     expect(table).toBe(describeSettings());
   });
 
-  test('name the calls of the published document, each with the secret it takes', () => {
-    const rows = [...README.matchAll(/^\| `((?:GET|POST) [^`]+)` \| ([^|]+) \|/gm)];
+  test('the one of the contract’s README names the calls of the document, each with the secret it takes', () => {
+    const rows = [...readText('generated/README.md').matchAll(/^\| `((?:GET|POST) [^`]+)` \| ([^|]+) \|/gm)];
     const listed = rows.map(([, call, secret = '']) => `${call}: ${secret.trim()}`);
     expect(listed.sort()).toEqual(describeCalls().sort());
   });
@@ -192,18 +194,8 @@ describe('the table of counts in the README of test/', () => {
 });
 
 describe('what the READMEs name exists', () => {
-  const pages = ['README.md', 'server/README.md', 'test/README.md', 'sdk/README.md', 'generated/README.md'];
-
-  test('every section is in the list of contents of the README, in its order', () => {
-    const [, contents = ''] = /^\*\*Contents:\*\*([\s\S]*?)\n\n/m.exec(README) ?? [];
-    const listed = [...contents.matchAll(/\[([^\]]+)\]\(#([^)]+)\)/g)];
-    const headings = [...README.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-    expect(listed.map(([, title]) => title)).toEqual(headings);
-    for (const [, title = '', anchor] of listed) {
-      expect(anchor).toBe(title.toLowerCase().replaceAll(' ', '-'));
-    }
-    expect(README.split('\n').length).toBeLessThan(251);
-  });
+  const { files } = openRepository();
+  const pages = files.filter((file) => file.endsWith('.md') && readText(file).includes('npm run '));
 
   test.each(pages)('every npm script of %s', (page) => {
     for (const [, name = ''] of readText(page).matchAll(/npm run ([\w:-]+)/g)) {

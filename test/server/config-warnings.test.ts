@@ -49,7 +49,7 @@ describe('warnings', () => {
     ]);
     expect(warningsOf({ TASK_GATEWAY_PORT: '9000', TASK_GATEWAY_COLOUR: 'red' })).toEqual([
       'TASK_GATEWAY_PORT: is not a setting and has no effect; did you mean PORT?',
-      'TASK_GATEWAY_COLOUR: is not a setting and has no effect; README.md lists the settings',
+      'TASK_GATEWAY_COLOUR: is not a setting and has no effect; SETTINGS.md lists them all',
     ]);
     const port = { TASK_GATEWAY_PORT: 'tcp://10.0.0.1:8080', TASK_GATEWAY_PORT_8080_TCP_ADDR: '10.0.0.1' };
     expect(warningsOf({ ...port, TASK_GATEWAY_SERVICE_HOST: '10.0.0.1' })).toEqual([]);

@@ -81,13 +81,15 @@ async function statusOf(url: string, init?: RequestInit): Promise<number> {
 }
 
 test('Every command is run by a test, or says why not.', () => {
-  const known = ['secret', 'health', 'metrics', 'backup', 'restore', 'traced', 'otel'];
+  const known = ['secret', 'windows', 'health', 'metrics', 'backup', 'restore', 'traced', 'otel'];
   for (const { language, role, text } of blocks) {
     expect(language).toBe(role === 'otel' ? 'js' : 'sh');
     if (role === 'not-run') expect(text).toMatch(/^# Not run by a test: \S/);
     else expect(known).toContain(role);
   }
   expect(blocks.length).toBeGreaterThan(6);
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(`exec ${blocks.find(({ role }) => role === 'windows')?.text}`).toBe(`${scripts.start}\n`);
 });
 
 test('The files and sections that the page links to exist, and its list of contents is whole.', () => {
