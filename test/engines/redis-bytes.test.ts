@@ -24,9 +24,9 @@ test('calls under way have at most 64 MiB of arguments, whatever they are writte
     ...{ subscribe: async () => undefined, peer: 'redis', destroy: () => undefined },
   };
   const connection = await openConnection({
-    ...{ clock, log: SILENT, name: 'the connection', prefix: 'p:', timeArgument: () => '' },
+    ...{ clock, log: SILENT, prefix: 'p:', timeArgument: () => '' },
     guardTime: (call) => call,
-    open: async () => ({ client, notifications: null, barrier: NO_BARRIER, epoch: 'e' }),
+    open: async () => ({ client, notifications: client, barrier: NO_BARRIER, epoch: 'e' }),
     onReopened: () => undefined,
   });
   const third = '中'.repeat(9 * MIB);

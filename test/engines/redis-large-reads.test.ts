@@ -1,4 +1,4 @@
-/** Reads of values that are too large for the connection of the calls: what is sent, and what is missing. */
+/** Reads of values that are large: what is sent, and what is missing. */
 import { describe, expect, test } from 'vitest';
 import type { Reply } from '../../server/engines/redis/client.ts';
 import type { Connection } from '../../server/engines/redis/connection.ts';
@@ -6,15 +6,15 @@ import { createValues } from '../../server/engines/redis/values.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 
-type Bulk = { readonly read: readonly Reply[]; readonly call: readonly (Reply | Error)[] };
+type Replies = { readonly read: readonly Reply[]; readonly call: readonly (Reply | Error)[] };
 
-/** Values over connections that reply with these, one after the other; the size of a value comes first. */
-function createReads(bulk: Bulk) {
+/** Values over a connection that replies with these, one after the other; the size of a value comes first. */
+function createReads(given: Replies) {
   const sent: string[] = [];
-  const reads = [...bulk.read];
-  const replies = [...bulk.call];
-  const calls = { requireUp: () => undefined, call: async () => [100_000] };
-  const bulkCalls = {
+  const reads = [...given.read];
+  const replies = [100_000, ...given.call];
+  const connection = {
+    requireUp: () => undefined,
     async read(command: readonly string[]) {
       sent.push(command.join(' '));
       return reads.shift() ?? null;
@@ -27,8 +27,7 @@ function createReads(bulk: Bulk) {
     },
   };
   const values = createValues({
-    calls: calls as unknown as Connection,
-    bulk: bulkCalls as unknown as Connection,
+    connection: connection as unknown as Connection,
     clock: createFakeClock(),
     prefix: '{p}:',
   });
@@ -36,16 +35,16 @@ function createReads(bulk: Bulk) {
 }
 
 describe('a large value', () => {
-  test('is read by one command, without a script', async () => {
+  test('is read by one command once its size is known, without a script', async () => {
     const { values, sent } = createReads({ read: [['text', 'r1']], call: [] });
     expect(await values.read('input', 'T')).toEqual(['text', 'r1']);
-    expect(sent).toEqual(['HMGET {p}:task:T i ir']);
+    expect(sent).toEqual(['script input T', 'HMGET {p}:task:T i ir']);
   });
 
   test('that is not there any more was removed, as a script says that knows the store', async () => {
     const { values, sent } = createReads({ read: [[null, null]], call: [[]] });
     expect(await values.read('task', 'T')).toEqual([]);
-    expect(sent).toEqual(['HMGET {p}:task:T s r', 'script task T']);
+    expect(sent).toEqual(['script task T', 'HMGET {p}:task:T s r', 'script task T']);
   });
 
   test('of a store that was emptied is an error, not a value that is absent', async () => {

@@ -136,7 +136,6 @@ test('a call that is sent again has no more time than a call that is sent once',
   const connection = await openConnection({
     clock,
     log: SILENT,
-    name: 'the connection',
     prefix: PREFIX,
     timeArgument: () => '',
     guardTime: (call) => call,
@@ -150,7 +149,7 @@ test('a call that is sent again has no more time than a call that is sent once',
         peer: 'redis',
         destroy: () => undefined,
       };
-      return { client, notifications: null, barrier: NO_BARRIER, epoch: 'e' };
+      return { client, notifications: client, barrier: NO_BARRIER, epoch: 'e' };
     },
     onReopened: () => undefined,
   });

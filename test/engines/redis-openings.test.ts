@@ -62,8 +62,8 @@ describe('A connection that is being made ready', () => {
     await until('the store is open', () => isOpen);
     const store = await opening;
     expect(store.health()).toEqual({ ok: true });
-    // One for the calls, one for the notifications, one for large values: each at the first attempt.
-    expect(proxy.connections()).toBe(3);
+    // One for the calls, one for the notifications: each at the first attempt.
+    expect(proxy.connections()).toBe(2);
     await store.close();
   });
 
@@ -79,7 +79,7 @@ describe('A connection that is being made ready', () => {
     await clock.advance(1);
     proxy.release();
     const store = await clock.drive(opening);
-    expect(proxy.connections()).toBe(4);
+    expect(proxy.connections()).toBe(3);
     await store.close();
   });
 });

@@ -40,12 +40,11 @@ const CONNECT_WITHIN_MS = 1_000;
 const NO_REPLY = 'it does not reply';
 
 /** What a connection is for; Redis lists it under a name of its own. */
-export type ConnectionUse = 'calls' | 'notifications' | 'bulk';
+export type ConnectionUse = 'calls' | 'notifications';
 
 const CLIENT_NAMES: Readonly<Record<ConnectionUse, string>> = {
   calls: 'task-gateway',
   notifications: 'task-gateway-notifications',
-  bulk: 'task-gateway-bulk',
 };
 
 export type ConnectOptions = {

@@ -37,8 +37,6 @@ type Deps = {
 export type CommitGroups = {
   /** Commits with others of this turn by `call`; resolves with the result as the script replied it. */
   run(commit: EncodedCommit): Promise<string>;
-  /** Commits at once and alone, by another connection. */
-  runAlone(call: Call, commit: EncodedCommit): Promise<string>;
   /** Resolves when nothing waits and no group is under way. */
   whenIdle(): Promise<void>;
 };
@@ -104,10 +102,6 @@ export function createCommitGroups(deps: Deps, call: Call): CommitGroups {
       waiting.add(one);
       schedule();
       return one.promise;
-    },
-    async runAlone(otherCall, commit) {
-      const [result = ''] = await runCommits(deps, otherCall, [commit]);
-      return result;
     },
     async whenIdle() {
       while (waiting.count() > 0 || underWay.size > 0) {

@@ -1,12 +1,8 @@
 /**
- * Which connection to Redis is in use: opens one at a time, gives it up, opens the next. There are two of
- * these machines:
- *
- *    calls    a pair of physical connections: one carries the calls, one the notifications. They are opened
- *             together and given up together, so a store that can call also receives notifications. When
- *             only one of them breaks, or does not respond any more, both are down.
- *    bulk     one physical connection, for large values alone. It is open only beside the calls: it goes down
- *             with them, and they go on without it.
+ * Which connection to Redis is in use: opens one at a time, gives it up, opens the next. It is a pair of
+ * physical connections: one carries the calls, one the notifications. They are opened together and given up
+ * together, so a store that can call also receives notifications. When only one of them breaks, or does not
+ * respond any more, both are down.
  *
  * What a caller may rest on: a message that was published while the pair was up arrives, in the order of
  * publishing, or the pair goes down. It may arrive before or after the reply to a command that was sent
@@ -47,13 +43,13 @@ import { describeOutage, isPermanent, needsPerson } from './failures.ts';
 /** A connection that is ready, and the epoch of the store it leads to. */
 export type Opened = {
   readonly client: RedisClient;
-  /** The one that receives notifications; null on the bulk connection. */
-  readonly notifications: RedisClient | null;
+  /** The one that receives notifications. */
+  readonly notifications: RedisClient;
   readonly barrier: Barrier;
   readonly epoch: string;
 };
 
-/** How a machine opens a connection: the pair, or the bulk connection. */
+/** How the pair is opened. */
 export type OpenOptions = Omit<ConnectOptions, 'use'> & {
   /** Called at each step that Redis has replied to. */
   readonly onReply: () => void;
@@ -62,13 +58,6 @@ export type OpenOptions = Omit<ConnectOptions, 'use'> & {
 export type ConnectionStateDeps = {
   readonly clock: Clock;
   readonly log: Log;
-  /** What the log calls the connection. */
-  readonly name: string;
-  /**
-   * For a connection that is open only beside another: whether that one is up. While it is down, it reports
-   * for both.
-   */
-  isOtherUp?(): boolean;
   /**
    * Opens a connection to the store with this epoch (empty: to any) and makes it ready; rejects if it is
    * unusable.
@@ -199,7 +188,7 @@ export function createConnectionState(deps: ConnectionStateDeps): ConnectionStat
 
 function destroyAll({ client, notifications }: Opened): void {
   client.destroy();
-  notifications?.destroy();
+  notifications.destroy();
 }
 
 /** Opens a connection, or gives up when Redis is silent. `gone` fires when the connection is lost. */
@@ -248,36 +237,22 @@ async function tryFirst(goUp: () => Promise<void>, clock: Clock): Promise<void> 
 }
 
 /**
- * Logs that a connection was lost and that there is one again; and why attempts fail, each reason once in a
- * row where a person must act, the others at `debug`. The log may name addresses. A connection that is open
- * only beside another is logged when it cannot be opened while that is up: two that break together may do so
- * one after the other.
+ * Logs that the connection was lost and that there is one again; and why attempts fail, each reason once in a
+ * row where a person must act, the others at `debug`. The log may name addresses.
  */
-function createLossLog({ log, name, isOtherUp }: ConnectionStateDeps) {
-  let unreported: object | null = null;
-  let isReported = false;
+function createLossLog({ log }: ConnectionStateDeps) {
   let lastReason = '';
-  const report = (): void => {
-    if (unreported) log.error(unreported, `${name} to Redis was lost`);
-    isReported ||= unreported !== null;
-    unreported = null;
-  };
   return {
     noteLost(fields: object): void {
-      unreported = fields;
-      isReported = false;
       lastReason = '';
-      if (!isOtherUp) report();
+      log.error(fields, 'the connection to Redis was lost');
     },
     noteFailure(error: unknown): void {
-      if (isOtherUp?.()) report();
       const reason = messageOf(error);
       if (reason !== lastReason)
         log[needsPerson(error) ? 'error' : 'debug']({ reason }, 'Redis is not available');
       lastReason = reason;
     },
-    noteReopened(): void {
-      if (isReported) log.info({}, `${name} to Redis was opened again`);
-    },
+    noteReopened: (): void => log.info({}, 'the connection to Redis was opened again'),
   };
 }

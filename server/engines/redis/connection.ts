@@ -1,6 +1,5 @@
 /**
- * Calls to Redis over one connection at a time (`connection-state.ts` keeps it). The store has two: one for
- * calls, and one for large values alone.
+ * Calls to Redis over one connection at a time (`connection-state.ts` keeps it).
  *
  * Promises
  * - A call is sent once and replied to within `TIME_BUDGETS.storeWithinMs`, or rejects with
@@ -40,23 +39,16 @@ export type Connection = {
   read(command: readonly string[]): Promise<Reply>;
   /** Looks at the server itself, not at the store. Where it rejects or is late, the connection goes down. */
   inspect(look: (opened: Opened) => Promise<void>): Promise<void>;
-  /** The connection in use; throws `StoreUnavailable` while there is none. */
-  requireOpened(): Opened;
   /** Throws `StoreUnavailable` while there is no connection. */
   requireUp(): void;
-  isUp(): boolean;
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
   /** Names the connection in use, or the last one; no other ever has the same name. */
   clientId(): string;
-  /** Gives up the connection in use; another is opened at once. Does nothing while there is none. */
-  goDown(reason: unknown): void;
   /** Waits for the calls under way, then closes the connection. Idempotent. */
   close(): Promise<void>;
 };
 
 export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
-  /** Called when the connection is lost. */
-  onLost?(): void;
   /** What the names of all keys begin with. */
   readonly prefix: string;
   /** The time argument of each script (`store-clock.ts`). */
@@ -74,10 +66,7 @@ const ARGUMENT_BYTES_MAX = 64 * 2 ** 20;
 export async function openConnection(deps: ConnectionDeps): Promise<Connection> {
   const state = createConnectionState({
     ...deps,
-    onLost(outage) {
-      underWay.rejectAll(replyLost(outage));
-      deps.onLost?.();
-    },
+    onLost: (outage) => underWay.rejectAll(replyLost(outage)),
   });
   const underWay = createDeadlineSet({
     clock: deps.clock,
@@ -95,9 +84,6 @@ export async function openConnection(deps: ConnectionDeps): Promise<Connection> 
     call: guard(calls.call),
     callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
     requireUp: () => void state.requireUp(),
-    isUp: () => state.outage() === null,
-    requireOpened: state.requireUp,
-    goDown: state.goDown,
     health() {
       const reason = state.outage() ?? writeFailure();
       return reason === null ? { ok: true } : { ok: false, reason };

@@ -18,7 +18,7 @@ import {
   Unreachable,
 } from './client.ts';
 import { createCommitGroups } from './commit-groups.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { openConnection } from './connection.ts';
 import type { Opened, OpenOptions } from './connection-state.ts';
 import { createContacts } from './contacts.ts';
 import { type Durability, validateServer } from './durability.ts';
@@ -73,12 +73,9 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const writtenTasks = createWrittenTasks(time.nowMs, deps.durability !== 'replica');
   const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, writtenTasks };
   const onMessage = createMessageHandler(parts);
-  const opener = { ...deps, prefix, time, channel, ownChannel, onMessage };
-  let bulk: Connection | null = null;
   const connection = await openConnection({
-    ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard, name: 'the connection' },
-    open: createOpener(opener),
-    onLost: () => bulk?.goDown('the connection of the calls was lost'),
+    ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard },
+    open: createOpener({ ...deps, prefix, time, channel, ownChannel, onMessage }),
     onReopened() {
       slices.forget();
       writtenTasks.forget();
@@ -86,25 +83,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
       dueTimer.update();
     },
   });
-  try {
-    bulk = await openConnection({
-      ...{
-        clock,
-        log,
-        prefix,
-        timeArgument: time.argument,
-        guardTime: time.guard,
-        name: 'the bulk connection',
-      },
-      open: createBulkOpener(opener, connection),
-      isOtherUp: connection.isUp,
-      onReopened: () => undefined,
-    });
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-  const values = createValues({ calls: connection, bulk, clock, prefix });
+  const values = createValues({ connection, clock, prefix });
   const onApplied = createApplyHandler(parts);
   const groups = createCommitGroups(
     { clock, processName, channel, ownChannel, onApplied },
@@ -113,7 +92,7 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const inspection = createInspection({ ...deps, connection });
   const statuses = createAgentStatuses(log);
   const contacts = createContacts({ connection, values, statuses, clock, nowMs: time.nowMs });
-  return createRedisStore({ connection, bulk, values, groups, inspection, statuses, contacts, ...parts });
+  return createRedisStore({ connection, values, groups, inspection, statuses, contacts, ...parts });
 }
 
 /** Names of channels belong to no database, so a store in another one has a channel of its own. */
@@ -257,21 +236,6 @@ function createOpener(deps: OpenerDeps): (epoch: string, options: OpenOptions) =
       notifications.destroy();
       throw error;
     }
-  };
-}
-
-/** Opens bulk connections to the server that the calls use. */
-function createBulkOpener(
-  deps: OpenerDeps,
-  calls: Connection,
-): (epoch: string, options: OpenOptions) => Promise<Opened> {
-  return async (_epoch, options) => {
-    const { client: callsClient, epoch } = calls.requireOpened();
-    const client = await prepare(deps, { ...options, use: 'bulk' }, async (bulk) =>
-      requireSamePeer(bulk, callsClient),
-    );
-    const barrier = deps.durability === 'replica' ? createBarrier(client, deps.prefix) : NO_BARRIER;
-    return { client, notifications: null, barrier, epoch };
   };
 }
 

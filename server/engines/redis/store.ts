@@ -55,7 +55,6 @@ import type { WrittenTasks } from './written-tasks.ts';
 /** The parts of a running engine. */
 export type Engine = {
   readonly connection: Connection;
-  readonly bulk: Connection;
   readonly values: Values;
   readonly groups: CommitGroups;
   readonly inspection: Inspection;
@@ -94,7 +93,6 @@ export function createRedisStore(engine: Engine): Store {
     async close() {
       await engine.contacts.flush();
       await engine.groups.whenIdle();
-      await engine.bulk.close();
       await connection.close();
       notifications.close();
       dueTimer.update();
@@ -166,10 +164,7 @@ function createWrites(engine: Engine): Pick<Store, 'commit' | 'takeDue' | 'renew
       const noteResult = writtenTasks.begin(batch, commit.size);
       const result =
         commit.size > SMALL_BYTES_MAX
-          ? await values.writeLarge(
-              { bytes: commit.size, send: (bulk) => groups.runAlone(bulk.callRepeatable, commit) },
-              batch.caller,
-            )
+          ? await values.writeLarge({ bytes: commit.size, send: () => groups.run(commit) }, batch.caller)
           : await groups.run(commit);
       const parsed = parseCommitResult(result, revision);
       noteResult(parsed);

@@ -1,11 +1,10 @@
 /**
- * Reads and writes of values, whichever size they have. Large values have a connection of their own, on which
- * only so many bytes are under way, so that no other call waits behind them and neither side holds many of
- * them in memory:
+ * Reads and writes of values, whichever size they have. Of large values only so many bytes are under way, so
+ * that no other call waits long behind them and neither side holds many of them in memory:
  *
- *    read     on the connection of the calls, all reads of a turn together. Where the value is large, its
- *             size comes instead of it, and it is read in its turn on the bulk connection.
- *    commit   on the connection of the calls; with large values in its turn on the bulk connection.
+ *    read     all reads of a turn of the event loop together. Where the value is large, its size comes
+ *             instead of it, and it is read in its turn.
+ *    commit   at once; with large values in its turn.
  *
  * Callers have turns: one that wants many large values holds up no other. A turn that has not come in time
  * rejects with `StoreUnavailable`, for its caller alone. In an outage every turn comes at once and rejects.
@@ -30,8 +29,8 @@ type Found = readonly [value?: string, revision?: string];
 /** A read that is not sent yet, and how many wait for it. */
 type SharedRead = { readonly start: () => Promise<Found>; callers: number };
 
-/** Sends large values by the connection that it gets. */
-type LargeWrite<T> = { readonly bytes: number; send(bulk: Connection): Promise<T> };
+/** Sends large values. */
+type LargeWrite<T> = { readonly bytes: number; send(): Promise<T> };
 
 export type Values = {
   /** A value and its revision; empty when nothing is stored. */
@@ -39,13 +38,12 @@ export type Values = {
   /** What the script of reads replies about the status of an agent. */
   readStatus(agent_id: string): Promise<Reply>;
   /**
-   * Writes large values of so many bytes on the bulk connection, in the caller's turn; `write` is sent again
-   * when its reply is lost.
+   * Writes large values of so many bytes in the caller's turn; `write` is sent again when its reply is lost.
    */
   writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
 };
 
-/** A larger value is read and written on the bulk connection. */
+/** A larger value is read and written in its turn. */
 export const SMALL_BYTES_MAX = 64 * 2 ** 10;
 /** As in `scripts/reads.lua`: what the key of a value begins with, and the fields of it and its revision. */
 const PLACES = {
@@ -56,26 +54,25 @@ const PLACES = {
 } as const satisfies Readonly<Record<keyof Kinds, readonly string[]>>;
 /** A large read may wait this long for its turn: many callers may want large values at once. */
 const READ_TURN_WITHIN_MS = 30_000;
-/** Two of the largest values at a time. */
-const BULK_BYTES_MAX = 8 * 2 ** 20;
+/** Two of the largest values at a time: so long do other calls wait for the connection. */
+const LARGE_BYTES_MAX = 2 * 2 ** 20;
 /** Large commits that wait for their turn have at most this; beyond it they are refused at once. */
 const WAITING_BYTES_MAX = 128 * 2 ** 20;
 
-/** Creates the reads and writes over both connections. */
+/** Creates the reads and writes over the connection. */
 export function createValues(deps: {
-  readonly calls: Connection;
-  readonly bulk: Connection;
+  readonly connection: Connection;
   readonly clock: Clock;
   /** What the names of all keys begin with. */
   readonly prefix: string;
 }): Values {
-  const { calls, bulk, clock, prefix } = deps;
-  const budget = createByteBudget(BULK_BYTES_MAX);
+  const { connection, clock, prefix } = deps;
+  const budget = createByteBudget(LARGE_BYTES_MAX);
   const onLate = (reject: (error: Error) => void): void =>
     reject(new StoreUnavailable('Too many large values are on their way.'));
   const reads = createDeadlineSet({ clock, withinMs: READ_TURN_WITHIN_MS, onLate });
   const writes = createDeadlineSet({ clock, withinMs: TIME_BUDGETS.storeWithinMs, onLate });
-  const turn = createTurnCalls((args) => readAll(calls, SMALL_BYTES_MAX, args));
+  const turn = createTurnCalls((args) => readAll(connection, SMALL_BYTES_MAX, args));
   const waitingReads = new Map<string, SharedRead>();
   const waitingWrites = createWaitingWrites();
 
@@ -92,7 +89,7 @@ export function createValues(deps: {
   /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
   async function readInTurn(bytes: number, kind: keyof Kinds, id: string, caller: Caller): Promise<Found> {
     const name = `${kind} ${id}`;
-    const read = (): Promise<Found> => readLarge(bulk, prefix, kind, id);
+    const read = (): Promise<Found> => readLarge(connection, prefix, kind, id);
     const shared = waitingReads.get(name) ?? createSharedRead(name, read);
     shared.callers += 1;
     try {
@@ -118,19 +115,19 @@ export function createValues(deps: {
 
   return {
     async read(kind, id, caller = UNNAMED_CALLER) {
-      calls.requireUp();
+      connection.requireUp();
       const found = await turn.run([kind, id]);
       return typeof found === 'number' ? await readInTurn(found, kind, id, caller) : (found as Found);
     },
     async readStatus(agent_id) {
-      calls.requireUp();
+      connection.requireUp();
       return await turn.run(['status', agent_id]);
     },
     async writeLarge({ bytes, send }, caller = UNNAMED_CALLER) {
       if (!waitingWrites.hold(caller.key, bytes))
         throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
       try {
-        return await takeTurn(writes, { bytes, caller, start: () => send(bulk) });
+        return await takeTurn(writes, { bytes, caller, start: send });
       } finally {
         waitingWrites.release(caller.key, bytes);
       }
@@ -142,12 +139,17 @@ export function createValues(deps: {
  * Reads a value that was found to be large. Without a script, which would look at every byte while Redis
  * serves no other call; but where nothing is found, a script must say whether the store is still the same.
  */
-async function readLarge(bulk: Connection, prefix: string, kind: keyof Kinds, id: string): Promise<Found> {
+async function readLarge(
+  connection: Connection,
+  prefix: string,
+  kind: keyof Kinds,
+  id: string,
+): Promise<Found> {
   const [key, ...fields] = PLACES[kind];
-  const [value, revision] = (await bulk.read(['HMGET', `${prefix}${key}${id}`, ...fields])) as Found;
+  const [value, revision] = (await connection.read(['HMGET', `${prefix}${key}${id}`, ...fields])) as Found;
   if (typeof value === 'string' && typeof revision === 'string') return [value, revision];
-  const [found] = await readAll(bulk, SMALL_BYTES_MAX, [kind, id]);
-  return typeof found === 'number' ? await readLarge(bulk, prefix, kind, id) : (found as Found);
+  const [found] = await readAll(connection, SMALL_BYTES_MAX, [kind, id]);
+  return typeof found === 'number' ? await readLarge(connection, prefix, kind, id) : (found as Found);
 }
 
 async function readAll(

@@ -42,12 +42,11 @@ local function record_removal(id)
 end
 
 local function has_waiting_task(tags)
-  for _, tag in ipairs(tags) do
-    if redis.call('EXISTS', PREFIX .. 'waiting:' .. tag) == 1 then
-      return true
-    end
+  local keys = {}
+  for index, tag in ipairs(tags) do
+    keys[index] = PREFIX .. 'waiting:' .. tag
   end
-  return false
+  return #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
 end
 
 -- Brings the free sets and the list of changes up to date with an agent; `before` is what `read_agent`
