@@ -20,4 +20,5 @@ export const TIMED: Readonly<Record<string, Readonly<Record<string, string>>>> =
   'test/resilience/disk-full.test.ts': {},
   'test/resilience/terminate.test.ts': { TERM_CYCLES: '1' },
   'test/resilience/replicas.test.ts': { REPLICA_KILLS: '2' },
+  'test/resilience/redis-faults.test.ts': { REDIS_KILLS: '1', OUTAGE_SECONDS: '2' },
 };

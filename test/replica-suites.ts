@@ -14,8 +14,8 @@ export const REPLICAS: readonly CiSuite[] = [
   },
   {
     file: 'test/resilience/redis-faults.test.ts',
-    seconds: 87,
-    reason: 'seven faults of the network of 5 s each, and kills of Redis',
+    seconds: 105,
+    reason: 'seven faults of the network of 5 s each, kills of Redis, and one outage of 20 s',
     partIn: ['test/engines/redis-lost-replies.test.ts'],
   },
   {

@@ -9,8 +9,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, test } from 'vitest';
-import { expectSurvival, type Outage } from './outage.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startGateway } from '../harness/gateway-process.ts';
+import { expectSurvival, OUTAGE_SECONDS, type Outage, readLogOfOutage } from './outage.ts';
 
 /** How often each error begins and ends; `OUTAGE_TIMES` asks for more. */
 const TIMES = Number(process.env.OUTAGE_TIMES ?? 1);
@@ -74,6 +75,17 @@ describe('an error of the disk', { timeout: 120_000 + TIMES * 60_000 }, () => {
       /disk of the store fails/,
       TIMES,
     );
+  });
+
+  test(`that lasts ${OUTAGE_SECONDS} s is logged in one line when it begins, and in one when it is over`, async () => {
+    const gateway = await startGateway({ STORE: `sqlite:${file()}` });
+    const lines = await readLogOfOutage(gateway, failing('pwrite64', 'EIO'));
+    await gateway.stop();
+    // Both at the highest level: so they are the two lines of every level above `debug`.
+    expect(lines).toEqual([
+      expect.objectContaining({ level: 'error', msg: 'the store is out; the file is being reopened' }),
+      expect.objectContaining({ level: 'error', msg: 'the store is back' }),
+    ]);
   });
 
   test('that now and then fails a write is never a wrong answer', async () => {

@@ -1,12 +1,12 @@
 /**
- * An outage of the disk under the real gateway, from beginning to end: under load every call returns in time
+ * Outages of the store under the real gateway. What it logs of one; and one of the disk from beginning to end: under load every call returns in time
  * with the truth or a 503, `/readyz` gives the reason, and once the disk works again so does the gateway,
  * without a restart. Then it is killed and started again: what was acknowledged before, during and after the
  * outage is there.
  */
 import { expect, vi } from 'vitest';
 import { printFigure, printTally } from '../harness/figures.ts';
-import { type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
+import { ADMIN_SECRET, type GatewayProcess, startGateway } from '../harness/gateway-process.ts';
 import { expectWithin } from '../harness/slack.ts';
 import { createAnswerHistory } from './answer-history.ts';
 import { createLoad } from './load.ts';
@@ -24,6 +24,42 @@ const BACK_WITHIN_MS = 2_000;
 const BEFORE = 100;
 const REFUSED = 100;
 const WAIT_MS = 40_000;
+
+/** How long an outage lasts whose log is read; `OUTAGE_SECONDS` asks for another time. */
+export const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 20);
+const PAGES = ['/readyz', '/api/admin/overview', '/metrics'];
+
+/**
+ * Goes through an outage under load, in which people look at the pages for operators; resolves with the
+ * lines that the gateway logged of it, as values.
+ */
+export async function readLogOfOutage(
+  gateway: GatewayProcess,
+  { begin, end }: Outage,
+): Promise<readonly unknown[]> {
+  const { baseUrl } = gateway;
+  const checker = createOutageChecker();
+  const load = await createLoad(baseUrl, createAnswerHistory(), checker);
+  try {
+    load.go();
+    await awaitCalls(checker, (count) => count.answered >= BEFORE);
+    const before = gateway.output().length;
+    await begin(gateway);
+    const endMs = performance.now() + 1_000 * OUTAGE_SECONDS;
+    while (performance.now() < endMs) {
+      for (const page of PAGES)
+        await (await fetch(`${baseUrl}${page}`, { headers: { 'X-Admin-Auth': ADMIN_SECRET } })).text();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await end(gateway);
+    await awaitReady(baseUrl);
+    await load.pause();
+    const lines = gateway.output().slice(before).trim().split('\n');
+    return lines.map((line) => JSON.parse(line) as unknown);
+  } finally {
+    await load.close();
+  }
+}
 
 /** Goes through the outage `times` times; the reason that `/readyz` gives must match. */
 export async function expectSurvival(

@@ -77,9 +77,8 @@ export function createDiskSpace({ clock, log, read, onStage }: Deps): DiskSpace 
     const next: DiskStage = isBelow(2) ? 2 : isBelow(1) ? 1 : 0;
     if (next === stage) return;
     const fields = { freeBytes: freeBytes(), totalBytes: space?.totalBytes };
-    if (next === 0) log.info(fields, 'the disk of the store has space again: everything is accepted');
-    else
-      log[next > stage ? 'error' : 'info'](fields, `the disk of the store is nearly full: ${REFUSED[next]}`);
+    if (next === 0) log.error(fields, 'the disk of the store has space again: everything is accepted');
+    else log.error(fields, `the disk of the store is nearly full: ${REFUSED[next]}`);
     stage = next;
     onStage(next);
   }

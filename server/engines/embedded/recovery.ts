@@ -160,7 +160,7 @@ async function recover(shared: Shared, ended: Generation): Promise<void> {
     try {
       if (shared.generation) await requireWrites(shared, shared.generation);
       await replaceGeneration(shared, await startNext(shared));
-      log.info({ run: shared.lastRun }, 'the store is back');
+      log.error({ run: shared.lastRun }, 'the store is back');
       return;
     } catch (error) {
       shared.outReason = `The store is out: ${messageOf(error)}`;

@@ -253,6 +253,6 @@ function createLossLog({ log }: ConnectionStateDeps) {
         log[needsPerson(error) ? 'error' : 'debug']({ reason }, 'Redis is not available');
       lastReason = reason;
     },
-    noteReopened: (): void => log.info({}, 'the connection to Redis was opened again'),
+    noteReopened: (): void => log.error({}, 'the connection to Redis was opened again'),
   };
 }

@@ -56,7 +56,7 @@ export function createInspection(deps: {
     if (isNearlyFull && !wasNearlyFull)
       log.error(fields, 'the memory of Redis is nearly full: new tasks and agents are refused');
     if (!isNearlyFull && wasNearlyFull)
-      log.info(fields, 'the memory of Redis is free again: new tasks and agents are accepted');
+      log.error(fields, 'the memory of Redis is free again: new tasks and agents are accepted');
   }
 
   return {
