@@ -2,10 +2,10 @@
  * Wrong usage, addresses of --listen, suggestions for completion, and signals, all without a gateway and
  * within this process.
  */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseListen } from '../../sdk/cli/commands/agent-exec.ts';
 import { listSuggestions } from '../../sdk/cli/commands/suggestions.ts';
-import { createInterrupts } from '../../sdk/cli/interrupts.ts';
+import { createInterrupts, type InterruptOptions } from '../../sdk/cli/interrupts.ts';
 import { createProgram, runProgram } from '../../sdk/cli/program.ts';
 import { createTestContext } from './command-context.ts';
 
@@ -107,7 +107,7 @@ describe('suggestions', () => {
 });
 
 describe('Ctrl-C', () => {
-  function listen(options?: { hasTerminal: boolean }) {
+  function listen(options?: InterruptOptions) {
     const send: Partial<Record<NodeJS.Signals, () => void>> = {};
     const exits: number[] = [];
     const source = {
@@ -149,5 +149,16 @@ describe('Ctrl-C', () => {
     without.send.SIGHUP?.();
     expect([without.interrupts.first.aborted, without.exits]).toEqual([false, []]);
     expect(without.send.SIGHUP).toBeDefined();
+  });
+
+  test('and the end of the shell that started it counts as one signal, however long the command goes on', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let parent = 1;
+    const { exits, interrupts } = listen({ readParent: () => parent });
+    expect(interrupts.first.aborted).toBe(false);
+    parent = 2;
+    vi.advanceTimersByTime(5_000);
+    expect([interrupts.first.aborted, exits]).toEqual([true, []]);
   });
 });

@@ -66,3 +66,11 @@ describe('a large value', () => {
     expect(await large.values.read('input', 'T')).toEqual(['large', 'r3']);
   });
 });
+
+test('Large writes that fail give back the bytes that they held while they waited.', async () => {
+  const { values } = createReads({ read: [], call: [] });
+  const caller = { key: 'a', isGone: () => false };
+  const failing = { bytes: 60 * 2 ** 20, send: () => Promise.reject(new StoreUnavailable('cut')) };
+  // The caller may hold 64 MiB.
+  for (const _ of [1, 2, 3]) await expect(values.writeLarge(failing, caller)).rejects.toThrow('cut');
+});

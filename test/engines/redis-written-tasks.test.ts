@@ -182,3 +182,16 @@ describe('what is kept of them', () => {
     expect([isShown(true), isShown(false)]).toEqual([true, false]);
   });
 });
+
+test('A task that is being written is not found as it was before, however long ago that was written.', () => {
+  const written = createWrittenTasks(() => 0, true);
+  const value = buildState(store, {});
+  const commit = (id: string) =>
+    written.begin({ writes: [{ kind: 'task', id, expect: 'absent', value }] }, 8_000);
+  commit('t1')({ ok: true, revision: 'r1' });
+  // Half of what is kept is dropped at once; this task is in the half that is kept.
+  for (let n = 0; n < 125; n += 1) commit(`other-${n}`)({ ok: true, revision: 'r' });
+  expect(written.find('t1')?.revision).toBe('r1');
+  commit('t1');
+  expect(written.find('t1')).toBeUndefined();
+});

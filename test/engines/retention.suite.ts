@@ -34,6 +34,28 @@ export function describeRetention({ store, reopen, underTest }: SuiteContext): v
       }
     });
 
+    test('leaves the number of its last event for the same time again, and nothing behind that', async () => {
+      await finish(store(), 't1');
+      await underTest().advance(10_000);
+      await trimAll();
+      await underTest().advance(9_999);
+      expect(await trim()).toBe(0);
+      await underTest().advance(1);
+      expect([await trim(), await trim()]).toEqual([1, 0]);
+    });
+
+    test('leaves it for longer where its session has events again: a reader from before gets a gap', async () => {
+      await finish(store(), 't1');
+      const [cursor = ''] = cursorsOf(await readFeed(store(), 's', null, 1));
+      await underTest().advance(10_000);
+      await trimAll();
+      await underTest().advance(5_000);
+      await finish(store(), 't2');
+      await underTest().advance(5_000);
+      await trimAll();
+      expect(idsOf(await readFeed(store(), 's', cursor, 1))).toEqual(['gap']);
+    });
+
     test('is removed by the time it settled, not by its creation; open tasks stay', async () => {
       await submit(store(), 'open');
       await finish(store(), 'old');

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Ref } from '../../server/ports/store.ts';
-import { agentRef, must, register, settle, submit, taskRef, writeTask } from './store-under-test.ts';
+import { agentRef, assign, must, register, settle, submit, taskRef, writeTask } from './store-under-test.ts';
 import type { SuiteContext } from './suite-context.ts';
 
 export function describeWaiters({ store, reopen }: SuiteContext): void {
@@ -176,6 +176,19 @@ export function describeWaiters({ store, reopen }: SuiteContext): void {
       await wait('t1', ['z'], 10);
       expect(await dueNow()).toEqual([]);
       must(await store().commit({ writes: [], slots: [{ ...onlySlot, op: 'release' }] }));
+      expect(await dueNow()).toEqual([agentRef('A')]);
+    });
+
+    test('is due anew when a task on it settles: the lease of who looked at it before has ended', async () => {
+      await registerIdle('A');
+      await submit(store(), 'x');
+      await assign(store(), 'x', 'A');
+      await wait('t1', ['a'], 10);
+      must(await store().commit({ writes: [], due: [{ ref: agentRef('A'), atMs: store().nowMs() }] }));
+      const [taken] = await store().takeDue(1);
+      await settle(store(), 'x');
+      const later = { ref: agentRef('A'), atMs: store().nowMs() + 600_000, lease: taken?.lease ?? '' };
+      expect(await store().commit({ writes: [], due: [later] })).toEqual({ ok: false, conflict: 'lease' });
       expect(await dueNow()).toEqual([agentRef('A')]);
     });
 

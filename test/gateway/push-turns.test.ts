@@ -72,6 +72,16 @@ describe('of 16 turns', () => {
     expect(started).toEqual(['a', 'a', 'b']);
   });
 
+  test('one is not forgotten when another agent of its origin has got its last one', async () => {
+    const { take, end, started } = record(createPushTurns(4));
+    take('first', 'one.test');
+    take('a', 'one.test');
+    take('b', 'one.test');
+    await flushMicrotasks();
+    for (const agent of ['first', 'a']) await end(agent);
+    expect(started).toEqual(['first', 'a', 'b']);
+  });
+
   test('one that stops waiting is passed over', async () => {
     const { take, end, started } = record(createPushTurns(8));
     const stop = new AbortController();

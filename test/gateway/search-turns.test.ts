@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
 import { createLargeTasks } from '../../server/gateway/large-tasks.ts';
-import { LOOKED_AT_MAX, searchTasks } from '../../server/gateway/task-search.ts';
+import { chooseListings, LOOKED_AT_MAX, searchTasks } from '../../server/gateway/task-search.ts';
 import { createTaskTotals } from '../../server/gateway/task-totals.ts';
 import type { Caller } from '../../server/ports/caller.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
@@ -96,4 +96,9 @@ test('a count whose turns come late ends within the time of a call, with what it
   expect(counts).toMatchObject({ exact: false });
   expect(counts.total).toBeGreaterThan(0);
   await store.close();
+});
+
+test('a time between two milliseconds leaves out no task that was created before it', () => {
+  const filter = { created_after: 1.0005, created_before: 2.0005 };
+  expect(chooseListings(filter)).toEqual([{ fromMs: 1_001, toMs: 2_001 }]);
 });

@@ -2,7 +2,9 @@
  * How a body is read: what is refused, that framing makes no difference, and what happens to the connection.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createArrivalClock } from '../../server/http/request/arrival-clock.ts';
 import { buildCall } from '../contract/usual-calls.ts';
+import { createFakeClock } from '../harness/fake-clock.ts';
 import { ADMIN_SECRET, SECRET, startTestServer, type TestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway } from './fake-gateway.ts';
@@ -204,4 +206,22 @@ describe('a body that was not read', () => {
       expect(response.status).toBe(200);
     }
   });
+});
+
+test('A body that begins to arrive after a time without any has no longer than the first.', async () => {
+  const clock = createFakeClock();
+  const arrivals = createArrivalClock(clock, { requestMs: 10_000, largeBodyMs: 10_000 });
+  const late: string[] = [];
+  const begin = (name: string) => {
+    const startedMs = clock.nowMs();
+    const body = { address: null, startedMs, arrivedBytes: 0, isLarge: false, fail: () => late.push(name) };
+    arrivals.add(body);
+    return body;
+  };
+  arrivals.remove(begin('first'));
+  await clock.advance(60_000);
+  expect(clock.sleeping()).toBe(0);
+  begin('second');
+  await clock.advance(12_000);
+  expect(late).toEqual(['second']);
 });

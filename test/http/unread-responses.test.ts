@@ -150,6 +150,23 @@ describe('the least rate', () => {
     expect(reader.isCut()).toBe(isCut);
     timer.stop();
   });
+
+  test('a reader that has taken all there was has the whole time again for what comes later', async () => {
+    const clock = createFakeClock();
+    const reader = buildResponse();
+    const timer = createStallTimer(clock, 30_000, [reader.response]);
+    reader.take(999_000);
+    timer.start();
+    await clock.advance(5_000);
+    reader.take(1_000);
+    await clock.advance(60_000);
+    reader.take(-1_000);
+    await clock.advance(25_000);
+    expect(reader.isCut()).toBe(false);
+    await clock.advance(10_000);
+    expect(reader.isCut()).toBe(true);
+    timer.stop();
+  });
 });
 
 test('a reply of more bytes than a slice is counted while it waits, whatever it is written in', () => {

@@ -100,6 +100,30 @@ describe('a name', () => {
     expect(most).toBe(2);
   });
 
+  test('that comes later is not asked of the system beside two others either', async () => {
+    const asked: { readonly hostname: string; readonly reply: () => void }[] = [];
+    const { resolve } = await openNames((name) => (name === 'known.test' ? ['10.0.0.6'] : null), {
+      askSystem: (hostname) =>
+        new Promise((done) =>
+          asked.push({ hostname, reply: () => done([{ address: '10.0.0.5', family: 4 }]) }),
+        ),
+    });
+    const names = ['a.local', 'b.local', 'c.local'];
+    const all = names.map((name) => resolve(name));
+    await expect.poll(() => asked.length).toBe(2);
+    asked[0]?.reply();
+    await expect.poll(() => asked.length).toBe(3);
+    all.push(resolve('d.local'), resolve('e.local'));
+    // What DNS says of this one comes behind what it says of those.
+    expect(await resolve('known.test')).toEqual(found('10.0.0.6'));
+    expect(asked.length).toBe(3);
+    for (let n = 1; n < 5; n += 1) {
+      await expect.poll(() => asked.length).toBeGreaterThan(n);
+      asked[n]?.reply();
+    }
+    expect(await Promise.all(all)).toEqual(new Array(5).fill(found('10.0.0.5')));
+  });
+
   test('that no server responds for fails in time, holds up no other, and fails at once for a while', async () => {
     const { resolve, server, asked, time } = await openNames(
       (name) => (name === 'healthy.test' ? ['10.0.0.6'] : undefined),

@@ -9,7 +9,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPusher } from '../../server/push/pusher.ts';
 import { SILENT } from '../harness/silent-log.ts';
-import { pushTask, TASK } from './push-task.ts';
+import { openAgent, openPusher } from './push-fixture.ts';
+import { pushTask, TASK, untakenFor } from './push-task.ts';
 import { buildResponse, startAgent } from './scripted-agent.ts';
 
 const ACTIONS = [
@@ -111,4 +112,13 @@ test('whatever an agent does, the outcome of the push is true', async () => {
     }),
     { numRuns: 150, verbose: 1 },
   );
+});
+
+test('A push that the end of the gateway meets while its HTTP client is loaded reaches no agent.', async () => {
+  const agent = await openAgent((socket) => socket.write(buildResponse(202)));
+  const pusher = openPusher();
+  const pushed = pushTask(pusher, agent.url);
+  await pusher.close();
+  expect(await pushed).toEqual(untakenFor('the gateway is shutting down'));
+  expect(agent.requests).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { ApiError, ConnectionError } from '../../sdk/errors.ts';
 import { type Cursor, type FeedItem, followFeed } from '../../sdk/stream/follow.ts';
+import { createSharedFeeds } from '../../sdk/stream/shared.ts';
 import { doneFrame } from './scripted-server.ts';
 import { createSdkClock, pass } from './sdk-clock.ts';
 
@@ -102,4 +103,25 @@ test('An error that a retry cannot solve is thrown.', async () => {
   const { feed, connections } = follow(() => final);
   await expect(feed.next()).rejects.toBe(final);
   expect(connections).toHaveLength(1);
+});
+
+test('A run that joins a stream which is down is not told that it is open.', async () => {
+  const items = Promise.withResolvers<FeedItem>();
+  const feeds = createSharedFeeds(async function* () {
+    yield { kind: 'open' };
+    yield await items.promise;
+    await new Promise(() => undefined);
+  });
+  const joined = (): string[] => {
+    const kinds: string[] = [];
+    feeds.listen('s', ({ kind }) => kinds.push(kind));
+    return kinds;
+  };
+  const first = joined();
+  await expect.poll(() => first).toEqual(['open']);
+  expect(joined()).toEqual(['open']);
+  const error = new ConnectionError('connection_failed', 'cut');
+  items.resolve({ kind: 'down', error, retryInMs: 1_000 });
+  await expect.poll(() => first).toEqual(['open', 'down']);
+  expect(joined()).toEqual([]);
 });

@@ -48,3 +48,13 @@ test('A stream that asks for a year is opened again after half a minute or so.',
   const { delays } = await readBreaks('text/event-stream', 'retry: 31536000000\n\n', 2);
   for (const delay of delays) expect(delay).toBeLessThanOrEqual(40_000);
 });
+
+test('The body of a response that is no event stream is given up, so that its connection is free.', async () => {
+  const cancelled = Promise.withResolvers<void>();
+  const body = new ReadableStream({ cancel: () => cancelled.resolve() });
+  const fetch = async () => new Response(body, { headers: { 'content-type': 'text/plain' } });
+  const client = createClient({ baseUrl: 'http://gateway.test', auth: 'a-good-secret', fetch });
+  const next = client.subscribeEvents('s')[Symbol.asyncIterator]().next();
+  await expect(next).rejects.toMatchObject({ code: 'not_an_event_stream' });
+  await expect(cancelled.promise).resolves.toBeUndefined();
+});
