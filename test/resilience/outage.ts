@@ -1,8 +1,8 @@
 /**
- * Outages of the store under the real gateway. What it logs of one; and one of the disk from beginning to end: under load every call returns in time
- * with the truth or a 503, `/readyz` gives the reason, and once the disk works again so does the gateway,
- * without a restart. Then it is killed and started again: what was acknowledged before, during and after the
- * outage is there.
+ * Outages of the store under the real gateway: what it logs of one; and one of the disk from beginning to
+ * end. Under load every call returns in time with the truth or a 503, `/readyz` gives the reason, and once
+ * the disk works again so does the gateway, without a restart. Then it is killed and started again: what was
+ * acknowledged before, during and after the outage is there.
  */
 import { expect, vi } from 'vitest';
 import { printFigure, printTally } from '../harness/figures.ts';

@@ -105,7 +105,7 @@ test('An error that a retry cannot solve is thrown.', async () => {
   expect(connections).toHaveLength(1);
 });
 
-test('A run that joins a stream which is down is not told that it is open.', async () => {
+test('A run that joins a stream which is down does not take it for open.', async () => {
   const items = Promise.withResolvers<FeedItem>();
   const feeds = createSharedFeeds(async function* () {
     yield { kind: 'open' };
