@@ -1,16 +1,16 @@
 # The gateway in a container. It runs the sources as they are; the only build step installs the dependencies.
 #
 #   docker build -t task-gateway .
-#   docker run -p 8080:8080 -v task-gateway:/data -e GATEWAY_AUTH=… -e ADMIN_AUTH=… task-gateway
+#   docker run -p 8080:8080 -v task-gateway:/data -e GATEWAY_AUTH=… -e ADMIN_AUTH=… -e AGENT_AUTH=required task-gateway
 
-FROM node:24-slim
+FROM node:24.21.0-bookworm-slim
 WORKDIR /gateway
 COPY package.json package-lock.json ./
 COPY generated generated
 COPY sdk/package.json sdk/package.json
 COPY server server
-RUN npm ci --omit=dev --omit=optional --workspace server --ignore-scripts \
-  && npm cache clean --force \
+RUN --mount=type=cache,target=/root/.npm \
+  npm ci --omit=dev --omit=optional --workspace server --ignore-scripts \
   && mkdir -p /data node_modules/.cache \
   && chown node:node /data node_modules/.cache
 USER node

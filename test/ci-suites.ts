@@ -263,6 +263,12 @@ const PACKAGES: readonly CiSuite[] = [
     partIn: ['test/package/bundle.test.ts', 'test/sdk/platforms.test.ts'],
   },
   {
+    file: 'test/package/container-steps.test.ts',
+    seconds: 25,
+    reason: 'installs and starts the gateway by the steps of the Dockerfile',
+    partIn: ['test/package/container.test.ts'],
+  },
+  {
     file: 'test/package/builders.test.ts',
     seconds: 40,
     reason: 'installs a bundler and a test runner from the registry',

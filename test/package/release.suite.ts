@@ -106,7 +106,10 @@ export function describeRelease({ folder, released, printed, release }: Release)
       const scripts = files.filter((file) => file.endsWith('.lua'));
       expect(scripts.length).toBeGreaterThan(20);
       const needed = [...served, ...scripts, 'server/node-version.js', 'server/process-setup.js'];
-      const others = ['LICENSE', 'README.md', 'bin/task-gateway-server.js', 'package.json'];
+      const own = ['bin/task-gateway-server.js', 'package.json'];
+      const pages = ['LICENSE', 'README.md', 'OPERATING.md', 'SETTINGS.md'];
+      const configurations = files.filter((file) => file.startsWith('server/operating/'));
+      const others = [...own, ...pages, ...configurations.map((file) => file.slice('server/'.length))];
       const compiled = packed.filter((file) => /^dist\/server\/.*\.js$/.test(file));
       const expected = [...needed.map((file) => `dist/${file}`), ...compiled, ...others];
       expect(packed.toSorted()).toEqual([...new Set(expected)].sort());

@@ -9,7 +9,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { SECRET, startGateway } from '../harness/gateway-process.ts';
+import { ADMIN_SECRET, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { findFreePort } from '../harness/redis-process.ts';
 import { makeCertificate } from '../push/certificate.ts';
 
@@ -181,6 +181,13 @@ for (const proxy of PROXIES) {
       expect(
         (await call(`/api/cli/tasks/${second}`, { headers: { authorization: 'Bearer wrong' } })).status,
       ).toBe(401);
+    });
+
+    test('no metrics are passed on', async () => {
+      const { call } = await startBehind(proxy);
+      const headers = { 'x-admin-auth': ADMIN_SECRET };
+      expect((await call('/api/admin/overview', { headers })).status).toBe(200);
+      expect((await call('/metrics', { headers })).status).toBe(404);
     });
   });
 }
