@@ -287,6 +287,18 @@ const PACKAGES: readonly CiSuite[] = [
     partIn: ['test/sdk/sdk-pages.test.ts'],
   },
   {
+    file: 'test/sdk/example-servers.test.ts',
+    seconds: 25,
+    reason: 'servers and agents as processes, each with a gateway',
+    partIn: ['test/sdk/sdk-pages.test.ts'],
+  },
+  {
+    file: 'test/sdk/example-workflow.test.ts',
+    seconds: 10,
+    reason: 'each step of a CI job, with a mock and a gateway',
+    partIn: ['test/sdk/sdk-pages.test.ts'],
+  },
+  {
     file: 'test/resilience/cross-origin.test.ts',
     seconds: 5,
     reason: 'a browser',

@@ -44,6 +44,8 @@ const config: KnipConfig = {
       ignoreDependencies: [
         // Its files are copied.
         'swagger-ui-dist',
+        // Of an example of the SDK.
+        'fastify',
         // Run as commands, by the paths of their files.
         ...['@arethetypeswrong/cli', '@hey-api/openapi-ts', '@redocly/cli', 'openapi-typescript', 'publint'],
         ...['@stoplight/prism-cli', '@stoplight/spectral-cli', 'swagger-typescript-api', 'typed-openapi'],
@@ -61,7 +63,7 @@ const config: KnipConfig = {
       project: ['**/*.{ts,tsx,js}'],
     },
     sdk: {
-      entry: ['cli/main.ts', 'agent/heartbeat-thread.ts', 'examples/**/*.js'],
+      entry: ['cli/main.ts', 'agent/heartbeat-thread.ts', 'examples/**/*.{js,ts}'],
       project: ['**/*.{ts,js}'],
     },
     generated: { project: [] },

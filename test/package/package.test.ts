@@ -93,7 +93,7 @@ describe('the tarball', () => {
     const packed = listFiles(installed('@task-gateway/sdk')).map((file) =>
       relative(installed('@task-gateway/sdk'), file),
     );
-    const built = /^(dist\/.+\.(js|d\.ts)(\.map)?|examples\/.+\.(js|html))$/;
+    const built = /^(dist\/.+\.(js|d\.ts)(\.map)?|examples\/.+\.(js|ts|html|py|yml|md))$/;
     const sources = /^(\w|-)+(\/(\w|-)+)*\.ts$/;
     const others = packed.filter((path) => !built.test(path) && !sources.test(path));
     expect(others.sort()).toEqual([

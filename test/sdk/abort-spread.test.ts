@@ -84,11 +84,16 @@ async function abortRun(n: number, overMs: number): Promise<Abort | undefined> {
 }
 
 test(`${ABORTS} aborts spread over a run reject at once, and leave no task and no stream behind.`, async () => {
-  // How long runs take, without an abort: the aborts are spread over half of that, as the code is warm then.
-  const startMs = performance.now();
-  const whole = Array.from({ length: AT_ONCE }, (_, n) => abortRun(n, 60_000 * ABORTS));
-  expect((await Promise.all(whole)).filter((one) => one !== undefined)).toEqual([]);
-  const runMs = (performance.now() - startMs) / 2;
+  // The aborts are spread over the shortest of some runs without one, in code that is warm: most hit a run.
+  let runMs = Number.POSITIVE_INFINITY;
+  const runWhole = async (n: number): Promise<void> => {
+    const startMs = performance.now();
+    expect(await abortRun(n, 60_000 * ABORTS)).toBeUndefined();
+    runMs = Math.min(runMs, performance.now() - startMs);
+  };
+  for (let batch = 0; batch < 3; batch += 1) {
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => runWhole(n)));
+  }
   const aborts: Abort[] = [];
   for (let from = 0; from < ABORTS; from += AT_ONCE) {
     const numbers = Array.from({ length: Math.min(AT_ONCE, ABORTS - from) }, (_, n) => from + n);
@@ -97,7 +102,7 @@ test(`${ABORTS} aborts spread over a run reject at once, and leave no task and n
     aborts.push(...(await Promise.all(spread)).filter((one) => one !== undefined));
   }
   expect(aborts.map(({ error }) => error.name).filter((name) => name !== 'AbortError')).toEqual([]);
-  expect(aborts.length).toBeGreaterThan(ABORTS / 3);
+  expect(aborts.length).toBeGreaterThan(ABORTS / 2);
   const times = aborts.map(({ ms }) => ms).sort((a, b) => a - b);
   const [p99 = 0, longest = 0] = [times[Math.floor(times.length * 0.99)], times.at(-1)];
   const cancelled = await Promise.all(aborts.map(({ error }) => error.cancelled));

@@ -1,25 +1,23 @@
 /** Runs the examples of the SDK with the real gateway, the page in a real browser. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { bundle } from '../package/bundle.ts';
 import { launchBrowser } from '../resilience/browser-page.ts';
+import { EXAMPLES, type Example, startExample, stop } from './example-process.ts';
 import { until } from './sdk-clock.ts';
 
-const EXAMPLES = join(import.meta.dirname, '../../sdk/examples');
 const PUSH_SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1wdXNoZXM=';
 
 let gateway: GatewayProcess;
 let client: TaskGatewayClient;
 let pages: ReturnType<typeof createServer>;
 let pageUrl: string;
-const children: ChildProcess[] = [];
 
 beforeAll(async () => {
   const page = {
@@ -36,42 +34,17 @@ beforeAll(async () => {
   client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
 });
 
-afterEach(async () => {
-  for (const child of children.splice(0)) await stop(child);
-});
-
 afterAll(async () => {
   await gateway?.stop();
   pages?.close();
 });
 
 /** Starts an example as its first comment describes. */
-function start(file: string, ...args: readonly string[]) {
-  const env = {
-    PATH: process.env.PATH,
+function start(file: string, ...args: readonly string[]): Example {
+  return startExample(file, args, {
     ...{ TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: SECRET, PORT: '0' },
     TASK_GATEWAY_PUSH_SECRET: PUSH_SECRET,
-  };
-  const options = ['--conditions=task-gateway-source', join(EXAMPLES, file), ...args];
-  const child = spawn(process.execPath, options, { env });
-  const output = { out: '', error: '' };
-  child.stdout.on('data', (text) => {
-    output.out += text;
   });
-  child.stderr.on('data', (text) => {
-    output.error += text;
-  });
-  children.push(child);
-  return { child, output };
-}
-
-/** Stops a process with SIGTERM and returns its exit code. */
-async function stop(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  await exited;
-  return child.exitCode;
 }
 
 async function startAgent(file: string, ...args: readonly string[]) {
@@ -173,15 +146,19 @@ test('The browser example runs a task and shows what went wrong.', {
   }
 });
 
-test('Every example has a test here.', () => {
+test('Every example is on the page of examples, and named by a test.', () => {
+  const page = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
+  const tests = ['examples', 'example-servers', 'example-workflow'].map((name) =>
+    readFileSync(join(import.meta.dirname, `${name}.test.ts`), 'utf8'),
+  );
   const files = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
-  const names = files.map(({ name }) => name).sort();
-  expect(names).toEqual([
-    'client.js',
-    'index.html',
-    'page.js',
-    'pull-agent.js',
-    'push-agent.js',
-    'shell-agent.js',
-  ]);
+  const names = files.map(({ name }) => name).filter((name) => name !== 'README.md');
+  expect(names.length).toBeGreaterThan(12);
+  for (const name of names) {
+    if (name !== 'index.html') expect(page, name).toContain(`${name}](`.replace(/^page\.js\]/, 'browser]'));
+    expect(
+      tests.some((text) => text.includes(name)),
+      name,
+    ).toBe(true);
+  }
 });

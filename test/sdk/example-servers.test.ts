@@ -1,0 +1,252 @@
+/**
+ * The examples that stand between a gateway and something else: a server for pages, a route handler, an agent
+ * around a language model (a stand-in for it), and the client and the agent in Python.
+ */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../sdk/agent/index.ts';
+import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
+import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { EXAMPLES, type Example, startExample, startProgram, stop } from './example-process.ts';
+import { until } from './sdk-clock.ts';
+
+let gateway: GatewayProcess;
+let client: TaskGatewayClient;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  client = createClient({ baseUrl: gateway.baseUrl, auth: SECRET, adminAuth: ADMIN_SECRET });
+  env = { TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: SECRET, PORT: '0' };
+});
+
+afterAll(async () => void (await gateway?.stop()));
+
+/** An agent for the tag of the examples; a task with the text "slow" lasts until its signal fires. */
+async function startShouting(): Promise<void> {
+  const agent = createAgent<{ text: string }>({
+    ...{ baseUrl: gateway.baseUrl, auth: SECRET, tags: ['shout'], maxConcurrent: 5, logLevel: 'off' },
+    async handler({ payload }, { signal, progress }) {
+      progress(50);
+      if (payload.text === 'broken') throw new Error('It is broken.');
+      if (payload.text === 'slow') await once(signal, 'abort');
+      return payload.text.toUpperCase();
+    },
+  });
+  await agent.start();
+  onTestFinished(() => agent.stop({ drainMs: 0 }));
+}
+
+/** The tasks that have ended, the newest first. */
+const outcomes = async () => (await client.listTaskRows()).rows.map(({ outcome }) => outcome);
+
+describe('fastify-events.ts', () => {
+  async function startServer(): Promise<string> {
+    const { output } = startExample('fastify-events.ts', [], env);
+    await until(() => output.out.includes('http://'), `the server listens: ${output.error}`);
+    return output.out.trim();
+  }
+  const run = (url: string, text: string, init: RequestInit = {}) => fetch(`${url}/run?text=${text}`, init);
+
+  test('streams the progress and the result, and cancels nothing when the stream ends well', async () => {
+    await startShouting();
+    const url = await startServer();
+    expect(await (await fetch(url)).text()).toContain("new EventSource('/run?text=hello')");
+    const response = await run(url, 'hello');
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const text = await response.text();
+    expect(text).toMatch(/^event: progress\ndata: {"status":"\w+","progress":0}\n\n/);
+    expect(text).toMatch(/\nid: end\nevent: done\ndata: {"output":"HELLO"}\n\n$/);
+    expect((await outcomes())[0]).toBe('success');
+    // An EventSource that connects again is sent away: it would run the task once more.
+    const again = await run(url, 'hello', { headers: { 'last-event-id': 'end' } });
+    expect(again.status).toBe(204);
+  });
+
+  test('says why a task failed', async () => {
+    await startShouting();
+    const text = await (await run(await startServer(), 'broken')).text();
+    expect(text).toMatch(
+      /event: failed\ndata: {"code":"task_failed","message":"Task \S+ failed: It is broken\."}/,
+    );
+  });
+
+  test('cancels the task of a page that is closed', async () => {
+    await startShouting();
+    const leaving = new AbortController();
+    const response = await run(await startServer(), 'slow', { signal: leaving.signal });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ''; !text.includes('running'); ) text += (await reader?.read())?.value ?? '';
+    leaving.abort();
+    await until(async () => (await outcomes())[0] === 'cancelled', 'the task is cancelled');
+  });
+});
+
+describe('route.ts', () => {
+  /** What a framework does: it makes a Request of each request, whose signal fires when the caller leaves. */
+  const FRAMEWORK = `import { createServer } from 'node:http';
+    import { POST } from ${JSON.stringify(join(EXAMPLES, 'route.ts'))};
+    const server = createServer(async (request, response) => {
+      const leaving = new AbortController();
+      response.once('close', () => leaving.abort());
+      const body = (await request.toArray()).join('');
+      const { status, ...answer } = await POST(
+        new Request('http://page.test', { method: 'POST', body, signal: leaving.signal }),
+      ).then(async (one) => ({ status: one.status, text: await one.text() }));
+      console.error('responded with', status);
+      response.writeHead(status).end(answer.text);
+    });
+    server.listen(0, '127.0.0.1', () => console.log('http://127.0.0.1:' + server.address().port));`;
+
+  async function startFramework() {
+    const options = ['--conditions=task-gateway-source', '--input-type=module', '-e', FRAMEWORK];
+    const { output } = startProgram(process.execPath, options, env);
+    await until(() => output.out.includes('http://'), `it listens: ${output.error}`);
+    const post = (body: string, signal: AbortSignal | null = null): Promise<Response> =>
+      fetch(output.out.trim(), { method: 'POST', body, signal });
+    return { output, post };
+  }
+
+  test('responds with the result, or says what is wrong', async () => {
+    await startShouting();
+    const { post } = await startFramework();
+    const good = await post('{"text":"hi"}');
+    expect([good.status, await good.json()]).toEqual([200, { output: 'HI' }]);
+    const failed = await post('{"text":"broken"}');
+    expect([failed.status, await failed.json()]).toEqual([
+      502,
+      { code: 'task_failed', message: 'It is broken.' },
+    ]);
+    for (const wrong of ['', '7', '{"text":7}']) expect((await post(wrong)).status).toBe(400);
+  });
+
+  test('cancels the task when its caller goes away', async () => {
+    await startShouting();
+    const leaving = new AbortController();
+    const { output, post } = await startFramework();
+    const response = post('{"text":"slow"}', leaving.signal).catch((error: Error) => error.name);
+    await until(
+      async () => (await client.listTaskRows({ status: ['running'] })).rows.length === 1,
+      'it runs',
+    );
+    leaving.abort();
+    expect(await response).toBe('AbortError');
+    await until(() => output.error.includes('responded with 499'), 'the run ends');
+    await until(async () => (await outcomes())[0] === 'cancelled', 'the task is cancelled');
+  });
+});
+
+describe('llm-agent.ts', () => {
+  /** A stand-in for a model: it says the prompt back, word by word, and hangs at the word "forever". */
+  async function startModel() {
+    const seen = { closed: 0, bodies: [] as string[], keys: [] as unknown[] };
+    const say = async (response: ServerResponse, prompt: string): Promise<void> => {
+      for (const word of prompt.split(/(?<= )/)) {
+        const delta = { choices: [{ delta: { content: word } }] };
+        response.write(`data: ${JSON.stringify(delta)}\n\n`);
+        if (word === 'forever') return;
+      }
+      response.end('data: [DONE]\n\n');
+    };
+    const server = createServer(async (request, response) => {
+      const text = (await request.toArray()).join('');
+      const { messages, stream } = JSON.parse(text);
+      seen.bodies.push(text);
+      seen.keys.push(request.headers.authorization);
+      response.once('close', () => (seen.closed += Number(!response.writableFinished)));
+      if (messages[0].content === 'too much') response.writeHead(429).end('slow down');
+      else if (stream)
+        await say(response.writeHead(200, { 'content-type': 'text/event-stream' }), messages[0].content);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const llm = {
+      LLM_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+      LLM_MODEL: 'm-1',
+    };
+    const { output } = startExample('llm-agent.ts', [], { ...env, ...llm, LLM_KEY: 'the-key' });
+    await until(() => output.error.includes('ready'), `the agent registers: ${output.error}`);
+    return seen;
+  }
+  const ask = (prompt: string, timeout = 60) =>
+    client.runTask({ task_type: 'ask', task_tags: ['llm'], payload: { prompt }, timeout });
+
+  test('returns what the model says, the first sentence as the reply, and fails with what its server says', async () => {
+    const seen = await startModel();
+    expect((await ask('All is well. Good bye.')).result).toEqual({
+      ...{ reply: 'All is well.', output: 'All is well. Good bye.', model: 'm-1' },
+    });
+    expect(seen.keys).toEqual(['Bearer the-key']);
+    await expect(ask('too much')).rejects.toThrow('The model responded with 429: slow down');
+  });
+
+  test('stops the model when the time of the task is over', async () => {
+    const seen = await startModel();
+    await expect(ask('This goes on forever', 1)).rejects.toMatchObject({ code: 'task_timeout' });
+    await until(() => seen.closed === 1, 'the model is stopped');
+  });
+});
+
+describe('the programs in Python', { tags: 'python' }, () => {
+  const startPython = (file: string, ...args: readonly string[]): Example =>
+    startProgram('python3', [join(EXAMPLES, 'python', file), ...args], env);
+  async function startAgent(): Promise<Example> {
+    const agent = startPython('agent.py');
+    await until(() => agent.output.out.includes('ready'), `it registers: ${agent.output.error}`);
+    return agent;
+  }
+
+  test('client.py and agent.py do a task together, and the agent leaves when it is stopped', async () => {
+    const agent = await startAgent();
+    const asking = startPython('client.py', 'shout', 'grüße');
+    const [code] = await once(asking.child, 'close');
+    expect({ code, ...asking.output }).toMatchObject({ code: 0, out: 'GRÜSSE!\n' });
+    expect({ code: await stop(agent.child), error: agent.output.error }).toEqual({ code: 0, error: '' });
+    expect((await client.listAgents()).agents).toEqual([]);
+  });
+
+  test('agent.py reports what fails, and ends the task that it has before it obeys SIGTERM', async () => {
+    const agent = await startAgent();
+    const shout = (payload: object) => ({ task_type: 'x', task_tags: ['shout'], payload, queue_timeout: 10 });
+    await expect(client.runTask(shout({}))).rejects.toThrow("KeyError: 'text'");
+    const { request_id } = await client.submitTask(shout({ text: 'a'.repeat(50) }));
+    await until(async () => (await client.getTask(request_id)).status === 'running', 'it runs');
+    expect(await stop(agent.child)).toBe(0);
+    expect(await client.getTask(request_id)).toMatchObject({ status: 'success' });
+  });
+
+  test('client.py cancels its task at Ctrl-C, and says why one failed', async () => {
+    const waiting = startPython('client.py', 'nobody');
+    await until(() => waiting.output.error.includes('-'), 'it prints the id');
+    waiting.child.kill('SIGINT');
+    const [code] = await once(waiting.child, 'close');
+    expect({ code, error: waiting.output.error }).toMatchObject({
+      code: 130,
+      error: expect.stringMatching(/cancelled\n$/),
+    });
+    const refused = startProgram('python3', [join(EXAMPLES, 'python/client.py')], {
+      ...env,
+      TASK_GATEWAY_AUTH: 'wrong',
+    });
+    await once(refused.child, 'close');
+    expect(refused.output.error).toMatch(/^401 unauthorized: /);
+  });
+
+  test.each(['client.py', 'agent.py'])(
+    '%s has fewer than 130 lines, and imports the standard library alone',
+    (file) => {
+      const text = readFileSync(join(EXAMPLES, 'python', file), 'utf8');
+      expect(text.split('\n').length).toBeLessThan(131);
+      const imported = [...text.matchAll(/^import ([\w.]+)$/gm)].map(([, name = '']) => name);
+      const standard = ['http.client', 'json', 'os', 'signal', 'sys', 'threading', 'time'];
+      expect([...standard, 'urllib.error', 'urllib.request', 'uuid']).toEqual(
+        expect.arrayContaining(imported),
+      );
+    },
+  );
+});
