@@ -105,6 +105,14 @@ describe('the lines of the changelog', () => {
     expect(newest).toMatch(/^### What you must do\n\n- /m);
   });
 
+  test('are found by the version, with its date or without one', () => {
+    const dated = write('- `submitTask`: `timeout` is shorter.\n', '').replace(
+      '## 2.0.0',
+      '## 2.0.0 (2026-12-01)',
+    );
+    expect(findIn(dated)).toEqual([]);
+  });
+
   test('must be there for the version', () => {
     expect(() => readBreakLines('3.0.0', write('', ''))).toThrow(/no section "## 3.0.0"/);
   });

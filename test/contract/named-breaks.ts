@@ -13,9 +13,15 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'tr
 /** Who is broken: an operation or webhook by its id; and the field, parameter or status, if it is one. */
 export type Break = { readonly operation: string; readonly field?: string };
 
+/** The section of a version. Its heading has the date when the version is out: `## 2.0.0 (2026-12-01)`. */
+export function findSection(changelog: string, version: string): string | undefined {
+  const sections = changelog.split(/^(?=## )/m);
+  return sections.find((one) => /^## (\S+)(?: \(\d{4}-\d\d-\d\d\))?\n/.exec(one)?.[1] === version);
+}
+
 /** The lines of the version's section that name breaks, each in one line; empty if it has no such group. */
 export function readBreakLines(version: string, changelog = readChangelog()): readonly string[] {
-  const section = changelog.split(/^## /m).find((one) => one.startsWith(`${version}\n`));
+  const section = findSection(changelog, version);
   if (section === undefined) throw new Error(`CHANGELOG.md has no section "## ${version}".`);
   const group = section.split(/^### /m).find((one) => one.startsWith(`${GROUP}\n`)) ?? '';
   return group

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PACKAGES } from './packages.ts';
 import { FIRST_PAGE_BOUNDS, findDeadLinks, findOverlong, PAGE_BOUNDS, type PageBounds } from './page-law.ts';
 import { openRepository } from './repository.ts';
 
@@ -9,14 +10,15 @@ const ROOT = join(import.meta.dirname, '../..');
 const { files, read } = openRepository();
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
 const pages = files.filter((file) => file.endsWith('.md'));
-/** Pages that a user of a package or of the service reads. */
-const published = pages.filter((file) => /^(sdk|generated|server(?!\/README)|spec)\/[^/]+\.md$/.test(file));
-/** The guide is the description of the document: who shows that breaks its lines. */
+/** What people read one after the other: not the changelog, nor the licenses of others. */
+const bounded = pages.filter((file) => !/^(CHANGELOG|generated\/console\/LICENSES)\.md$/.test(file));
+/** Pages for maintainers, and the guide, whose lines break where it is shown: theirs are as wide as they are. */
+const WIDE = /^(server|test)\/README|^test\/bench\/results\/|^spec\/guide/;
 const boundsOf = (page: string): PageBounds =>
-  page === 'spec/guide.md' ? { ...PAGE_BOUNDS, columns: Number.POSITIVE_INFINITY } : PAGE_BOUNDS;
+  WIDE.test(page) ? { ...PAGE_BOUNDS, columns: Number.POSITIVE_INFINITY } : PAGE_BOUNDS;
 
 describe('a page', () => {
-  test.each(published)('%s has short paragraphs and lines that fit', (page) => {
+  test.each(bounded)('%s has short paragraphs and lines that fit', (page) => {
     expect(findOverlong(read(page), boundsOf(page))).toEqual([]);
   });
 
@@ -28,17 +30,21 @@ describe('a page', () => {
     expect(findDeadLinks(page, { exists, read })).toEqual([]);
   });
 
-  test.each(['sdk', 'generated'])('of the package in %s/ links to what is packed with it', (folder) => {
-    const { files: packed } = JSON.parse(read(`${folder}/package.json`)) as { files: readonly string[] };
-    const isPacked = (path: string): boolean => {
-      const inside = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : '';
-      const [first = ''] = inside.split('/');
-      return first !== '' && (packed.includes(first) || packed.includes(first.replace(/^[^.]+/, '*')));
-    };
-    const own = pages.filter((page) => new RegExp(`^${folder}/[^/]+$`).test(page));
-    expect(own.length).toBeGreaterThan(1);
-    for (const page of own) expect(findDeadLinks(page, { exists: isPacked, read }), page).toEqual([]);
-  });
+  test.each(PACKAGES)(
+    'of the package in $folder/ links to what is packed with it',
+    ({ folder, page: first }) => {
+      const { files: packed } = JSON.parse(read(`${folder}/package.json`)) as { files: readonly string[] };
+      const isPacked = (path: string): boolean => {
+        const inside = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : '';
+        const [name = ''] = inside.split('/');
+        return name !== '' && (packed.includes(name) || packed.includes(name.replace(/^[^.]+/, '*')));
+      };
+      const entry = `${folder}/${first ?? 'README.md'}`;
+      const own = pages.filter((page) => page === entry || (isPacked(page) && page.split('/').length === 2));
+      expect(own.length).toBeGreaterThan(1);
+      for (const page of own) expect(findDeadLinks(page, { exists: isPacked, read }), page).toEqual([]);
+    },
+  );
 });
 
 describe('the law bites', () => {

@@ -57,16 +57,21 @@ export function describeRelease({ folder, released, printed, release }: Release)
       expect(printed()).toContain(missing.length > 0 ? sentence : 'Ready to publish, in this order:\n');
     });
 
-    test('is refused while the changelog has entries without a version', async () => {
+    test('is refused while the changelog has entries without a version, or the version without a date', async () => {
       const copy = join(folder(), 'copy');
       await run('git', ['clone', '--quiet', ROOT, copy]);
       symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-      writeFileSync(join(copy, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n\n- An entry.\n');
       const to = join(folder(), 'refused');
-      const { code = 0, stderr } = await release(['--to', to], copy).catch((error) => error);
-      expect(stderr).toMatch(/CHANGELOG\.md has entries under "Unreleased"/);
-      expect(code).toBe(1);
-      expect(existsSync(to)).toBe(false);
+      const refusals: readonly (readonly [string, RegExp])[] = [
+        ['Unreleased', /CHANGELOG\.md has entries under "Unreleased"/],
+        [VERSION, /CHANGELOG\.md has no date for .* \(YYYY-MM-DD\)"/],
+      ];
+      for (const [heading, sentence] of refusals) {
+        writeFileSync(join(copy, 'CHANGELOG.md'), `# Changelog\n\n## ${heading}\n\n- An entry.\n`);
+        const { code = 0, stderr } = await release(['--to', to], copy).catch((error) => error);
+        expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(sentence) });
+        expect(existsSync(to)).toBe(false);
+      }
     });
   });
 

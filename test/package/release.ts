@@ -7,8 +7,9 @@
  * It publishes nothing. Where a name of the owner's is missing (`owner.ts`) it says so, else which commands
  * publish.
  *
- * While the changelog has entries that belong to no version, it refuses: give them a version first, in the
- * changelog, the contract and each package.json. `--preview` packs them as they are.
+ * While the changelog has entries that belong to no version, or the version has no date there, it refuses:
+ * give them a version first, in the changelog, the contract and each package.json. `--preview` packs them as
+ * they are.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,6 +26,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { findSection } from '../contract/named-breaks.ts';
 import { readScriptOptions } from '../harness/script-options.ts';
 import { listMissingNames, nameOwner, type Owner, scopeOf } from './owner.ts';
 import { PACKAGES, type PublishedPackage } from './packages.ts';
@@ -92,9 +94,8 @@ function readVersion(): string {
 
 /** The version's section of the changelog; in a preview, the section that has no version yet. */
 function readNotes(version: string): string {
-  const sections = read('CHANGELOG.md').split(/^(?=## )/m);
-  const findSection = (title: string) => sections.find((one) => one.startsWith(`## ${title}\n`));
-  const unreleased = findSection(UNRELEASED) ?? '';
+  const changelog = read('CHANGELOG.md');
+  const unreleased = findSection(changelog, UNRELEASED) ?? '';
   const hasEntries = /^- /m.test(unreleased);
   if (hasEntries && !values.preview) {
     throw new Error(
@@ -102,8 +103,14 @@ function readNotes(version: string): string {
         `package.json of ${FOLDERS.join(', ')}, or pack them as they are: npm run release -- --preview`,
     );
   }
-  const section = hasEntries ? unreleased : findSection(version);
+  const section = hasEntries ? unreleased : findSection(changelog, version);
   if (section === undefined) throw new Error(`CHANGELOG.md has no section "## ${version}".`);
+  if (!values.preview && !/^## \S+ \(/.test(section)) {
+    throw new Error(
+      `CHANGELOG.md has no date for ${version}: write "## ${version} (YYYY-MM-DD)", or pack it as it is: ` +
+        'npm run release -- --preview',
+    );
+  }
   return section.trim();
 }
 
