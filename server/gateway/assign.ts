@@ -9,6 +9,7 @@
  *   no task waits for this agent, or none that it may take ───▶ assigned
  *   one waits that it may take ───────────────────────────────▶ gives way; the offer runs first
  */
+import type { SharedReads } from '../async/shared-reads.ts';
 import { type AgentRecord, PULL_ENDPOINT } from '../domain/agent.ts';
 import { UNCLAIMED_MS } from '../domain/delivery.ts';
 import type { Candidate } from '../domain/match.ts';
@@ -31,6 +32,8 @@ export type AssignDeps = {
   readonly pushes: Pushes;
   readonly sweepTimes: SweepTimes;
   readonly tracing: Tracing;
+  /** By agent: whether a task waits that it may take. */
+  readonly waitingLooks: SharedReads<boolean>;
 };
 
 /** A task that gives way is looked at again after this. */

@@ -2,7 +2,9 @@
  * The gateway, put together: the operations for callers, and the background duties. The server drives the
  * duties on the real clock (`server/duties.ts`); tests call them one by one.
  */
+
 import type { LargeWork } from '../async/large-work.ts';
+import { createSharedReads } from '../async/shared-reads.ts';
 import { isSettled, type TaskState } from '../domain/task.ts';
 import type { Clock, Ids, Random } from '../ports/clock.ts';
 import type { Figures } from '../ports/figures.ts';
@@ -103,7 +105,8 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const { pushesMax, agentsMax, agentBytesMax = Number.POSITIVE_INFINITY } = limits;
   const pushes = createPushes({ ...deps, tracing, agents, commits, acknowledgements, pushesMax });
   const sweepTimes = createSweepTimes();
-  const dispatching = { store, commits, agentIndex, pushes, sweepTimes, tracing };
+  const waitingLooks = createSharedReads<boolean>();
+  const dispatching = { store, commits, agentIndex, pushes, sweepTimes, tracing, waitingLooks };
   const dispatcher = createDispatcher(dispatching);
   const sweeper = createSweeper({ ...deps, commits, sweepTimes });
   const largeTasks = createLargeTasks(deps.largeWork);

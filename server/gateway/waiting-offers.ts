@@ -6,6 +6,7 @@
  * only be tried again and again. Such tasks may stand before others that the agent can take, so the next look
  * goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
  */
+import type { SharedReads } from '../async/shared-reads.ts';
 import type { AgentRecord } from '../domain/agent.ts';
 import { availabilityOf, excludedAgents, isGone } from '../domain/delivery.ts';
 import { isSettled, mayBeTaken, type TaskState } from '../domain/task.ts';
@@ -75,18 +76,24 @@ export function createWaitingOffers(deps: {
   };
 }
 
+type LookDeps = {
+  readonly store: Store;
+  readonly agentIndex: Pick<AgentIndex, 'find'>;
+  readonly sweepTimes: SweepTimes;
+};
+
 /**
  * Whether a task waits that the agent may take now: not its own, not one it was busy for lately, and not one
- * that its present agent may have, unless that one is gone.
+ * that its present agent may have, unless that one is gone. Newcomers of one moment share the look.
  */
 export async function hasWaitingFor(
-  deps: {
-    readonly store: Store;
-    readonly agentIndex: Pick<AgentIndex, 'find'>;
-    readonly sweepTimes: SweepTimes;
-  },
-  { agent_id, agent_tags }: AgentRecord,
+  deps: LookDeps & { readonly waitingLooks: SharedReads<boolean> },
+  record: AgentRecord,
 ): Promise<boolean> {
+  return await deps.waitingLooks.read(record.agent_id, () => lookForWaiting(deps, record));
+}
+
+async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRecord): Promise<boolean> {
   const { store, agentIndex, sweepTimes } = deps;
   const nowMs = store.nowMs();
   const resumedMs = sweepTimes.resumedMs(nowMs);

@@ -1,8 +1,8 @@
 /** Many readers of one feed: one read for all that need it at once, and no long turns of the event loop. */
 import { describe, expect, test } from 'vitest';
+import { createSharedReads } from '../../server/async/shared-reads.ts';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
 import { createNotifications } from '../../server/engines/notifications.ts';
-import { createSharedReads } from '../../server/engines/shared-reads.ts';
 
 describe('reads shared by many callers', () => {
   test('run once for all callers of one turn, and again in the next', async () => {

@@ -121,3 +121,34 @@ describeEachStore('on %s, a task that waits while two agents were busy for it', 
     expect([await ownerOf(world, waiter), await ownerOf(world, newcomer)]).toEqual([owner, other]);
   });
 });
+
+describeEachStore('on %s, tasks that wait while their agent was busy for them', (_name, open) => {
+  const start = useWorlds(open);
+
+  test('are read by many newcomers together, not by each of them', async () => {
+    let reads = 0;
+    const world = await start({
+      wrap: (store) => ({
+        ...store,
+        async get(kind, id, caller) {
+          reads += 1;
+          return await store.get(kind, id, caller);
+        },
+      }),
+    });
+    const count = 100;
+    await register(world, 'A', BUSY, { max_concurrent: 2 * count });
+    const submitAll = async (): Promise<void> => {
+      const more = { timeout: 3_600, queue_timeout: 3_000 };
+      await Promise.all(Array.from({ length: count }, () => world.gateway.submitTask(buildSubmission(more))));
+      await world.runUntilIdle();
+    };
+    await submitAll();
+    world.pusher.script(urlOf('A'), TAKEN);
+    reads = 0;
+    await submitAll();
+    expect(pushesTo(world, 'A')).toBe(2 * count);
+    // Some reads of each newcomer, and of each waiting task: not of each pair of them.
+    expect(reads).toBeLessThan(10 * count);
+  });
+});

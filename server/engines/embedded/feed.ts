@@ -12,9 +12,10 @@
  *        ▲                                                   │
  *        └──── notified of an event, or of the recovery ─────┘
  */
+
+import type { SharedReads } from '../../async/shared-reads.ts';
 import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
 import type { Notifications } from '../notifications.ts';
-import type { SharedReads } from '../shared-reads.ts';
 import type { Generation } from './generation.ts';
 import { createFeedEntry, type FeedEntry } from './memory/feed-tails.ts';
 import type { Generations } from './recovery.ts';

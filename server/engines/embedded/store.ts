@@ -9,6 +9,7 @@
  *   they were; cursors of `readAgentChanges` and leases from before are no longer valid.
  */
 import { messageOf } from '../../async/error-message.ts';
+import { createSharedReads, type SharedReads } from '../../async/shared-reads.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { STORE_LIMITS, TIME_BUDGETS } from '../../ports/limits.ts';
 import type { Log } from '../../ports/log.ts';
@@ -25,7 +26,6 @@ import {
 } from '../../ports/store.ts';
 import { createDueTimer, type DueTimer } from '../due-timer.ts';
 import { createNotifications, type Notifications } from '../notifications.ts';
-import { createSharedReads, type SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { applyBatch } from './apply.ts';
 import { readActivity, readTaskCounts } from './count-tasks.ts';

@@ -7,9 +7,10 @@
  * notification leads back to reading; the signal, or closing the store, ends the feed). In an outage the
  * reader waits: when the connection is opened again, all listeners are notified.
  */
+
+import type { SharedReads } from '../../async/shared-reads.ts';
 import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../ports/store.ts';
 import type { Notifications } from '../notifications.ts';
-import type { SharedReads } from '../shared-reads.ts';
 import type { Reply } from './client.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';

@@ -1,11 +1,11 @@
 /** Opens the Redis engine: connects, makes the connections ready, and puts the parts together. */
 import { randomBytes } from 'node:crypto';
+import { createSharedReads } from '../../async/shared-reads.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Revision, Store } from '../../ports/store.ts';
 import { createDueTimer } from '../due-timer.ts';
 import { createNotifications } from '../notifications.ts';
-import { createSharedReads } from '../shared-reads.ts';
 import type { RedisAddress } from './address.ts';
 import { createAgentStatuses } from './agent-status.ts';
 import { createBarrier, NO_BARRIER } from './barrier.ts';

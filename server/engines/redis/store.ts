@@ -17,6 +17,8 @@
  * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents
  *   are refused before that (`inspection.ts`).
  */
+
+import type { SharedReads } from '../../async/shared-reads.ts';
 import { parseStored } from '../../domain/json-text.ts';
 import type { Caller } from '../../ports/caller.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -34,7 +36,6 @@ import {
 } from '../../ports/store.ts';
 import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
-import type { SharedReads } from '../shared-reads.ts';
 import { watchTopic } from '../watch.ts';
 import { type AgentStatuses, readAgentChanges } from './agent-status.ts';
 import type { Reply } from './client.ts';
