@@ -156,8 +156,8 @@ export const OVERLOAD: readonly CiSuite[] = [
   {
     file: 'test/resilience/worst-case/worst-case.test.ts',
     alone: true,
-    seconds: 55,
-    reason: 'the worst call of each operation on a store with 20,000 agents of 64 tags',
+    seconds: 120,
+    reason: 'the worst call of each operation on a full store, on both engines, beside another caller',
     partIn: ['test/gateway/many-tag-sets.test.ts', 'test/gateway/similar-tags.test.ts'],
   },
   {

@@ -1,4 +1,7 @@
-/** The thread from which party B calls: one call every so many milliseconds, each on a kept connection. */
+/**
+ * The thread from which party B calls: one call every so many milliseconds, each on a kept connection. It
+ * sends a message when it begins to measure, and then the sample.
+ */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -11,6 +14,8 @@ export type CallerOptions = {
   readonly statuses: readonly number[];
   readonly everyMs: number;
   readonly seconds: number;
+  /** At most so many; a call that is due while all are taken waits. Default: any number. */
+  readonly connections?: number;
 };
 
 export type Sample = {
@@ -24,7 +29,7 @@ export type Sample = {
 const GIVE_UP_MS = 30_000;
 
 const options = workerData as CallerOptions;
-const agent = new Agent({ keepAlive: true });
+const agent = new Agent({ keepAlive: true, maxSockets: options.connections ?? Number.POSITIVE_INFINITY });
 parentPort?.postMessage(await callAtRate(options));
 agent.destroy();
 
@@ -37,6 +42,7 @@ async function callAtRate({ calls, everyMs, seconds }: CallerOptions): Promise<S
     const failure = await callOnce(call);
     if (failure !== null) failures.push(failure);
   }
+  parentPort?.postMessage('begun');
   const startMs = performance.now();
   for (let n = 0; n * everyMs < seconds * 1_000; n += 1) {
     const dueMs = startMs + n * everyMs;

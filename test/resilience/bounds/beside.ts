@@ -50,10 +50,7 @@ const AT_ONCE_MS = 250;
  */
 const ROUNDS_MAX = 5;
 
-/**
- * Measures B alone and then beside A; ends A, also when something fails. A B that was slow beside A is
- * measured alone once more: where the machine has become slow for everybody, that shows it.
- */
+/** Measures B alone and then beside A; ends A, also when something fails. */
 export async function measureBeside(options: MeasureOptions): Promise<Measured> {
   const { baseUrl, statuses = [200], everyMs = EVERY_MS } = options;
   const calls = options.calls ?? [buildCall('submitTask', secrets), await buildGet(baseUrl)];
@@ -69,7 +66,7 @@ export async function measureBeside(options: MeasureOptions): Promise<Measured> 
   } finally {
     await end();
   }
-  const alone = isUnaffected(beside, before) ? before : pickSlower(before, await callAtRate(seconds));
+  const alone = await measureAgain(before, beside, () => callAtRate(seconds));
   printFigure(`${options.name}-alone-p99`, percentile(alone.tookMs, 0.99), 'ms');
   printFigure(`${options.name}-beside-p99`, percentile(beside.tookMs, 0.99), 'ms');
   return { alone, beside };
@@ -101,6 +98,18 @@ export async function measureRounds(alone: Sample, round: () => Promise<Sample>)
   return { tookMs: best?.tookMs ?? [], failures };
 }
 
+/**
+ * What B takes alone: a B that was slow beside A is measured alone once more. Where the machine has become
+ * slow for everybody, that shows it.
+ */
+export async function measureAgain(
+  alone: Sample,
+  beside: Sample,
+  measure: () => Promise<Sample>,
+): Promise<Sample> {
+  return isUnaffected(beside, alone) ? alone : pickSlower(alone, await measure());
+}
+
 function isUnaffected(beside: Sample, alone: Sample): boolean {
   return percentile(beside.tookMs, 0.99) < longestAllowedMs(alone);
 }
@@ -121,9 +130,14 @@ async function buildGet(baseUrl: string): Promise<Call> {
   return buildCall('getTask', secrets, {}, await submit(baseUrl));
 }
 
-async function runCaller(options: CallerOptions): Promise<Sample> {
+/** Calls from a thread of its own; once it has begun to measure, `meanwhile` is called. */
+export async function runCaller(
+  options: CallerOptions,
+  meanwhile: () => Promise<unknown> = async () => undefined,
+): Promise<Sample> {
   const worker = new Worker(new URL('./beside-caller.ts', import.meta.url), { workerData: options });
-  const [sample] = (await once(worker, 'message')) as [Sample];
+  await once(worker, 'message');
+  const [[sample]] = await Promise.all([once(worker, 'message') as Promise<[Sample]>, meanwhile()]);
   await worker.terminate();
   return sample;
 }

@@ -1,79 +1,140 @@
 /** A store that is filled to its limits, written through the engine: by HTTP it would take minutes. */
-import { openEmbeddedStore } from '../../../server/engines/embedded/open.ts';
-import type { Store } from '../../../server/ports/store.ts';
-import { createClock } from '../../../server/system/clock.ts';
+import type { AgentFields } from '../../../server/domain/agent.ts';
+import { JsonText } from '../../../server/domain/json-text.ts';
+import type { TaskState } from '../../../server/domain/task.ts';
+import type { Batch, Store } from '../../../server/ports/store.ts';
 import { createIds } from '../../../server/system/ids.ts';
-import {
-  assign,
-  must,
-  readState,
-  register,
-  settle,
-  submit,
-  writeTask,
-} from '../../engines/store-under-test.ts';
-import { SILENT } from '../../harness/silent-log.ts';
+import { buildInput, buildState, must, register, taskRef } from '../../engines/store-under-test.ts';
 
+/** All tasks that are stored; `WORST_TASKS=130000` fills a session with all the events that it may have. */
+const TASKS = Number(process.env.WORST_TASKS ?? 40_000);
 export const AGENTS = 20_000;
-/** Tasks that have ended, all of one session. */
-const ENDED = 10_000;
-/** Tasks that wait, each with 64 tags of 256 characters that no agent has. */
-const WAITING = 1_000;
-/** Tasks that one agent holds. */
-const HELD = 1_000;
+/** Tasks that each of the first agents holds, its limit. */
+export const HELD = 2_000;
+const HOLDERS = 12;
+/** Tasks of each kind that waits. */
+export const WAITING = 1_000;
+/** Tasks that have ended. */
+export const ENDED = Math.max(1_000, TASKS - HOLDERS * HELD - 2 * WAITING);
+/** The session of all of them. */
+export const SESSION = 'full';
+const HOUR_MS = 3_600_000;
+/** Commits under way at once. */
+const AT_ONCE = 500;
+
+const AGENT_IDS: readonly string[] = Array.from({ length: AGENTS }, (_, n) => `agent-${n}`);
+export const agentId = (n: number): string => AGENT_IDS[n] ?? '';
+/** Qualifies for the tasks with the tags `REFUSED`, and was busy for all of them. */
+export const REFUSER = agentId(AGENTS - 1);
+/** Has those tasks. */
+const REFUSED_BY = agentId(AGENTS - 2);
+
 /** Tags that all agents share: each has one of its own beside them. */
 export const SHARED = Array.from({ length: 63 }, (_, n) => `shared-${n}`);
-/** 64 tags of 256 characters, which no agent has. */
-export const LONG = Array.from({ length: 64 }, (_, n) => `${n}`.padEnd(256, 'x'));
-export const SESSION = 'full';
-/** The agent that holds tasks. */
-export const HOLDER = 'agent-0';
+/** The tag that this agent alone has, as long as tags are compared. */
+export const ownTag = (n: number): string => `own-${n}`.padEnd(60, '-');
+const makeTags = (end: string): readonly string[] =>
+  Array.from({ length: 64 }, (_, n) => `${n}`.padEnd(256, end));
+/** 64 tags of 256 characters, which no agent has and for which tasks wait. */
+export const LONG = makeTags('x');
+/** Others, which `REFUSER` has. */
+export const REFUSED = makeTags('y');
+/** 64 tags that no agent has, each like tags that agents have. */
+export const SIMILAR = Array.from({ length: 64 }, (_, n) => `${ownTag(n * 300)}-gpu`);
 
-export type FullStore = { readonly ended: readonly string[]; readonly held: readonly string[] };
+/** Ids of the stored tasks, by what has become of them. */
+export type FullStore = {
+  readonly ended: readonly string[];
+  /** `HELD` of each holder, one after the other. */
+  readonly held: readonly string[];
+  readonly waiting: readonly string[];
+  /** One that waits with the tags `SIMILAR`, and one whose payload and result are as long as they may be. */
+  readonly similar: string;
+  readonly large: string;
+};
 
-const AT_ONCE = 500;
-const HOUR_MS = 3_600_000;
-
-/** Fills a file that does not exist yet. */
-export async function fillFile(file: string): Promise<FullStore> {
-  const store = await openEmbeddedStore({ storage: `sqlite:${file}`, clock: createClock(), log: SILENT });
+/** Fills an empty store. */
+export async function fillStore(store: Store): Promise<FullStore> {
   const ids = createIds();
+  // All within a few milliseconds, so that the end of an id says nothing of which of them it is.
   const newIds = (count: number): readonly string[] =>
     Array.from({ length: count }, () => ids.newRequestId(store.nowMs()));
-  const [ended, held, waiting] = [newIds(ENDED), newIds(HELD), newIds(WAITING)];
-  await inParts(
-    Array.from({ length: AGENTS }, (_, n) => n),
-    (n) => register(store, `agent-${n}`, describeAgent(store, n)),
+  const [held, waiting, refused] = [newIds(HOLDERS * HELD), newIds(WAITING), newIds(WAITING)];
+  const ended = newIds(ENDED);
+  const [similar = '', large = ''] = newIds(2);
+  await inParts(AGENT_IDS, (id, n) => register(store, id, describeAgent(store, n)));
+  await inParts(ended, (id) => addEnded(store, id));
+  await addEnded(store, large, 2 ** 20 - 2_000);
+  await inParts(held, (id, n) => addRunning(store, id, agentId(Math.floor(n / HELD))));
+  await inParts(waiting, (id) => addWaiting(store, id, LONG));
+  await addWaiting(store, similar, SIMILAR);
+  await inParts(refused, (id) => addRunning(store, id, REFUSED_BY, true));
+  return { ended, held, waiting, similar, large };
+}
+
+function describeAgent(store: Store, n: number): Partial<AgentFields> {
+  const agent_tags = agentId(n) === REFUSER ? REFUSED : [ownTag(n), ...SHARED];
+  return { endpoint: 'pull', agent_tags, max_concurrent: HELD, registeredMs: store.nowMs() };
+}
+
+/** Submits a task in the state that it has later, due at its deadline. */
+async function addTask(
+  store: Store,
+  id: string,
+  more: Partial<TaskState>,
+  others: Partial<Batch> = {},
+  payload = buildInput(id).payload,
+): Promise<void> {
+  const createdMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  const state = buildState(store, { createdMs, deadlineMs: createdMs + HOUR_MS, ...more });
+  const input = buildInput(id, { cli_session_id: state.cli_session_id, task_tags: state.task_tags, payload });
+  const batch: Batch = {
+    writes: [
+      { kind: 'input', id, expect: 'absent', value: input },
+      { kind: 'task', id, expect: 'absent', value: state },
+    ],
+    ...(state.settledMs === null && { due: [{ ref: taskRef(id), atMs: state.deadlineMs }] }),
+    ...others,
+  };
+  must(await store.commit(batch));
+}
+
+/** With so many characters of payload and result. */
+async function addEnded(store: Store, id: string, chars = 0): Promise<void> {
+  const text = chars > 0 ? new JsonText(JSON.stringify({ text: 'x'.repeat(chars) })) : undefined;
+  const more = { settledMs: store.nowMs(), cli_session_id: SESSION, result: text ?? { output: 'done' } };
+  const event = { session: SESSION, request_id: id };
+  await addTask(store, id, { status: 'success', ...more }, { event }, text);
+}
+
+async function addWaiting(store: Store, id: string, tags: readonly string[]): Promise<void> {
+  const queueEndMs = store.nowMs() + HOUR_MS;
+  const wait = { op: 'join' as const, request_id: id, tags, sinceMs: store.nowMs() };
+  await addTask(store, id, { task_tags: tags, queueEndMs, waiting: true }, { wait });
+}
+
+/** A task that its agent has not claimed, or one that waits for another, which `REFUSER` was busy for. */
+async function addRunning(store: Store, id: string, agent_id: string, isRefused = false): Promise<void> {
+  const nowMs = store.nowMs();
+  const busy = isRefused ? [{ agent_id: REFUSER, untilMs: nowMs + HOUR_MS }] : [];
+  const sent = { attempts: 1, untaken: isRefused ? 1 : 0, attemptMs: nowMs, disowned: 0, pull: true };
+  const delivery = { assignedMs: nowMs, acknowledged: false, nextMs: nowMs, ...sent, busy };
+  const task_tags = isRefused ? REFUSED : ['held'];
+  const state = { status: 'running', agent_id, assignees: [agent_id], waiting: isRefused } as const;
+  const wait = { op: 'join' as const, request_id: id, tags: task_tags, sinceMs: nowMs };
+  const registration = `registration of ${agent_id}`;
+  await addTask(
+    store,
+    id,
+    { ...state, task_tags, delivery },
+    {
+      slots: [{ op: 'grant', agent_id, request_id: id, registration }],
+      ...(isRefused && { wait }),
+    },
   );
-  await inParts(ended, async (id) => {
-    await submit(store, id, { cli_session_id: SESSION });
-    await settle(store, id);
-  });
-  await inParts(held, async (id) => {
-    await submit(store, id, { task_tags: ['own-0'], deadlineMs: store.nowMs() + HOUR_MS });
-    must(await assign(store, id, HOLDER));
-  });
-  await inParts(waiting, (id) => addWaiting(store, id));
-  await store.close();
-  return { ended, held };
 }
 
-function describeAgent(store: Store, n: number) {
-  const agent_tags = [`own-${n}`, ...SHARED];
-  return { endpoint: 'pull', agent_tags, max_concurrent: 2_000, registeredMs: store.nowMs() };
-}
-
-async function addWaiting(store: Store, id: string): Promise<void> {
-  const endMs = store.nowMs() + HOUR_MS;
-  await submit(store, id, { task_tags: LONG, deadlineMs: endMs, queueEndMs: endMs });
-  const { value, revision } = await readState(store, id);
-  const wait = { op: 'join' as const, request_id: id, tags: LONG, sinceMs: value.createdMs };
-  const due = [{ ref: `task:${id}` as const, atMs: endMs }];
-  must(await store.commit(writeTask(id, revision, { ...value, waiting: true }, { wait, due })));
-}
-
-async function inParts<T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
-  for (let from = 0; from < all.length; from += AT_ONCE) {
-    await Promise.all(all.slice(from, from + AT_ONCE).map(work));
-  }
+async function inParts<T>(all: readonly T[], work: (one: T, n: number) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < all.length; from += AT_ONCE)
+    await Promise.all(all.slice(from, from + AT_ONCE).map((one, n) => work(one, from + n)));
 }

@@ -5,105 +5,242 @@
 import { HTTP_LIMITS } from '../../../server/http/http.ts';
 import { buildCall, type Call, type OperationId } from '../../contract/usual-calls.ts';
 import { ADMIN_SECRET, SECRET } from '../../harness/gateway-process.ts';
-import { AGENTS, type FullStore, HOLDER, LONG, SESSION, SHARED } from './full-store.ts';
+import {
+  AGENTS,
+  agentId,
+  ENDED,
+  type FullStore,
+  HELD,
+  LONG,
+  ownTag,
+  REFUSED,
+  REFUSER,
+  SESSION,
+  SHARED,
+  SIMILAR,
+  WAITING,
+} from './full-store.ts';
 
 export type Row = {
   /** What is at its limit. */
   readonly at: string;
-  /** The call of a round; each round has another number. */
-  readonly call: (store: FullStore, round: number) => Call;
-  /** What a list prints or works on; each element may take 0.1 ms. */
+  /** One call; each has another number. */
+  readonly call: (store: FullStore, n: number) => Call;
+  /** What a list prints or works on, or KiB of a large body; each may take 0.1 ms of CPU. */
   readonly elements?: number;
+  /** Tasks that it changes or reads, each in a call of the store of its own. */
+  readonly steps?: number;
+  /** Each response has this status; by default it is a success. */
+  readonly status?: number;
+  /** So many events are read of a stream; else its first one. */
+  readonly events?: (store: FullStore) => number;
 };
 
 const SECRETS = { gateway: SECRET, admin: ADMIN_SECRET };
-/** As long as a body may be, with room for its other fields. */
+/** As long as a body may be, with room for its other fields: one text, and as many values as it may have. */
+const BODY_KIB = HTTP_LIMITS.bodyBytesMax / 1_024;
 const LARGE = { text: 'x'.repeat(HTTP_LIMITS.bodyBytesMax - 100_000) };
+const WIDE = Object.fromEntries(
+  Array.from({ length: HTTP_LIMITS.partsMax - 200 }, (_, n) => [`key-${n}`.padEnd(20, '\n'), 'x'.repeat(8)]),
+);
+/** Of all bodies the parser takes longest for this one; then it is refused, because it has too many keys. */
+export const HARD_BODY = `[${Array.from({ length: 97_000 }, (_, n) => `{"${n.toString(36)}":1}`)}]`;
 const IDS = Array.from({ length: 1_000 }, (_, n) => `unknown-${n}`);
+/** The agent that holds tasks until its row unregisters one. */
+const HOLDER = agentId(0);
 
 const usual = (operationId: OperationId, body = {}, id?: string): Call =>
   buildCall(operationId, SECRETS, body, id);
-const withQuery = (call: Call, query: string): Call => ({
-  ...call,
-  path: `${call.path}${call.path.includes('?') ? '&' : '?'}${query}`,
-});
+const withQuery = (operationId: OperationId, query: Readonly<Record<string, string>>): Call => {
+  const call = usual(operationId);
+  return { ...call, path: `${call.path.split('?')[0]}?${new URLSearchParams(query)}` };
+};
+/** The end of an id; thousands of others were submitted within the same seconds. */
+const endOf = ({ ended }: FullStore): string => ended[0]?.slice(-8) ?? '';
+const thousandHeld = ({ held }: FullStore, n: number): readonly string[] =>
+  held.slice(HELD + 1_000 * n, HELD + 1_000 * (n + 1));
 
 /** A task that waits for a second for an agent with one of 64 tags that none has. */
-export const buildWaiting = (): Call => usual('submitTask', { task_tags: LONG, queue_timeout: 1 });
+export const buildWaiting = (): Call => usual('submitTask', { task_tags: SIMILAR, queue_timeout: 1 });
+const buildRegistration = (body: object): Call =>
+  usual('registerAgent', { agent_tags: LONG, max_concurrent: WAITING, ...body });
+const buildCounts = (): Call => usual('countTasks');
+export const buildGet = (id: string): Call => usual('getTask', {}, id);
+
+const TAG_ROWS = [
+  ['64 tags that all agents share', [...SHARED, ownTag(7)]],
+  ['64 unknown tags of 256 characters', LONG],
+  ['64 unknown tags like those of agents', SIMILAR],
+] as const;
 
 export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
   submitTask: [
+    { at: TAG_ROWS[0][0], call: () => usual('submitTask', { task_tags: TAG_ROWS[0][1] }) },
+    { at: TAG_ROWS[1][0], call: () => usual('submitTask', { task_tags: TAG_ROWS[1][1] }) },
+    { at: TAG_ROWS[2][0], call: () => usual('submitTask', { task_tags: TAG_ROWS[2][1] }) },
     {
-      at: '64 tags that all agents share',
-      call: () => usual('submitTask', { task_tags: [...SHARED, 'own-7'] }),
+      at: 'its only agent was busy for 1,000 tasks that wait',
+      call: () => usual('submitTask', { task_tags: REFUSED }),
     },
-    { at: '64 unknown tags of 256 characters', call: () => usual('submitTask', { task_tags: LONG }) },
-    { at: 'the largest body', elements: 1_000, call: () => usual('submitTask', { payload: LARGE }) },
+    { at: 'the longest text', elements: BODY_KIB, call: () => usual('submitTask', { payload: LARGE }) },
+    {
+      at: 'as many values as a body may have',
+      elements: BODY_KIB,
+      call: () => usual('submitTask', { payload: WIDE }),
+    },
+    {
+      at: 'a body that takes the parser longest, refused',
+      elements: BODY_KIB,
+      status: 422,
+      call: () => ({ ...usual('submitTask'), body: HARD_BODY }),
+    },
   ],
-  getTask: [{ at: 'one of many', call: ({ ended }, n) => usual('getTask', {}, ended[n]) }],
-  explainTask: [{ at: 'one of many', call: ({ ended }, n) => usual('explainTask', {}, ended[n]) }],
+  getTask: [
+    { at: 'one of many', call: ({ ended }, n) => buildGet(ended[n] ?? '') },
+    { at: 'payload and result of 1 MiB', elements: 2 * BODY_KIB, call: ({ large }) => buildGet(large) },
+  ],
+  explainTask: [
+    { at: 'one of many', call: ({ ended }, n) => usual('explainTask', {}, ended[n]) },
+    {
+      at: 'one that waits, with 64 unknown tags like those of agents',
+      call: ({ similar }) => usual('explainTask', {}, similar),
+    },
+  ],
   previewMatch: [
-    {
-      at: '64 tags that all agents share',
-      call: () => usual('previewMatch', { task_tags: [...SHARED, 'own-7'] }),
-    },
-    { at: '64 unknown tags of 256 characters', call: () => usual('previewMatch', { task_tags: LONG }) },
+    { at: TAG_ROWS[0][0], call: () => usual('previewMatch', { task_tags: TAG_ROWS[0][1] }) },
+    { at: TAG_ROWS[1][0], call: () => usual('previewMatch', { task_tags: TAG_ROWS[1][1] }) },
+    { at: TAG_ROWS[2][0], call: () => usual('previewMatch', { task_tags: TAG_ROWS[2][1] }) },
   ],
-  cancelTask: [{ at: 'one that runs', call: ({ held }, n) => usual('cancelTask', {}, held[n]) }],
-  subscribeEvents: [{ at: 'a full session', call: () => usual('subscribeEvents', {}, SESSION) }],
-  registerAgent: [
+  cancelTask: [
+    { at: 'one that runs', call: ({ held }, n) => usual('cancelTask', {}, held[n]) },
     {
-      at: '64 tags of 256 characters, 1,000 ids',
+      at: 'one of 1,000 that wait with 64 tags',
+      call: ({ waiting }, n) => usual('cancelTask', {}, waiting[n]),
+    },
+  ],
+  subscribeEvents: [
+    { at: 'the first event of a full session', call: () => usual('subscribeEvents', {}, SESSION) },
+    {
+      at: 'all events of a full session',
+      steps: ENDED,
+      events: ({ ended }) => ended.length,
+      call: () => usual('subscribeEvents', {}, SESSION),
+    },
+  ],
+  claimTask: [
+    { at: 'of 2,000 tasks', call: () => usual('claimTask', { agent_id: HOLDER, wait: 0 }) },
+    {
+      at: '1,000 ids',
       elements: 1_000,
-      call: (_, n) =>
-        usual('registerAgent', { agent_id: `agent-${200 + n}`, agent_tags: LONG, request_ids: IDS }),
+      call: ({ held }) =>
+        usual('claimTask', { agent_id: HOLDER, wait: 0, request_ids: held.slice(0, 1_000) }),
+    },
+    {
+      at: '64 tags of 256 characters, and 1,000 tasks wait that it may not take',
+      call: () => usual('claimTask', { agent_id: REFUSER, wait: 0 }),
     },
   ],
   heartbeatAgent: [
     {
-      at: '1,000 ids, of an agent with 1,000 tasks',
+      at: '1,000 ids, of an agent with 2,000 tasks',
       elements: 1_000,
       call: ({ held }) => usual('heartbeatAgent', { agent_id: HOLDER, request_ids: held.slice(0, 1_000) }),
     },
   ],
-  claimTask: [{ at: '1,000 tasks', call: () => usual('claimTask', { agent_id: HOLDER, wait: 0 }) }],
+  registerAgent: [
+    {
+      at: '64 tags of 256 characters, 1,000 ids',
+      elements: 1_000,
+      call: (_, n) => buildRegistration({ agent_id: agentId(200 + n), max_concurrent: 0, request_ids: IDS }),
+    },
+    {
+      at: 'names none of its 2,000 tasks',
+      steps: HELD,
+      call: (_, n) =>
+        buildRegistration({
+          agent_id: agentId(1 + n),
+          agent_tags: ['held'],
+          max_concurrent: HELD,
+          request_ids: [],
+        }),
+    },
+  ],
   reportResult: [
     {
-      at: 'the largest body',
-      elements: 1_000,
+      at: 'the longest text',
+      elements: BODY_KIB,
       call: ({ held }, n) =>
         usual('reportResult', { agent_id: HOLDER, request_id: held[100 + n], result: LARGE }),
     },
+    {
+      at: 'as many values as a body may have',
+      elements: BODY_KIB,
+      call: ({ held }, n) =>
+        usual('reportResult', { agent_id: HOLDER, request_id: held[200 + n], result: WIDE }),
+    },
   ],
   unregisterAgent: [
-    { at: 'one of 20,000', call: (_, n) => usual('unregisterAgent', { agent_id: `agent-${100 + n}` }) },
+    {
+      at: 'with 2,000 tasks',
+      elements: HELD,
+      call: (_, n) => usual('unregisterAgent', { agent_id: agentId(1 + n) }),
+    },
   ],
   listAgents: [{ at: 'all', elements: AGENTS, call: () => usual('listAgents') }],
   listTasks: [
+    { at: '1,000', elements: 1_000, call: () => withQuery('listTasks', { limit: '1000' }) },
     {
-      at: '1,000',
+      at: 'of a session, none of the looked at',
       elements: 1_000,
-      call: () => ({ ...usual('listTasks'), path: '/api/admin/tasks?limit=1000' }),
+      call: () => withQuery('listTasks', { limit: '1000', session: SESSION, type: 'none' }),
     },
   ],
-  getOverview: [{ at: '1,000 tags', call: () => withQuery(usual('getOverview'), 'tags=1000') }],
+  getOverview: [{ at: '1,000 tags', call: () => withQuery('getOverview', { tags: '1000' }) }],
   listTaskRows: [
-    { at: '200 rows', elements: 200, call: () => withQuery(usual('listTaskRows'), 'limit=200') },
+    { at: '200 rows', elements: 200, call: () => withQuery('listTaskRows', { limit: '200' }) },
+    {
+      at: 'none of the looked at',
+      elements: 1_000,
+      call: () => withQuery('listTaskRows', { limit: '200', type: 'none' }),
+    },
+    {
+      at: 'the end of an id',
+      elements: 20_000,
+      call: (store) => withQuery('listTaskRows', { id: endOf(store) }),
+    },
   ],
-  countTasks: [{ at: 'all', elements: 1_000, call: () => usual('countTasks') }],
+  countTasks: [
+    { at: 'all', call: buildCounts },
+    { at: 'none of the looked at', elements: 1_000, call: () => withQuery('countTasks', { type: 'none' }) },
+    {
+      at: 'the end of an id',
+      elements: 20_000,
+      call: (store) => withQuery('countTasks', { id: endOf(store) }),
+    },
+  ],
   cancelTasks: [
     {
-      at: '1,000 ids',
+      at: '1,000 ids of tasks that have ended',
       elements: 1_000,
       call: ({ ended }) => usual('cancelTasks', { request_ids: ended.slice(0, 1_000) }),
     },
-  ],
-  listAgentRows: [
-    { at: '200 rows', elements: 200, call: () => withQuery(usual('listAgentRows'), 'limit=200') },
     {
-      at: 'a tag that none of the looked at has',
-      call: () => withQuery(usual('listAgentRows'), 'tag=own-19999'),
+      at: '1,000 ids of tasks that run',
+      steps: 1_000,
+      call: (store, n) => usual('cancelTasks', { request_ids: thousandHeld(store, n) }),
+    },
+    {
+      at: 'a filter that none of the looked at matches',
+      elements: 1_000,
+      call: () => usual('cancelTasks', { request_ids: undefined, filter: { type: 'none' } }),
     },
   ],
-  getAgent: [{ at: 'with 1,000 tasks', elements: 100, call: () => usual('getAgent', {}, HOLDER) }],
+  listAgentRows: [
+    { at: '200 rows', elements: 200, call: () => withQuery('listAgentRows', { limit: '200' }) },
+    {
+      at: 'a tag that none of the looked at has',
+      call: () => withQuery('listAgentRows', { tag: ownTag(AGENTS - 3) }),
+    },
+  ],
+  getAgent: [{ at: 'with 2,000 tasks', elements: 100, call: () => usual('getAgent', {}, HOLDER) }],
 };
