@@ -8,6 +8,7 @@ import type { AgentRecord } from '../domain/agent.ts';
 import { type Candidate, compareForTask } from '../domain/match.ts';
 import type { MatchedTask, MatchTag, TaskMatch } from '../domain/task-match.ts';
 import type { AgentFigures } from '../ports/figures.ts';
+import type { Log } from '../ports/log.ts';
 import type { AgentChanges, AgentStatus, Store } from '../ports/store.ts';
 import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
 import { addSimilarTags, matchAgents } from './nearest-agents.ts';
@@ -19,8 +20,8 @@ export type AgentIndex = {
    */
   refresh(): Promise<void>;
   /**
-   * Begins a refresh when the last one began half a second ago or earlier. What fails comes with the next
-   * one.
+   * Begins a refresh when the last one began half a second ago or earlier. What fails is logged, and comes
+   * with the next one.
    */
   keepFresh(): void;
   /** Resolves when the refresh that was begun last is over, whether it succeeded or failed. */
@@ -79,10 +80,10 @@ const FRESH_MS = 500;
 /** Pages read in one refresh, each of about a megabyte at most. */
 const PAGES_PER_REFRESH = 16;
 
+type IndexStore = Pick<Store, 'nowMs' | 'health' | 'readAgentChanges' | 'getAgentStatus'>;
+
 /** Creates an empty index; the first refresh fills it. */
-export function createAgentIndex(
-  store: Pick<Store, 'nowMs' | 'readAgentChanges' | 'getAgentStatus'>,
-): AgentIndex {
+export function createAgentIndex(store: IndexStore, log: Pick<Log, 'error'>): AgentIndex {
   const groups = createAgentGroups();
 
   function pickBest(
@@ -107,7 +108,7 @@ export function createAgentIndex(
   }
 
   return {
-    ...createRefreshing(store, groups),
+    ...createRefreshing(store, log, groups),
     match: (tags, task, when) => matchAgents(groups, tags, task, when),
     memory: groups.memory,
     figures: groups.figures,
@@ -144,13 +145,15 @@ export function createAgentIndex(
 }
 
 function createRefreshing(
-  store: Pick<Store, 'nowMs' | 'readAgentChanges'>,
+  store: IndexStore,
+  log: Pick<Log, 'error'>,
   groups: AgentGroups,
 ): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
   let cursor: string | null = null;
   // One refresh after the other: an older read must not overwrite a newer one.
   let refreshing: Promise<void> = Promise.resolve();
   let refreshedMs = Number.NEGATIVE_INFINITY;
+  const noteRefresh = createRefreshLog(store, log);
 
   function apply(changes: AgentChanges): void {
     if (changes.reset) groups.clear();
@@ -170,7 +173,7 @@ function createRefreshing(
   function refresh(): Promise<void> {
     refreshedMs = store.nowMs();
     const next = refreshing.then(readPages);
-    refreshing = next.catch(() => undefined);
+    refreshing = next.then(() => noteRefresh(null), noteRefresh);
     return next;
   }
 
@@ -180,6 +183,18 @@ function createRefreshing(
       if (store.nowMs() - refreshedMs >= FRESH_MS) refresh().catch(() => undefined);
     },
     whenRefreshed: () => refreshing,
+  };
+}
+
+/** Logs when the agents cannot be read, and when they can again. An outage is the store's to report. */
+function createRefreshLog(store: Pick<Store, 'health'>, log: Pick<Log, 'error'>): (error: unknown) => void {
+  let isFailing = false;
+  return (error) => {
+    if (error !== null && !store.health().ok) return;
+    if (error !== null && !isFailing)
+      log.error({ err: error }, 'the agents cannot be read; tasks are assigned by an older copy of them');
+    if (error === null && isFailing) log.error({}, 'the agents can be read again');
+    isFailing = error !== null;
   };
 }
 

@@ -1,7 +1,8 @@
 /**
  * One turn of the dispatch loop: takes due entries and does what each needs. No part stops the others:
  *
- *   the agents cannot be read      tasks are assigned by the older copy; what ends or expires needs none
+ *   the agents cannot be read      tasks are assigned by the older copy, whose index logs that; what ends or
+ *                                  expires needs none
  *   one entry fails                it is logged once by its ref, and looked at again after pauses that grow
  *                                  to an hour: what is damaged stays so; the others go on
  *   the store is out               every entry is tried, then the turn throws; all of them come due again
@@ -41,14 +42,13 @@ type Failures = BoundedMap<Ref, number>;
 /** Creates the function that runs a turn and returns how many entries it took. */
 export function createDueTurn(deps: Deps): () => Promise<number> {
   const { store, agentIndex, sweepTimes } = deps;
-  const noteRefresh = createRefreshLog(deps);
   const failures: Failures = createBoundedMap(FAILED_MAX);
 
   return async () => {
     sweepTimes.note(store.nowMs());
     const due = await store.takeDue(DUE_PER_TURN);
     if (due.length === 0) return 0;
-    agentIndex.refresh().then(() => noteRefresh(null), noteRefresh);
+    agentIndex.refresh().catch(() => undefined);
     const looks = await Promise.allSettled(
       due.map(({ ref, lease }) => lookOrPostpone(deps, failures, ref, lease)),
     );
@@ -82,16 +82,4 @@ function countFailure(failures: Failures, ref: Ref): number {
   const times = (failures.get(ref) ?? 0) + 1;
   failures.set(ref, times);
   return times;
-}
-
-/** Logs when the agents cannot be read, and when they can again. An outage is the store's to report. */
-function createRefreshLog({ store, log }: Pick<Deps, 'store' | 'log'>): (error: unknown) => void {
-  let isFailing = false;
-  return (error) => {
-    if (error !== null && !store.health().ok) return;
-    if (error !== null && !isFailing)
-      log.error({ err: error }, 'the agents cannot be read; tasks are assigned by an older copy of them');
-    if (error === null && isFailing) log.info({}, 'the agents can be read again');
-    isFailing = error !== null;
-  };
 }

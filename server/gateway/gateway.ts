@@ -88,7 +88,7 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   const observer = noteEvents(given.observer, store, seen);
   const deps = { ...given, ...seen, store, observer };
   const { clock, limits, tracing = NO_TRACING, overviewSettings = OVERVIEW_SETTINGS } = deps;
-  const agentIndex = createAgentIndex(store);
+  const agentIndex = createAgentIndex(store, deps.log);
   const acknowledgements = createAcknowledgements(clock);
   const commits = createTaskCommits({
     ...deps,

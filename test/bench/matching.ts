@@ -4,6 +4,7 @@
 import type { AgentRecord } from '../../server/domain/agent.ts';
 import { createAgentIndex } from '../../server/gateway/agent-index.ts';
 import type { AgentStatus } from '../../server/ports/store.ts';
+import { SILENT } from '../harness/silent-log.ts';
 
 export type Matching = {
   readonly agents: number;
@@ -20,11 +21,14 @@ const MATCHES = 20_000;
  */
 export async function measureMatching(agents: number, sets: number): Promise<Matching> {
   const changed = Array.from({ length: agents }, (_, n) => buildStatus(n, n % sets));
-  const index = createAgentIndex({
-    nowMs: () => 0,
-    readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1', more: false }),
-    getAgentStatus: async () => undefined,
-  });
+  const index = createAgentIndex(
+    {
+      ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+      readAgentChanges: async () => ({ reset: true, changed, removed: [], cursor: '1', more: false }),
+      getAgentStatus: async () => undefined,
+    },
+    SILENT,
+  );
   await index.refresh();
   const took: number[] = [];
   for (let n = 0; n < MATCHES; n += 1) {

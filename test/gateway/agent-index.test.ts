@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
 import { type Candidate, isFree } from '../../server/domain/match.ts';
 import { createAgentIndex } from '../../server/gateway/agent-index.ts';
-import type { AgentStatus } from '../../server/ports/store.ts';
+import { type AgentStatus, StoreUnavailable } from '../../server/ports/store.ts';
+import { SILENT } from '../harness/silent-log.ts';
 
 const tags = fc.subarray(['a', 'b', 'c', 'd']);
 const agentStatus = fc
@@ -82,11 +83,14 @@ describe('the agent index', () => {
       fc.asyncProperty(plan, async (turns) => {
         const stored = new Map<string, AgentStatus>();
         let changed: readonly AgentStatus[] = [];
-        const agentIndex = createAgentIndex({
-          nowMs: () => 0,
-          readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c', more: false }),
-          getAgentStatus: async (agent_id) => stored.get(agent_id),
-        });
+        const agentIndex = createAgentIndex(
+          {
+            ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+            readAgentChanges: async () => ({ reset: false, changed, removed: [], cursor: 'c', more: false }),
+            getAgentStatus: async (agent_id) => stored.get(agent_id),
+          },
+          SILENT,
+        );
         for (const [changes, wanted, excluded] of turns) {
           changed = changes;
           for (const one of changes) stored.set(one.record.agent_id, one);
@@ -119,11 +123,20 @@ describe('the agent index', () => {
         contact: { ...each.contact, push: null },
       };
     });
-    const agentIndex = createAgentIndex({
-      nowMs: () => 0,
-      readAgentChanges: async () => ({ reset: true, changed: agents, removed: [], cursor: 'c', more: false }),
-      getAgentStatus: async () => undefined,
-    });
+    const agentIndex = createAgentIndex(
+      {
+        ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+        readAgentChanges: async () => ({
+          reset: true,
+          changed: agents,
+          removed: [],
+          cursor: 'c',
+          more: false,
+        }),
+        getAgentStatus: async () => undefined,
+      },
+      SILENT,
+    );
     await agentIndex.refresh();
     const picks: (string | undefined)[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -132,5 +145,51 @@ describe('the agent index', () => {
       if (candidate && isFree(candidate)) agentIndex.noteGrant(candidate.record.agent_id, n + 1);
     }
     expect(picks).toEqual(['A0', 'A1', 'A0', 'A1', undefined]);
+  });
+});
+
+describe('agents that cannot be read', () => {
+  /** An index over a store that fails, unless `isFailing` is false; what it logs. */
+  function createFailing(isStoreOk: boolean) {
+    const state = { nowMs: 0, isFailing: true };
+    const logged: string[] = [];
+    const agentIndex = createAgentIndex(
+      {
+        nowMs: () => state.nowMs,
+        health: () => (isStoreOk ? { ok: true } : { ok: false, reason: 'out' }),
+        async readAgentChanges() {
+          if (state.isFailing) throw new StoreUnavailable('a row of them is damaged');
+          return { reset: false, changed: [], removed: [], cursor: 'c', more: false };
+        },
+        getAgentStatus: async () => undefined,
+      },
+      { error: (_fields, message) => logged.push(message) },
+    );
+    return { state, logged, agentIndex };
+  }
+
+  test('are logged once however they were to be read, and once more when they can be read again', async () => {
+    const { state, logged, agentIndex } = createFailing(true);
+    for (let n = 0; n < 3; n += 1) {
+      state.nowMs += 500;
+      agentIndex.keepFresh();
+      await agentIndex.whenRefreshed();
+      await expect(agentIndex.refresh()).rejects.toThrow('damaged');
+    }
+    state.isFailing = false;
+    state.nowMs += 500;
+    agentIndex.keepFresh();
+    await agentIndex.whenRefreshed();
+    expect(logged).toEqual([
+      'the agents cannot be read; tasks are assigned by an older copy of them',
+      'the agents can be read again',
+    ]);
+  });
+
+  test('in an outage of the store are the store’s to report', async () => {
+    const { logged, agentIndex } = createFailing(false);
+    agentIndex.keepFresh();
+    await agentIndex.whenRefreshed();
+    expect(logged).toEqual([]);
   });
 });

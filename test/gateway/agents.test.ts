@@ -182,7 +182,16 @@ describeEachStore('on %s', (_name, open) => {
       const world = await start({ openTasksMax: 2 });
       await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
       await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
-      await expect(world.gateway.submitTask(buildSubmission())).rejects.toMatchObject({ code: 'busy' });
+      await expect(world.gateway.submitTask(buildSubmission())).rejects.toMatchObject({
+        code: 'busy',
+        message: '2 tasks are open already. Wait for some to end, then send again.',
+      });
+    });
+
+    test('a submission beyond a limit of one task is refused in the singular', async () => {
+      const world = await start({ openTasksMax: 1 });
+      await world.gateway.submitTask(buildSubmission({ queue_timeout: 60 }));
+      await expect(world.gateway.submitTask(buildSubmission())).rejects.toThrow(/^1 task is open already\. /);
     });
 
     test('the listing pages through all tasks, newest first, each once', async () => {

@@ -7,6 +7,7 @@ import { completeAgent } from '../../server/domain/agent.ts';
 import { ANY_TASK } from '../../server/domain/task-match.ts';
 import { createAgentIndex } from '../../server/gateway/agent-index.ts';
 import type { AgentStatus } from '../../server/ports/store.ts';
+import { SILENT } from '../harness/silent-log.ts';
 
 const AGENTS = 20_000;
 const SHARED = Array.from({ length: 63 }, (_, n) => `shared-${n}`);
@@ -24,11 +25,14 @@ function buildStatus(n: number): AgentStatus {
 }
 
 const all = Array.from({ length: AGENTS }, (_, n) => buildStatus(n));
-const agentIndex = createAgentIndex({
-  nowMs: () => 0,
-  readAgentChanges: async () => ({ reset: true, changed: all, removed: [], cursor: '1', more: false }),
-  getAgentStatus: async () => undefined,
-});
+const agentIndex = createAgentIndex(
+  {
+    ...{ nowMs: () => 0, health: () => ({ ok: true }) },
+    readAgentChanges: async () => ({ reset: true, changed: all, removed: [], cursor: '1', more: false }),
+    getAgentStatus: async () => undefined,
+  },
+  SILENT,
+);
 beforeAll(() => agentIndex.refresh());
 
 /** The CPU time of the least of five calls, and the last result. */
