@@ -47,6 +47,8 @@ describe('a payload', () => {
     [['@bom.json'], { name: '世界' }],
     [['-'], { from: 'stdin' }],
     [['n:=2', '@plain.json'], { name: '世界', n: 2 }],
+    [['{"text":"a=b","n":{"m":1}}'], { text: 'a=b', n: { m: 1 } }],
+    [['n=x', '{"n":1,"name":"世界"}'], { n: 'x', name: '世界' }],
     [['@plain.json', '-', 'n=x'], { name: '世界', n: 'x', from: 'stdin' }],
   ])('%j is %j', async (parts, payload) => {
     expect(await read(parts)).toEqual(payload);
@@ -61,6 +63,7 @@ describe('a payload', () => {
 
   test.each([
     [['name'], '"name" is not part of a payload'],
+    [['{"text":'], "The JSON in the argument can't be used"],
     [['=x'], '"=x" is not part of a payload'],
     [[':=1'], 'is not part of a payload'],
     [['a=1', 'a=2'], 'The key "a" is given twice'],

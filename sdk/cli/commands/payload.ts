@@ -1,6 +1,6 @@
 /**
- * Reads a payload from arguments: `key=text`, `key:=json`, `@file` and `-` (standard input), in any
- * combination.
+ * Reads a payload from arguments: `key=text`, `key:=json`, `{"key":"text"}`, `@file` and `-` (standard
+ * input), in any combination.
  */
 import { readFile } from 'node:fs/promises';
 import { decodeText, parseJson } from '../decoding.ts';
@@ -16,8 +16,8 @@ export type PayloadSources = {
 type Field = readonly [key: string, value: unknown];
 
 /**
- * Builds a payload. Files and standard input hold whole objects; `key=` and `key:=` override their fields,
- * wherever they stand. Without arguments the payload is `{}`. Throws usage errors.
+ * Builds a payload. Files, standard input and what begins with `{` are whole objects; `key=` and `key:=`
+ * override their fields, wherever they stand. Without arguments the payload is `{}`. Throws usage errors.
  */
 export async function readPayload(
   parts: readonly string[],
@@ -31,6 +31,7 @@ export async function readPayload(
   for (const part of parts) {
     if (part === '-') fields.push(...readObject(await sources.readStdin(), 'standard input'));
     else if (part.startsWith('@')) fields.push(...(await readObjectFile(part.slice(1), sources)));
+    else if (part.startsWith('{')) fields.push(...readObject(Buffer.from(part), 'the argument'));
     else {
       const [key, value] = parsePair(part);
       if (pairs.has(key)) throw createUsageError(`The key "${key}" is given twice.`);
@@ -43,7 +44,9 @@ export async function readPayload(
 function parsePair(part: string): Field {
   const [, key, operator, text = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(part) ?? [];
   if (!key) {
-    throw createUsageError(`"${part}" is not part of a payload: give key=text, key:=json, @file or "-".`);
+    throw createUsageError(
+      `"${part}" is not part of a payload: give key=text, key:=json, {…}, @file or "-".`,
+    );
   }
   return [key, operator === ':=' ? readJson(text, `the value of "${key}"`) : text];
 }

@@ -25,7 +25,7 @@ export type SubmissionOptions = {
 export function addSubmissionOptions(command: Command, queueDefault: string): Command {
   return command
     .argument('<type>', 'type of the task')
-    .argument('[payload...]', 'key=text, key:=json, @file.json, or - for standard input')
+    .argument('[payload...]', 'key=text, key:=json, {…}, @file.json, or - for standard input')
     .addOption(
       new Option('-t, --tag <tag>', 'agents with this tag may take the task (repeatable)').argParser(
         collectValue,
