@@ -49,6 +49,7 @@ export const USED_CONTRACT = `const { exports: entries } = require('@task-gatewa
  */
 export const USED_SERVER = `const { spawn, execFileSync } = require('node:child_process');
         const { once } = require('node:events');
+        const { statSync } = require('node:fs');
         const { dirname, delimiter } = require('node:path');
         const secret = 'a-gateway-secret-for-the-trial';
         const settings = { PORT: '0', STORE: 'sqlite:./data/gateway.db', GATEWAY_AUTH: secret };
@@ -86,6 +87,7 @@ export const USED_SERVER = `const { spawn, execFileSync } = require('node:child_
           const submission = { auth: secret, task_type: 'x', task_tags: ['x'], payload: { text: '你好' }, queue_timeout: 600 };
           const headers = { 'content-type': 'application/json' };
           const { request_id } = JSON.parse(await read(first.url, '/api/cli/tasks', { method: 'POST', headers, body: JSON.stringify(submission) }));
+          if (statSync('data/gateway.db').mode & 0o077) throw new Error('Others may read the database.');
           await stop(first);
           const second = await start();
           const task = JSON.parse(await read(second.url, '/api/cli/tasks/' + request_id, { headers: { authorization: 'Bearer ' + secret } }));

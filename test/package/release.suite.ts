@@ -154,6 +154,9 @@ export function describeRelease({ folder, released, printed, release }: Release)
       const program = join(unpacked, 'bin/task-gateway-server.js');
       const gateway = await startGateway({ STORE: redis.url }, [], program);
       onTestFinished(async () => void (await gateway.stop()));
+      // The command replaced itself by a process with the flag, under its id.
+      const words = readFileSync(`/proc/${gateway.pid}/cmdline`, 'utf8').split('\0');
+      expect(words).toContain('--max-semi-space-size=16');
       const id = await submit(gateway.baseUrl, { queue_timeout: 60 });
       expect((await get(gateway.baseUrl, `/api/cli/tasks/${id}`)).body).toMatchObject({ status: 'pending' });
     });
