@@ -1,5 +1,6 @@
 /** When the console reads: every 2 s while it is visible and not paused, later after failures. */
 import { describe, expect, test } from 'vitest';
+import { createGatewayTime } from '../../server/console/gateway/gateway-time.ts';
 import {
   chooseBackoffMs,
   createPolling,
@@ -143,4 +144,19 @@ test('The pause after failures doubles, up to 30 s.', () => {
   expect([1, 2, 3, 4, 5, 6, 20].map(chooseBackoffMs)).toEqual([
     2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
   ]);
+});
+
+test('The console counts by the time of the gateway, whether the browser’s clock is behind it or before it.', async () => {
+  const { clock, pass } = createClock();
+  const time = createGatewayTime(clock);
+  for (const gatewaySeconds of [1_000, 400]) {
+    time.noteTime(gatewaySeconds);
+    expect(time.now.value).toBe(gatewaySeconds);
+    // What a response takes to arrive is no change of the clock.
+    time.noteTime(gatewaySeconds - 0.4);
+    expect(time.now.value).toBe(gatewaySeconds);
+  }
+  await pass(2_100);
+  expect(time.now.value).toBe(402);
+  time.stop();
 });
