@@ -6,6 +6,7 @@
  * One call looks at a bounded number of tasks and ends in time; other calls run in between.
  */
 import { runInSlices } from '../async/slices.ts';
+import { yieldToEventLoop } from '../async/waiting.ts';
 import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { isSettled } from '../domain/task.ts';
 import type {
@@ -67,6 +68,7 @@ async function cancelNamed(
       note(receipt, await cancelOne(deps, request_id, { created_before }, dry_run));
     });
     from += SLICE;
+    await yieldToEventLoop();
   }
   return from < ids.length ? { ...receipt, next_cursor: writeCursor(String(from)) } : receipt;
 }

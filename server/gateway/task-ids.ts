@@ -3,6 +3,7 @@
  * few windows of time (`domain/task-id.ts`): so only the ids of these windows are compared, and no task is
  * read.
  */
+import { yieldToEventLoop } from '../async/waiting.ts';
 import { windowsOf } from '../domain/task-id.ts';
 import type { Caller } from '../ports/caller.ts';
 import type { Page, Store } from '../ports/store.ts';
@@ -35,6 +36,8 @@ export async function findTaskIds(deps: Deps, end: string, caller: Caller): Prom
       found.push(...page.items.filter(({ request_id }) => request_id.endsWith(end)));
       left -= page.items.length;
       after = page.next;
+      // A page may come from memory without a turn of the event loop.
+      await yieldToEventLoop();
     } while (after !== null && left > 0);
     if (left <= 0) break;
   }
