@@ -88,12 +88,6 @@ export const ROWS: { readonly [O in OperationId]: readonly [Row, ...Row[]] } = {
       elements: BODY_KIB,
       call: () => usual('submitTask', { payload: WIDE }),
     },
-    {
-      at: 'a body that takes the parser longest, refused',
-      elements: BODY_KIB,
-      status: 422,
-      call: () => ({ ...usual('submitTask'), body: HARD_BODY }),
-    },
   ],
   getTask: [
     { at: 'one of many', call: ({ ended }, n) => buildGet(ended[n] ?? '') },
