@@ -13,12 +13,14 @@ export type PublishedPackage = {
   readonly needs: readonly string[];
   /** The page that becomes its README.md; absent where its own is for its users. */
   readonly page?: string;
+  /** A library's dependencies are ranges, which an application shares with others; else they are exact. */
+  readonly isLibrary?: true;
   /** A program in CommonJS that fails where the package does not work. */
   readonly program: string;
 };
 
 export const PACKAGES: readonly PublishedPackage[] = [
   { folder: 'generated', name: 'contract', needs: [], program: USED_CONTRACT },
-  { folder: 'sdk', name: 'sdk', needs: ['generated'], program: REQUIRED },
+  { folder: 'sdk', name: 'sdk', needs: ['generated'], isLibrary: true, program: REQUIRED },
   { folder: 'server', name: 'server', needs: ['generated'], page: 'PACKAGE.md', program: USED_SERVER },
 ];

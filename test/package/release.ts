@@ -114,16 +114,18 @@ function readNotes(version: string): string {
   return section.trim();
 }
 
-/** What is installed is what was tried here: each dependency is exact, and nothing runs at installation. */
-function checkManifest({ folder, name }: PublishedPackage, manifest: Manifest): void {
+/** A program is installed as it was tried here: its dependencies are exact. Nothing runs at an installation. */
+function checkManifest({ folder, name, isLibrary }: PublishedPackage, manifest: Manifest): void {
   const scope = scopeOf(owner);
   if (manifest.name !== `${scope}/${name}`) {
     throw new Error(`${folder}/package.json is called ${manifest.name}, and must be ${scope}/${name}.`);
   }
-  const loose = Object.entries(manifest.dependencies ?? {}).filter(([, range]) => !/^\d/.test(range));
+  const kept = isLibrary ? /^\^\d/ : /^\d/;
+  const loose = Object.entries(manifest.dependencies ?? {}).filter(([, range]) => !kept.test(range));
   if (loose.length > 0) {
     throw new Error(
-      `${folder}/package.json must name exact versions of ${loose.map(([one]) => one).join()}.`,
+      `${folder}/package.json must name ${isLibrary ? 'ranges (^)' : 'exact versions'} of ` +
+        `${loose.map(([one]) => one).join()}.`,
     );
   }
   const atInstall = ['preinstall', 'install', 'postinstall'].filter((one) => one in (manifest.scripts ?? {}));
