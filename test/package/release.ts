@@ -114,7 +114,7 @@ function readNotes(version: string): string {
   return section.trim();
 }
 
-/** A program is installed as it was tried here: its dependencies are exact. Nothing runs at an installation. */
+/** A program is installed as it was tried here: its dependencies are exact. No package runs scripts then. */
 function checkManifest({ folder, name, isLibrary }: PublishedPackage, manifest: Manifest): void {
   const scope = scopeOf(owner);
   if (manifest.name !== `${scope}/${name}`) {
