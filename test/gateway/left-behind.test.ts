@@ -44,6 +44,8 @@ describeEachStore('on %s, a call that waits leaves nothing behind', (_name, open
   ): Promise<void> {
     const watchers = countWatchers();
     const world = await start({ wrap: watchers.wrap });
+    // Calls of the duties were made: from here on the engine has the timers that it always has.
+    await world.pass(OVER_MS);
     const before = world.clock.sleeping();
     for (let times = 0; times < 3; times += 1) {
       await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 9 }));
