@@ -8,6 +8,7 @@ import type { Store } from '../ports/store.ts';
 import { acknowledgeNamed } from './assignments.ts';
 import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
 import type { TaskCommits } from './commit-step.ts';
+import { limitTime } from './deadline.ts';
 import type { RegisteredAgents } from './registered-agents.ts';
 import { readTask } from './tasks.ts';
 import { noteContactWhile } from './waiting-calls.ts';
@@ -24,8 +25,16 @@ type Deps = {
   readonly agents: RegisteredAgents;
 };
 
-/** Creates the claim operation. */
+/** Creates the claim operation. A claim that does not wait takes no longer than any call. */
 export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
+  const { claimTask } = createUnlimitedClaims(deps);
+  const atOnce = limitTime(deps.clock, { claimTask });
+  return {
+    claimTask: (claim, ...rest) => (claim.wait === 0 ? atOnce : { claimTask }).claimTask(claim, ...rest),
+  };
+}
+
+function createUnlimitedClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
   const queues = createClaimQueues({ ...deps, handOut: (agent_id, count) => handOut(deps, agent_id, count) });
   return {
     async claimTask({ agent_id, wait, request_ids }, signal, onTrace) {

@@ -60,4 +60,28 @@ describeEachStore('on %s', (_name, open) => {
       expect(await result).toBeInstanceOf(StoreUnavailable);
     }
   });
+
+  test('a claim that does not wait is over within five seconds, however long each of its steps takes', async () => {
+    let stepMs = 0;
+    const slow = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (stepMs > 0) await world.clock.sleep(stepMs);
+      return await work();
+    };
+    const wrap = (store: Store): Store => ({
+      ...store,
+      getAgentStatus: (id) => slow(() => store.getAgentStatus(id)),
+      listClaimable: (id, count) => slow(() => store.listClaimable(id, count)),
+      touch: (id, contact) => slow(() => store.touch(id, contact)),
+      commit: (batch) => slow(() => store.commit(batch)),
+    });
+    const world: World = await start({ wrap });
+    await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));
+    await world.gateway.submitTask(buildSubmission());
+    stepMs = 2_000;
+    const result = world.gateway
+      .claimTask({ agent_id: 'A', wait: 0 }, new AbortController().signal)
+      .catch((error: unknown) => error);
+    await world.clock.advance(4_750);
+    expect(await Promise.race([result, Promise.resolve('waits')])).toBeInstanceOf(StoreUnavailable);
+  });
 });

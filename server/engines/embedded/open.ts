@@ -12,6 +12,7 @@ import type { OpenStorage } from './recovery.ts';
 import { claimDatabase, openDatabase, openReader } from './sqlite/database.ts';
 import { makeFolder, protectFiles } from './sqlite/folder.ts';
 import { readFreeSpace } from './sqlite/free-space.ts';
+import { isDiskError } from './sqlite/inspection.ts';
 import { createSqliteAdapter, writeHere } from './sqlite/keyv-adapter.ts';
 import { takeLock } from './sqlite/lock.ts';
 import { openKeyv } from './sqlite/ordered-storage.ts';
@@ -106,7 +107,13 @@ function startInspection(path: string, log: Log): Worker {
     if (damage === undefined) log.debug({}, 'the database was inspected: no damage');
     else log.error({ damage }, 'the database is damaged: rows may read as absent; restore it from a copy');
   });
-  worker.on('error', (error) => log.warn({ err: error }, 'the database could not be inspected for damage'));
+  // An outage of the disk is the store's to report.
+  worker.on('error', (error) =>
+    log[isDiskError(error) ? 'debug' : 'warn'](
+      { err: error },
+      'the database could not be inspected for damage',
+    ),
+  );
   return worker;
 }
 

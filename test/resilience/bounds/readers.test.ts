@@ -31,7 +31,7 @@ const LARGE_WITHIN_MS = 1_000;
 /** Where nothing is known of the callers, B is one of 201; a read begins within 10 s. */
 const UNKNOWN_WITHIN_MS = 12_000;
 /** 256 MiB of unread bytes, and what a heap swings by while twenty such values are read and written. */
-const HELD_KIB = 400 * 1_024;
+const HELD_KIB = 600 * 1_024;
 
 let gateway: GatewayProcess;
 let port: number;

@@ -23,13 +23,27 @@ const PAUSE_FACTOR = 4;
  */
 const PAGE_CHECK_BYTES_MAX = 512 * 1_024 * 1_024;
 
-/** Describes the damage, naming the file; undefined when there is none. */
+/** The kind of an error of SQLite, in the last byte of its code: the disk failed. */
+const SQLITE_IOERR = 10;
+
+/**
+ * Describes the damage, naming the file; undefined when there is none. Rejects where the disk fails meanwhile,
+ * which says nothing of the file.
+ */
 export async function findDamage(path: string): Promise<string | undefined> {
   try {
     return findPageDamage(path) ?? (await findRowDamage(path));
   } catch (error) {
+    if (isDiskError(error)) throw error;
     return messageOf(error);
   }
+}
+
+/** Whether SQLite could not read or write, as its error or the cause of an error says. */
+export function isDiskError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_IOERR) return true;
+  return isDiskError(error.cause);
 }
 
 /**
