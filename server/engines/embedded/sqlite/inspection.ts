@@ -27,8 +27,8 @@ const PAGE_CHECK_BYTES_MAX = 512 * 1_024 * 1_024;
 const SQLITE_IOERR = 10;
 
 /**
- * Describes the damage, naming the file; undefined when there is none. Rejects where the disk fails meanwhile,
- * which says nothing of the file.
+ * Describes the damage, naming the file; undefined when there is none. Rejects where the disk fails
+ * meanwhile, which says nothing of the file.
  */
 export async function findDamage(path: string): Promise<string | undefined> {
   try {
