@@ -56,8 +56,17 @@ export function createLog(settings: LogSettings): RunningLog {
   };
 }
 
+/** What cannot be written, as when the terminal was closed or the disk of a log file is full, is dropped. */
 function openStandardOutput(): { write: (line: string) => void; flush: () => void } {
   const stream = destination({ dest: 1, sync: false, maxLength: BUFFERED_BYTES_MAX });
+  const flushSync = stream.flushSync.bind(stream);
+  // Also called when the process exits. It would try again for ever, and block this thread meanwhile.
+  stream.on('error', () => {
+    stream.flushSync = () => undefined;
+  });
+  stream.on('write', () => {
+    stream.flushSync = flushSync;
+  });
   return {
     write: (line) => void stream.write(line),
     flush: () => {

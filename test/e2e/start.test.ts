@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeStartFailure } from '../../server/start-failure.ts';
+import { isRunning } from '../cli/cli-process.ts';
 import { type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -190,4 +191,24 @@ test('on a terminal its warnings come before its message', async () => {
   child.stdin.write('\u0003');
   await closed;
   expect(shown).toContain('stopped');
+});
+
+test('whose terminal was closed ends', async () => {
+  const command = `echo "id $$"; exec '${process.execPath}' server/main.ts`;
+  const env = { PATH: process.env.PATH ?? '', PORT: '0', STORE: 'memory:' };
+  const child = spawn('script', ['-qfec', command, '/dev/null'], { cwd: ROOT, env });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    shown += text;
+  });
+  const closed = once(child, 'close');
+  await vi.waitFor(() => expect(shown).toContain('Ctrl-C ends the gateway.'), WAIT);
+  const pid = Number(/^id (\d+)/m.exec(shown)?.[1]);
+  stops.push(async () => {
+    if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+  });
+  expect(isRunning(pid)).toBe(true);
+  child.kill('SIGKILL');
+  await closed;
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), WAIT);
 });
