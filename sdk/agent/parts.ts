@@ -25,7 +25,7 @@ export function createParts(options: AgentOptions, settings: AgentSettings) {
   const { clock = systemClock, listen, handler, isBusy } = options;
   const connection = readSettings({ ...options, logger: options.logger ?? stderrLogger });
   const { log } = connection;
-  // What an agent does is said in its own words; its calls are for those who look for a fault.
+  // The events of the agent are the log that a person reads; each call is logged at `debug` only.
   const calls = createCalls({ ...connection, log: (_level, ...words) => log('debug', ...words) });
   const { contact, logEvent } = createVoice(options, connection, maxConcurrent, clock);
   const logFailure: LogFailure = (during) => (error) => logEvent({ kind: 'failure', during, error });

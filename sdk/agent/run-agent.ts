@@ -17,9 +17,9 @@ export type RunAgentOptions = StopOptions & {
  * Runs an agent until a signal comes, then stops it in two stages, as `Agent.stop` does. A second signal cuts
  * both stages short. Resolves when the agent has stopped and has nothing open any more. Throws what
  * `createAgent` and `Agent.start` throw, and an `AbortError` at once when the caller's own `signal` fires.
- * A promise that is rejected meanwhile and that no code handles does not end the process and the other tasks:
- * it is printed, and `onNotice` is called with a `failure`. If the process has a listener of its own for
- * `unhandledRejection`, that is left to it.
+ * A rejected promise that no code handles ends neither the process nor the other tasks: it is printed, and
+ * `onNotice` is called with a `failure`. Where the process itself listens for `unhandledRejection`,
+ * that is left to its listener.
  */
 export async function runAgent<Payload extends JsonObject = FreeForm, Result extends JsonResult = TaskResult>(
   options: AgentOptions<Payload, Result>,

@@ -35,7 +35,7 @@ async function* complete(prompt: string, signal: AbortSignal): AsyncGenerator<st
     body: JSON.stringify({ model: LLM_MODEL, stream: true, messages: [{ role: 'user', content: prompt }] }),
     signal,
   });
-  // What is thrown is the task's error_info: a person who reads it learns what the model's server said.
+  // The error becomes the task's error_info: its reader learns what the model's server said.
   if (!response.ok || !response.body) {
     throw new Error(`The model responded with ${response.status}: ${(await response.text()).slice(0, 500)}`);
   }

@@ -1,6 +1,6 @@
 /**
- * What the gateway writes to its log. The real one is pino, behind a redactor that removes secrets. The end
- * of an outage is logged at the level of its beginning: a log of errors alone says that it is over.
+ * The gateway's log. The real one is pino, behind a redactor that removes secrets. An outage ends in the log
+ * at the level at which it began, so that a log of errors alone says when it is over.
  */
 export type Log = {
   /** Whether debug lines are written; where it is absent, they may be. Spares building them on hot paths. */

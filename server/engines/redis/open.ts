@@ -74,7 +74,11 @@ export async function openRedisStore(deps: RedisDeps): Promise<Store> {
   const parts = { notifications, slices, nextDue, dueTimer, time, clock, processName, writtenTasks };
   const onMessage = createMessageHandler(parts);
   const connection = await openConnection({
-    ...{ clock, log, prefix, timeArgument: time.argument, guardTime: time.guard },
+    clock,
+    log,
+    prefix,
+    timeArgument: time.argument,
+    guardTime: time.guard,
     open: createOpener({ ...deps, prefix, time, channel, ownChannel, onMessage }),
     onReopened() {
       slices.forget();
