@@ -88,6 +88,15 @@ describeEachStore('the load on %s', (_name, open) => {
     expect(tasks.filter(({ error_info }) => error_info === '无可用 Agent')).toHaveLength(17);
   });
 
+  test('a submission that is refused takes no slot of the agent that it would have had', async () => {
+    const world = await start({ openTasksMax: 1 });
+    await world.gateway.registerAgent(buildRegistration('A'));
+    await submit(world, { task_tags: ['other'], queue_timeout: 600 });
+    const refused = world.gateway.submitTask(buildSubmission());
+    await expect(world.clock.drive(refused)).rejects.toMatchObject({ code: 'busy' });
+    expect(world.figures.agents()).toMatchObject({ usedSlots: 0, freeSlots: 1 });
+  });
+
   test('an agent with max_concurrent 0 gets no task', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { max_concurrent: 0 }));

@@ -47,6 +47,23 @@ describeEachStore('on %s, a pull agent', (_name, open) => {
     expect(claimed.map((task) => task?.request_id)).toEqual([id, undefined, undefined]);
   });
 
+  test('gets at once, with as many claims, more tasks than are handed out together', async () => {
+    const world = await start();
+    await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull', max_concurrent: 20 }));
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push(await submit(world));
+    const beginMs = world.clock.nowMs();
+    const claimAll = () =>
+      Promise.all(ids.map(() => world.gateway.claimTask({ agent_id: 'A', wait: 20 }, NEVER)));
+    await world.clock.drive(claimAll());
+    // None is acknowledged: all may be handed out again at the same time, of which nothing notifies.
+    const claiming = claimAll();
+    await world.pass(15_000);
+    const claimed = await world.clock.drive(claiming);
+    expect(claimed.map((task) => task?.request_id).sort()).toEqual([...ids].sort());
+    expect(world.clock.nowMs() - beginMs).toBeLessThan(15_500);
+  });
+
   test('waits for a task and claims it when it is submitted', async () => {
     const world = await start();
     await world.gateway.registerAgent(buildRegistration('A', { endpoint: 'pull' }));

@@ -17,6 +17,7 @@ import { UNNAMED_CALLER } from '../../server/ports/caller.ts';
 import { GatewayError } from '../../server/ports/gateway.ts';
 import { buildCall } from '../contract/usual-calls.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
+import { measureHeap } from '../harness/heap.ts';
 import { ADMIN_SECRET, SECRET, startTestServer } from '../harness/http-server.ts';
 import { sendChecked } from './checked-call.ts';
 import { createFakeGateway, TASK } from './fake-gateway.ts';
@@ -107,6 +108,22 @@ describe('the slot of a stream', () => {
     admission.admit(stream('s', address));
     expect(() => admission.admit(stream('s', address))).toThrow(/open/);
   });
+});
+
+test('A session whose streams have ended leaves nothing behind.', () => {
+  const sessions = 200_000;
+  const { admit, release } = createAdmission({ streamsMax: 9, sessionStreamsMax: 1 });
+  const open = (name: string): void => {
+    for (let n = 0; n < sessions; n += 1) {
+      const one = { session: `${name} ${n}`, address: null } as unknown as OpenStream;
+      admit(one);
+      release(one);
+    }
+  };
+  open('first');
+  const before = measureHeap();
+  open('next');
+  expect((measureHeap() - before) / sessions, 'bytes a session').toBeLessThan(5);
 });
 
 describe('bytes that a reader has not taken', () => {

@@ -1,17 +1,9 @@
 /** A map that forgets the entry that was set least recently: which one, and what an entry leaves behind. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createBoundedMap } from '../../server/async/bounded-map.ts';
 import { printFigure } from '../harness/figures.ts';
-
-/** Bytes that are in use once everything is collected that can be. */
-function measureHeap(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
-}
+import { measureHeap } from '../harness/heap.ts';
 
 describe('a map of at most so many entries', () => {
   test('is as a list of which the least recently set entry is dropped, whatever is set, read and deleted', () => {
