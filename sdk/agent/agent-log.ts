@@ -53,6 +53,15 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
           level: 'warn',
           text: `${messageOf(notice.error)}${describeSpan(notice.seconds)} The agent keeps trying.`,
         };
+      case 'stopping': {
+        const { tasks } = notice;
+        const waits = `stopping, when ${tasks === 1 ? 'its task has' : `its ${tasks} tasks have`} ended`;
+        return tasks === 0 ? undefined : { level: 'info', text: waits };
+      }
+      case 'unregistered': {
+        const { agent_id } = notice;
+        return { level: 'info', text: `stopped: agent ${agent_id} is unregistered`, agent_id };
+      }
       case 'reached':
         return { level: 'info', text: `the gateway at ${baseUrl} responds again, after ${notice.seconds} s` };
       case 'failed': {
@@ -66,7 +75,9 @@ export function createAgentLog(deps: AgentLogDeps): LogEvent {
       }
       case 'failure': {
         const text = `${notice.during}: ${messageOf(notice.error)}`;
-        return isOutage(notice.error) || !isNews(text) ? undefined : { level: 'warn', text };
+        // What stops the agent's calls is said once for all of them, but an agent that stops calls once more.
+        const isSaid = isOutage(notice.error) && notice.during !== 'unregister';
+        return isSaid || !isNews(text) ? undefined : { level: 'warn', text };
       }
       case 'dropped': {
         const { request_id, reason } = notice;

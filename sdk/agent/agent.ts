@@ -192,6 +192,7 @@ type TimeLimit = ReturnType<typeof createTimeLimit>;
 async function finish(parts: AgentParts, drainLimit: TimeLimit, graceLimit: TimeLimit): Promise<void> {
   const { clock, registration, work } = parts;
   if (registration.registered() === 'yes') {
+    parts.logEvent({ kind: 'stopping', tasks: work.request_ids().length });
     await runWithin(clock, LAST_CALL_MS, (signal) => registration.sendHeartbeat(signal));
   }
   await drainLimit.run((signal) => work.waitUntilDone(signal));

@@ -58,7 +58,8 @@ export function createGatewayContact(baseUrl: string, clock: Clock, emit: LogEve
   return {
     reach,
     follow(notice) {
-      if (notice.kind === 'failure') fail(notice.error);
+      // An agent that could not unregister does not try again: its failure speaks for itself.
+      if (notice.kind === 'failure' && notice.during !== 'unregister') fail(notice.error);
       else if (notice.kind === 'taken' || notice.kind === 'reported') reach();
     },
     async awaitFirst(signal) {

@@ -82,6 +82,7 @@ export function createParts(options: AgentOptions, settings: AgentSettings) {
     async unregister(signal: AbortSignal): Promise<void> {
       try {
         await calls.unregisterAgent({ agent_id, ...registration.tokenField() }, { signal, maxRetries: 1 });
+        logEvent({ kind: 'unregistered', agent_id });
       } catch (error) {
         logFailure('unregister')(error);
       }

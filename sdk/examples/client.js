@@ -1,12 +1,13 @@
 /**
- * Runs one task and prints its output. Ctrl-C cancels the task.
+ * Runs one task and prints its output; on standard error how it goes, and whether the gateway can be reached.
+ * Ctrl-C cancels the task.
  *
  *     TASK_GATEWAY_URL=http://127.0.0.1:8080 TASK_GATEWAY_AUTH=… node client.js shout 'hello'
  */
-import { AbortError, createClient, TaskFailedError } from '@task-gateway/sdk';
+import { AbortError, createClient, TaskFailedError, TaskGatewayError } from '@task-gateway/sdk';
 
 const [tag = 'shout', text = 'hello'] = process.argv.slice(2);
-const client = createClient();
+const client = createClient({ logLevel: 'warn' });
 const aborting = new AbortController();
 process.once('SIGINT', () => aborting.abort());
 
@@ -28,6 +29,9 @@ try {
     process.exitCode = 130;
   } else if (error instanceof TaskFailedError) {
     console.error(`${error.code}: ${error.task.error_info}`);
+    process.exitCode = 1;
+  } else if (error instanceof TaskGatewayError) {
+    console.error(`${error.code}: ${error.message}`);
     process.exitCode = 1;
   } else throw error;
 }

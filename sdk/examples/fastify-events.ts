@@ -8,7 +8,7 @@
 import { AbortError, createClient, TaskGatewayError } from '@task-gateway/sdk';
 import fastify from 'fastify';
 
-const client = createClient();
+const client = createClient({ logLevel: 'warn' });
 const app = fastify();
 
 app.get('/', (_request, reply) => reply.type('text/html').send(PAGE));

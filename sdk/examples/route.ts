@@ -13,7 +13,7 @@ import {
 } from '@task-gateway/sdk';
 
 /** One client for all requests: their runs share one event stream. TASK_GATEWAY_URL, TASK_GATEWAY_AUTH. */
-const client = createClient();
+const client = createClient({ logLevel: 'warn' });
 
 export async function POST(request: Request): Promise<Response> {
   const body: unknown = await request.json().catch(() => undefined);

@@ -72,6 +72,7 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
   const { clock, log, cursor, signal } = deps;
   let baseMs = RETRY_FIRST_MS;
   let failures = 0;
+  let isDown = false;
   while (!signal.aborted) {
     let error: TaskGatewayError = new ConnectionError('connection_failed', 'The server closed the stream.');
     let openedMs = Number.POSITIVE_INFINITY;
@@ -81,7 +82,9 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
         if (frame.kind === 'retry') baseMs = Math.min(Math.max(frame.retryMs, RETRY_MIN_MS), RETRY_MAX_MS);
         if (frame.kind === 'open') {
           openedMs = readMonotonicMs(clock);
-          log('debug', 'the event stream is open');
+          if (isDown) log('warn', 'the event stream is open again', { attempts: failures });
+          else log('debug', 'the event stream is open');
+          isDown = false;
         }
         const item = readItem(frame, cursor);
         if (item) yield item;
@@ -103,7 +106,11 @@ export async function* followFeed(deps: FeedDeps): AsyncGenerator<FeedItem, void
       (error instanceof ApiError ? error.retryAfterMs : undefined) ?? baseMs,
     );
     failures += 1;
-    log('warn', `the event stream is down: ${error.message}`, { retryInMs: Math.round(retryInMs) });
+    // One line when it breaks and one when it is back; what fails in between is for those who look closer.
+    log(isDown ? 'info' : 'warn', `the event stream is down: ${error.message}`, {
+      retryInMs: Math.round(retryInMs),
+    });
+    isDown = true;
     yield { kind: 'down', error, retryInMs };
     await clock.sleep(retryInMs, signal);
   }

@@ -12,6 +12,7 @@ import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { DEFAULT_GATEWAY_AUTH } from '../../server/config/settings.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
 import { readBlocks } from '../harness/readme-blocks.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../generated/agent-in-five-calls.md'), 'utf8');
 const WAIT = { timeout: 20_000, interval: 20 };
@@ -58,9 +59,9 @@ test('the calls with curl print what the page shows, in the order of its numbers
 });
 
 /** Starts the program of the page; it is killed with the test if it still runs then. */
-function startAgent(change: (text: string) => string = (text) => text) {
+function startAgent(change: (text: string) => string = (text) => text, url = gateway.baseUrl) {
   const [text = ''] = textsOf('agent');
-  const env = { ...process.env, TASK_GATEWAY_URL: gateway.baseUrl, TASK_GATEWAY_AUTH: SECRET };
+  const env = { ...process.env, TASK_GATEWAY_URL: url, TASK_GATEWAY_AUTH: SECRET };
   const agent = spawn('python3', ['-c', change(text)], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   for (const stream of [agent.stdout, agent.stderr]) stream.on('data', (part) => (printed += part));
@@ -71,6 +72,8 @@ function startAgent(change: (text: string) => string = (text) => text) {
   });
   return {
     reach: (lines: string) => vi.waitFor(() => expect(printed).toBe(lines), WAIT),
+    /** As `reach`, where the words of a fault differ. */
+    reachLike: (lines: RegExp) => vi.waitFor(() => expect(printed).toMatch(lines), WAIT),
     /** Resolves with the exit code when it has ended. */
     stop: async (signal: NodeJS.Signals) => {
       agent.kill(signal);
@@ -111,6 +114,23 @@ describe('the program in Python', { tags: 'python' }, () => {
     expect(failed).toMatchObject({ status: 'failed', error_info: "KeyError('text')" });
     expect(await agent.stop('SIGTERM')).toBe(0);
     expect((await client.listAgents()).agents).toEqual([]);
+  });
+
+  test('says once that there is no gateway, and once that it is back, and stops without one', async () => {
+    const proxy = await startTcpProxy(Number(new URL(gateway.baseUrl).port));
+    onTestFinished(() => proxy.close());
+    await proxy.setFault('refuse');
+    const agent = startAgent(lengthenWork, `http://127.0.0.1:${proxy.port}`);
+    await agent.reach('gateway: <urlopen error [Errno 111] Connection refused>, trying again\n');
+    await proxy.setFault(null);
+    await agent.reachLike(/again\ngateway: can be used again\nready\n$/);
+    await proxy.setFault('refuse');
+    await agent.reachLike(/ready\ngateway: .*, trying again\n$/);
+    await proxy.setFault(null);
+    await agent.reachLike(/ready\ngateway: .*, trying again\ngateway: can be used again\n$/);
+    await proxy.setFault('refuse');
+    expect(await agent.stop('SIGINT')).toBe(0);
+    await agent.reachLike(/again\ngateway: .*, trying again\nstopped\n$/);
   });
 
   test('registers again when it is forgotten, and learns from a heartbeat what is cancelled', async () => {

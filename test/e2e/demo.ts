@@ -68,6 +68,10 @@ function describeNotice(notice: AgentNotice): string {
       return `the gateway does not respond, tries again: ${notice.error.message}`;
     case 'reached':
       return `the gateway responds again after ${notice.seconds} s`;
+    case 'stopping':
+      return `stops, with ${notice.tasks} tasks in hand`;
+    case 'unregistered':
+      return `${notice.agent_id} unregistered`;
     case 'reported':
       return `${shorten(notice.request_id)} reported: ${notice.status}`;
     case 'dropped':

@@ -128,14 +128,17 @@ describe.each(INSTALLATIONS)('%s', (name, options, installedMbMax) => {
       const output = collectOutput(shell);
       await vi.waitFor(async () => expect(await listAgents()).toHaveLength(1), WAIT);
       const client = await runShell(`node ${clientFile}`, checkout.folder, { env });
-      const [, promised] = /it prints `([^`]*)`/.exec(README) ?? [];
-      expect(client).toEqual({ code: 0, stdout: `${promised}\n`, stderr: '' });
+      const [, promised] = /Then it prints `([^`]*)`/.exec(README) ?? [];
+      expect(client).toMatchObject({ code: 0, stderr: '' });
+      expect(client.stdout).toMatch(/^[\w-]{36} pending\n/);
+      expect(client.stdout.split('\n').slice(-2)).toEqual([promised, '']);
       await stop(shell);
-      const ready =
-        /^task-gateway: ready: agent upper-1 is registered at \S+ with the tag upper and 1 slot, .*\n$/;
-      expect({ code: shell.exitCode, ...output }).toEqual({
-        ...{ code: 0, stdout: '', stderr: expect.stringMatching(ready) },
-      });
+      const lines = [
+        /^task-gateway: ready: agent upper-1 is registered at \S+ with the tag upper and 1 slot, .*$/,
+        /^task-gateway: stopped: agent upper-1 is unregistered$/,
+      ].map((line) => expect.stringMatching(line));
+      expect({ code: shell.exitCode, ...output }).toMatchObject({ code: 0, stdout: '' });
+      expect(output.stderr.split('\n')).toEqual([...lines, '']);
       expect(await listAgents()).toEqual([]);
     });
 

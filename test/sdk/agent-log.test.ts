@@ -90,6 +90,35 @@ test('A gateway that says nothing at all is said within 1.5 s.', async () => {
   ]);
 });
 
+test('An agent that stops says what it waits for, and when it has stopped.', async () => {
+  const ending = Promise.withResolvers<string>();
+  await startPulling({ ...PLAIN, maxConcurrent: 2, handler: () => ending.promise });
+  await offer('task-1');
+  void agent?.stop();
+  await pass(clock, 2_000);
+  expect(said.slice(1)).toEqual(['task-gateway: stopping, when its task has ended']);
+  ending.resolve('done');
+  await pass(clock, 2_000);
+  expect(said.slice(2)).toEqual(['task-gateway: stopped: agent 译者 1 is unregistered']);
+});
+
+test('An agent without a task says in one line that it has stopped, or why it is not unregistered.', async () => {
+  await startPulling(PLAIN);
+  void agent?.stop();
+  await pass(clock, 2_000);
+  expect(said.slice(1)).toEqual(['task-gateway: stopped: agent 译者 1 is unregistered']);
+  said = [];
+  await startPulling(PLAIN);
+  network = 'refused';
+  void agent?.stop();
+  await pass(clock, 20_000);
+  const refused = 'No response from the gateway at http://gateway.test (ECONNREFUSED). Is it running?';
+  expect(said.slice(1)).toEqual([
+    `task-gateway: ${refused} The agent keeps trying.`,
+    `task-gateway: unregister: ${refused}`,
+  ]);
+});
+
 test('A gateway that comes and goes every few seconds takes no more than two lines a minute.', async () => {
   await startPulling(PLAIN);
   for (let count = 0; count < 60; count += 1) {

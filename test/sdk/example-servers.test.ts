@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createAgent } from '../../sdk/agent/index.ts';
 import { createClient, type TaskGatewayClient } from '../../sdk/index.ts';
 import { ADMIN_SECRET, type GatewayProcess, SECRET, startGateway } from '../harness/gateway-process.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { EXAMPLES, type Example, startExample, startProgram, stop } from './example-process.ts';
 import { until } from './sdk-clock.ts';
 
@@ -195,6 +196,19 @@ describe('llm-agent.ts', () => {
 describe('the programs in Python', { tags: 'python' }, () => {
   const startPython = (file: string, ...args: readonly string[]): Example =>
     startProgram('python3', [join(EXAMPLES, 'python', file), ...args], env);
+  /** Starts a program when nothing listens at its gateway's address; `proxy` can let it through. */
+  async function startWithout(file: string): Promise<Example & { proxy: TcpProxy; url: string }> {
+    const proxy = await startTcpProxy(Number(new URL(gateway.baseUrl).port));
+    onTestFinished(() => proxy.close());
+    await proxy.setFault('refuse');
+    const url = `http://127.0.0.1:${proxy.port}`;
+    const program = startProgram('python3', [join(EXAMPLES, 'python', file)], {
+      ...env,
+      TASK_GATEWAY_URL: url,
+    });
+    await until(() => program.output.error.includes('\n'), 'it says that there is no gateway');
+    return { ...program, proxy, url };
+  }
   async function startAgent(): Promise<Example> {
     const agent = startPython('agent.py');
     await until(() => agent.output.out.includes('ready'), `it registers: ${agent.output.error}`);
@@ -206,7 +220,9 @@ describe('the programs in Python', { tags: 'python' }, () => {
     const asking = startPython('client.py', 'shout', 'grüße');
     const [code] = await once(asking.child, 'close');
     expect({ code, ...asking.output }).toMatchObject({ code: 0, out: 'GRÜSSE!\n' });
-    expect({ code: await stop(agent.child), error: agent.output.error }).toEqual({ code: 0, error: '' });
+    expect({ code: await stop(agent.child), ...agent.output }).toEqual({
+      ...{ code: 0, out: 'ready: python-1\nstopped\n', error: '' },
+    });
     expect((await client.listAgents()).agents).toEqual([]);
   });
 
@@ -218,6 +234,46 @@ describe('the programs in Python', { tags: 'python' }, () => {
     await until(async () => (await client.getTask(request_id)).status === 'running', 'it runs');
     expect(await stop(agent.child)).toBe(0);
     expect(await client.getTask(request_id)).toMatchObject({ status: 'success' });
+  });
+
+  test('agent.py says once that there is no gateway, once that it is back, and is stopped meanwhile', async () => {
+    const { child, output, proxy, url } = await startWithout('agent.py');
+    await proxy.setFault(null);
+    await until(() => output.out.includes('ready'), 'it registers');
+    await proxy.setFault('refuse');
+    await until(() => output.error.split('\n').length > 3, 'it notices');
+    await proxy.setFault(null);
+    await until(() => output.error.split('\n').length > 4, 'it notices');
+    const [down, up] = [
+      `the gateway at ${url} can't be used, trying again: `,
+      `the gateway at ${url} can be used again`,
+    ];
+    expect(output.error.split('\n')).toEqual(
+      [down, up, down, up, ''].map((line) => expect.stringContaining(line)),
+    );
+    expect(await stop(child)).toBe(0);
+    const lonely = await startWithout('agent.py');
+    expect({ code: await stop(lonely.child), ...lonely.output }).toMatchObject({
+      code: 1,
+      error: expect.stringMatching(/^[^\n]*\nunregister: .*refused\n$/),
+    });
+  });
+
+  test('client.py says once that there is no gateway, and once that it is back', async () => {
+    const { child, output, proxy, url } = await startWithout('client.py');
+    await proxy.setFault(null);
+    await until(() => output.error.includes('waits'), 'it submits');
+    child.kill('SIGINT');
+    await once(child, 'close');
+    expect(output.error.split('\n').slice(0, 3)).toEqual([
+      `the gateway at ${url} can't be used, trying again: [Errno 111] Connection refused`,
+      `the gateway at ${url} can be used again`,
+      expect.stringMatching(/^task [\w-]{36} waits for its result$/),
+    ]);
+    const lonely = await startWithout('client.py');
+    lonely.child.kill('SIGINT');
+    await once(lonely.child, 'close');
+    expect(lonely.output.error).toMatch(/^[^\n]*\nstopped before [^\n]*\n$/);
   });
 
   test('client.py cancels its task at Ctrl-C, and says why one failed', async () => {

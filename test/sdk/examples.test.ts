@@ -91,6 +91,18 @@ test('The push agent example takes signed pushes on a server that also serves ot
   expect(await stop(child)).toBe(0);
 });
 
+test('The client example says that no gateway responds, and ends with one line.', async () => {
+  const asking = startExample('client.js', [], {
+    ...{ TASK_GATEWAY_URL: 'http://127.0.0.1:9', TASK_GATEWAY_AUTH: SECRET, TASK_GATEWAY_MAX_RETRIES: '1' },
+  });
+  const [code] = await once(asking.child, 'close');
+  expect({ code, out: asking.output.out }).toEqual({ code: 1, out: '' });
+  expect(asking.output.error.split('\n').at(0)).toMatch(
+    /^task-gateway: the event stream is down: No response /,
+  );
+  expect(asking.output.error.split('\n').at(-2)).toMatch(/^connection_failed: No response from the gateway /);
+});
+
 test('The client example cancels its task at Ctrl-C before it ends, wherever it is.', async () => {
   const { child: agent } = await startAgent('shell-agent.js', 'long', 'sleep', '600');
   const asking = start('client.js', 'long');

@@ -13,6 +13,7 @@ function follow(open: (attempt: number) => readonly string[] | Error, lastEventI
   const clock = createSdkClock();
   const controller = new AbortController();
   const cursor: Cursor = { lastEventId };
+  const logged: string[] = [];
   const connections: {
     readonly after: string | undefined;
     readonly signal: AbortSignal;
@@ -31,13 +32,13 @@ function follow(open: (attempt: number) => readonly string[] | Error, lastEventI
   const feed = followFeed({
     openStream,
     clock,
-    log: () => undefined,
+    log: (level, message) => void logged.push(`${level}: ${message}`),
     cursor,
     idleMs: 60_000,
     maxResponseBytes: 1_000_000,
     signal: controller.signal,
   });
-  return { feed, clock, controller, connections, cursor };
+  return { feed, clock, controller, connections, cursor, logged };
 }
 
 test('Leaving the loop closes the connection and stops its timers.', async () => {
@@ -96,6 +97,22 @@ test('The cursor moves with the events, and each connection starts behind it.', 
   expect(kinds).toEqual(['open', 'event', 'down', 'down', 'open', 'event']);
   expect(connections.map(({ after }) => after)).toEqual(['0-0', 'late', 'late']);
   expect(cursor.lastEventId).toBe('3-0');
+});
+
+test('An outage is one warning when it begins and one when it is over, whatever fails in between.', async () => {
+  const { feed, clock, logged } = follow((attempt) =>
+    attempt < 4 ? new ConnectionError('connection_failed', `refused ${attempt}`) : [],
+  );
+  for await (const { kind } of feed) {
+    if (kind === 'open') break;
+    void pass(clock, 30_000, 1_000);
+  }
+  expect(logged).toEqual([
+    'warn: the event stream is down: refused 1',
+    'info: the event stream is down: refused 2',
+    'info: the event stream is down: refused 3',
+    'warn: the event stream is open again',
+  ]);
 });
 
 test('An error that a retry cannot solve is thrown.', async () => {

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import signal
+import sys
 import threading
 import time
 import urllib.error
@@ -23,29 +24,45 @@ CLAIM_SECONDS = 20
 stopping = threading.Event()
 running = {}  # request_id of the task in hand: the event that says it is to be dropped
 beat_every = 15
-
-
-class Refused(Exception):
-    """A call that no repeat mends."""
+is_troubled = False  # whether the last call was in vain
 
 
 def call(name, **fields):
-    """Calls until there is an answer: a repeat after no response, 408, 429 or 5xx does no harm."""
-    body = json.dumps({"auth": AUTH, "agent_id": AGENT_ID, **fields}).encode()
+    """Calls until there is an answer: a repeat after no response, 408, 429 or 5xx does no harm. An agent that
+    the gateway does not know any more registers again, then repeats the call."""
     headers = {"Content-Type": "application/json"}
     pause = 0.5
     while True:
+        if is_troubled and "wait" in fields:
+            fields["wait"] = 0  # the answer comes at once, and says that the gateway is back
+        body = json.dumps({"auth": AUTH, "agent_id": AGENT_ID, **fields}).encode()
         request = urllib.request.Request(f"{URL}/api/agent/{name}", body, headers)
         try:
             with urllib.request.urlopen(request, timeout=CLAIM_SECONDS + 30) as response:
-                return json.loads(response.read() or "null")
+                answer = json.loads(response.read() or "null")
+            say(None)
+            return answer
         except urllib.error.HTTPError as error:
-            if error.code not in (408, 429) and error.code < 500:
-                raise Refused(f"{error.code} {error.read().decode()}") from None
-        except (OSError, http.client.HTTPException):
-            pass
-        time.sleep(pause)
-        pause = min(pause * 2, 10)
+            trouble, is_final = error.read().decode(), error.code not in (408, 429) and error.code < 500
+        except (OSError, http.client.HTTPException) as error:
+            trouble, is_final = str(getattr(error, "reason", error)), stopping.is_set() and not running
+        if not is_final:
+            say(trouble)
+            time.sleep(pause)
+            pause = min(pause * 2, 10)
+        elif "agent_not_found" in trouble and name != "unregister":
+            register()
+        else:
+            sys.exit(f"{name}: {trouble}")
+
+
+def say(trouble):
+    """Says once that the gateway can't be used, and once that it can be used again."""
+    global is_troubled
+    if is_troubled == (trouble is None):
+        is_troubled = not is_troubled
+        text = f"can't be used, trying again: {trouble}" if is_troubled else "can be used again"
+        print(f"the gateway at {URL} {text}", file=sys.stderr, flush=True)
 
 
 def register():
@@ -56,39 +73,24 @@ def register():
     print(f"ready: {AGENT_ID}", flush=True)
 
 
-def ask(name, **fields):
-    """Calls as a registered agent: one that the gateway does not know any more registers again."""
-    try:
-        return call(name, **fields)
-    except Refused as error:
-        if "agent_not_found" not in str(error):
-            raise
-        register()
-        return None
-
-
 def drop(request_ids):
-    for request_id in request_ids:
-        if request_id in running:
-            running[request_id].set()
+    for request_id in set(request_ids) & set(running):
+        running[request_id].set()
 
 
 def keep_beating():
     """Sends heartbeats while the task in hand is worked on, so that the gateway knows it is not lost."""
     while True:
         time.sleep(beat_every)
-        answer = ask("heartbeat", request_ids=list(running), draining=stopping.is_set())
-        drop((answer or {}).get("cancelled_request_ids", []))
+        answer = call("heartbeat", request_ids=list(running), draining=stopping.is_set())
+        drop(answer["cancelled_request_ids"])
 
 
 def work(task, dropped):
     """Your part: returns the result. What it raises is the task's error. Look at `dropped` if it takes long."""
-    letters = []
-    for letter in str(task["payload"]["text"]):
-        if dropped.wait(0.02):
-            return None
-        letters.append(letter.upper())
-    return {"output": "".join(letters) + "!"}
+    text = str(task["payload"]["text"])
+    dropped.wait(len(text) / 50)
+    return {"output": f"{text.upper()}!"}
 
 
 def handle(task):
@@ -109,21 +111,19 @@ def stop(*_):
     stopping.set()
 
 
-def main():
+if __name__ == "__main__":
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    register()
-    threading.Thread(target=keep_beating, daemon=True).start()
     try:
+        register()
+        threading.Thread(target=keep_beating, daemon=True).start()
         while not stopping.is_set():
-            task = ask("claim", wait=CLAIM_SECONDS)
+            task = call("claim", wait=CLAIM_SECONDS)
             if task:
                 handle(task)
     except KeyboardInterrupt:
-        pass
+        running.clear()
+        stopping.set()
     finally:
         call("unregister")
-
-
-if __name__ == "__main__":
-    main()
+    print("stopped", flush=True)

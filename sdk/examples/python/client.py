@@ -35,19 +35,26 @@ def call(method, path, body=None, headers=None, timeout=30):
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {AUTH}", **(headers or {})}
     for attempt in range(RETRIES + 1):
+        if attempt == 1:
+            print(f"the gateway at {URL} can't be used, trying again: {trouble}", file=sys.stderr, flush=True)
         request = urllib.request.Request(URL + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as response:
-                return json.loads(response.read())
+                answer = json.loads(response.read())
+            if attempt > 0:
+                print(f"the gateway at {URL} can be used again", file=sys.stderr, flush=True)
+            return answer
         except urllib.error.HTTPError as error:
             if attempt == RETRIES or (error.code not in (408, 429) and error.code < 500):
                 raise GatewayError(error.code, error.read().decode()) from None
             pause = error.headers.get("Retry-After", "")
             pause = min(int(pause), 60) if pause.isdigit() else 2**attempt / 2
-        except (OSError, http.client.HTTPException):
+            trouble = f"{error.code} {error.reason}"
+        except (OSError, http.client.HTTPException) as error:
             if attempt == RETRIES:
                 raise
             pause = 2**attempt / 2
+            trouble = getattr(error, "reason", error)
         time.sleep(pause)
 
 
@@ -79,8 +86,8 @@ def cancel(task):
 
 def main(tag="shout", text="hello"):
     task = submit(tag, {"text": text})
-    print(task["request_id"], file=sys.stderr, flush=True)
     try:
+        print(f"task {task['request_id']} waits for its result", file=sys.stderr, flush=True)
         task = wait(task)
     except KeyboardInterrupt:
         print("cancelled" if cancel(task) else "it had ended", file=sys.stderr)
@@ -97,3 +104,5 @@ if __name__ == "__main__":
         sys.exit(main(*sys.argv[1:]))
     except (GatewayError, OSError) as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("stopped before the gateway said that it has the task")
