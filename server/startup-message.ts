@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import type { Config } from './config/config.ts';
 import { DEFAULT_GATEWAY_AUTH } from './config/settings.ts';
-import { describeAddress } from './engines/redis/address.ts';
+import { describeAddress } from './engines/redis/client/address.ts';
 
 export type StartupMessage = {
   /** For a terminal. Contains the administrator's secret when it was generated for this run. */

@@ -9,7 +9,7 @@ import { readAuthFile } from './auth-file.ts';
 import { readContextSecret, type SecretKind } from './context-secrets.ts';
 import { type GatewayContext, readContexts, requireContext } from './contexts.ts';
 import { CommandError, createUsageError, EXIT_CODES } from './exit-codes.ts';
-import type { OutputFormat } from './terminal/outcome.ts';
+import type { OutputFormat } from './terminal/output.ts';
 import type { Environment, Terminal } from './terminal/terminal.ts';
 import { createTracingFetch } from './trace.ts';
 

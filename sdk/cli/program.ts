@@ -1,11 +1,11 @@
 /** The whole command line: its options and commands, and how a run of it ends. */
 import { Command, CommanderError, Option } from 'commander';
+import type { CommandContext } from './command-context.ts';
 import { addAgentExec } from './commands/agent-exec.ts';
 import { addAgentList } from './commands/agent-list.ts';
 import { addAgentShow } from './commands/agent-show.ts';
 import { addCompletionCommands } from './commands/completion.ts';
 import { addConfigCommands } from './commands/config.ts';
-import type { CommandContext } from './commands/context.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addEventsCommand } from './commands/events.ts';
 import { addMatchCommand } from './commands/explain.ts';
@@ -15,7 +15,7 @@ import { addTaskCommands } from './commands/task.ts';
 import { DEFAULT_URL, type GlobalOptions } from './connection.ts';
 import { describeError, EXIT_CODES } from './exit-codes.ts';
 import { createInterrupts } from './interrupts.ts';
-import { OUTPUT_FORMATS } from './terminal/outcome.ts';
+import { OUTPUT_FORMATS } from './terminal/output.ts';
 import { indentLines } from './terminal/safe-text.ts';
 import { createTerminal } from './terminal/terminal.ts';
 import { VERSION } from './version.ts';

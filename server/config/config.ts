@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Durability } from '../engines/redis/durability.ts';
+import type { Durability } from '../engines/redis/client/durability.ts';
 import type { ConsoleMode } from '../ports/admin.ts';
 import { areStrangersServed, findConflicts, findWarnings } from './conflicts.ts';
 import {

@@ -2,7 +2,7 @@
  * Every setting of the gateway, once, as data: name, unit, default, description and parser. The table
  * of SETTINGS.md has the same. `config.ts` builds the configuration from the parsed values.
  */
-import { DURABILITIES } from '../engines/redis/durability.ts';
+import { DURABILITIES } from '../engines/redis/client/durability.ts';
 import {
   Mistake,
   parseHost,

@@ -8,7 +8,7 @@ import {
   looksLikeRedis,
   parseRedisAddress,
   type RedisAddress,
-} from '../engines/redis/address.ts';
+} from '../engines/redis/client/address.ts';
 import { parseNetwork } from '../net/networks.ts';
 import { isSigningSecret } from '../push/signature.ts';
 

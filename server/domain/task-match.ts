@@ -1,6 +1,6 @@
 /**
  * Which agents qualify for a set of tags, as the contract has it: the verdict on each of the nearest, and how
- * many there are of each kind. Pure. The agents are chosen in `gateway/nearest-agents.ts`.
+ * many there are of each kind. Pure. The agents are chosen in `gateway/agents/ranking/nearest-agents.ts`.
  */
 import { type AgentState, agentLoad, agentState, isFull } from './agent.ts';
 import { type Candidate, isFailing } from './match.ts';

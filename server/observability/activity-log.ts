@@ -12,7 +12,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { AgentChange, EndedPush, Observer, ServedRequest } from '../ports/observer.ts';
 import { createLogLimit, type LogLimit } from './log-limit.ts';
-import { classifyOutcome } from './outcome.ts';
+import { classifyOutcome } from './step-outcome.ts';
 
 export type ActivityLog = {
   readonly observer: Partial<Observer>;

@@ -12,7 +12,7 @@ import {
   type Outcome,
   PUSH_OUTCOMES,
 } from './metrics-table.ts';
-import { classifyOutcome } from './outcome.ts';
+import { classifyOutcome } from './step-outcome.ts';
 
 /** What a histogram has counted: for each bucket the values in it alone, the last one above all bounds. */
 export type Distribution = {

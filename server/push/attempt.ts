@@ -15,7 +15,13 @@
 import type { Dispatcher } from 'undici';
 import type { PushOutcome } from '../ports/pusher.ts';
 import type { PushLimits } from './limits.ts';
-import { AttemptFailure, buildUnknown, buildUntaken, classifyResponse, describeFailure } from './outcome.ts';
+import {
+  AttemptFailure,
+  buildUnknown,
+  buildUntaken,
+  classifyResponse,
+  describeFailure,
+} from './response-outcome.ts';
 
 /** The error of an attempt that was abandoned while the agent could not have seen it. */
 export const ABANDONED_EARLY = 'abandoned before anything was written';

@@ -9,7 +9,7 @@ import { isIP, type LookupFunction, connect as openPlain, type Socket } from 'no
 import { connect as openTls } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { ValidateAddress } from './address.ts';
-import { AttemptFailure } from './outcome.ts';
+import { AttemptFailure } from './response-outcome.ts';
 
 /** Resolves a name to all its addresses. */
 export type Resolve = (

@@ -18,8 +18,8 @@ import { ABANDONED_EARLY, createAttempt } from './attempt.ts';
 import { createConnector, type Resolve } from './connector.ts';
 import { PUSH_LIMITS, type PushLimits } from './limits.ts';
 import { createNameResolver } from './names.ts';
-import { buildUntaken } from './outcome.ts';
 import { createRequestBody } from './request-body.ts';
+import { buildUntaken } from './response-outcome.ts';
 import { createSigner, type Signer } from './signature.ts';
 
 /** An agent that asks for more with `Keep-Alive: timeout` gets this. */

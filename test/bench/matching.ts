@@ -2,7 +2,7 @@
  * What a match costs with few and many agents, in few and many tag sets: it must depend on the sets alone.
  */
 import type { AgentRecord } from '../../server/domain/agent.ts';
-import { createAgentIndex } from '../../server/gateway/agent-index.ts';
+import { createAgentIndex } from '../../server/gateway/agents/ranking/agent-index.ts';
 import type { AgentStatus } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
 

@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { createLargeWork } from '../../server/async/large-work.ts';
 import { startDuties } from '../../server/duties.ts';
-import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import { createGateway } from '../../server/gateway/gateway.ts';
 import type { Gateway } from '../../server/ports/gateway.ts';

@@ -3,7 +3,8 @@
  * stream held back.
  */
 import { describe, expect, test } from 'vitest';
-import { describeAgents } from '../../sdk/cli/commands/agents-watch.ts';
+import { describeAgents } from '../../sdk/cli/agents-watch.ts';
+import type { Connection } from '../../sdk/cli/connection.ts';
 import {
   compareClocks,
   compareVersions,
@@ -11,8 +12,7 @@ import {
   diagnoseGateway,
   diagnoseSecret,
   explainMissingEvent,
-} from '../../sdk/cli/commands/checks.ts';
-import type { Connection } from '../../sdk/cli/connection.ts';
+} from '../../sdk/cli/doctor/checks.ts';
 import type { AgentListing, Task } from '../../sdk/contract.ts';
 import { createApiError } from '../../sdk/errors.ts';
 

@@ -3,11 +3,11 @@
  */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test, vi } from 'vitest';
-import { type ChildOptions, runChild } from '../../sdk/cli/commands/child.ts';
-import { readResult } from '../../sdk/cli/commands/child-handler.ts';
-import { canRun } from '../../sdk/cli/commands/executables.ts';
-import { startGroupWatch } from '../../sdk/cli/commands/group-watch.ts';
-import { createProgressMarkerFilter } from '../../sdk/cli/commands/progress-markers.ts';
+import { type ChildOptions, runChild } from '../../sdk/cli/child/child.ts';
+import { readResult } from '../../sdk/cli/child/child-handler.ts';
+import { canRun } from '../../sdk/cli/child/executables.ts';
+import { startGroupWatch } from '../../sdk/cli/child/group-watch.ts';
+import { createProgressMarkerFilter } from '../../sdk/cli/child/progress-markers.ts';
 import { startTimer } from '../../sdk/cli/timers.ts';
 import { isRunning } from './cli-process.ts';
 
@@ -191,7 +191,7 @@ describe('a program', () => {
   // In a process of its own: the suites beside this one need files too.
   test('can be started only while there are free files', () => {
     const limited = ['-c', 'ulimit -n 60 && exec "$@"', 'sh', process.execPath, '--input-type=module', '-e'];
-    const module = new URL('../../sdk/cli/commands/executables.ts', import.meta.url).href;
+    const module = new URL('../../sdk/cli/child/executables.ts', import.meta.url).href;
     const program = `import { checkFreeFiles } from '${module}'; console.log([4, 100, 4].map((count) => checkFreeFiles(count)).join());`;
     expect(execFileSync('sh', [...limited, program], { encoding: 'utf8' })).toBe('true,false,true\n');
   });

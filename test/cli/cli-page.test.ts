@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listSuggestions } from '../../sdk/cli/commands/suggestions.ts';
+import { listSuggestions } from '../../sdk/cli/arguments/suggestions.ts';
 import { DEFAULT_AUTH } from '../../sdk/cli/connection.ts';
 import { EXIT_CODES } from '../../sdk/cli/exit-codes.ts';
 import { createProgram } from '../../sdk/cli/program.ts';

@@ -1,5 +1,5 @@
 /** The context of a command that runs inside the test's process: its outputs are collected as text. */
-import type { CommandContext } from '../../sdk/cli/commands/context.ts';
+import type { CommandContext } from '../../sdk/cli/command-context.ts';
 import { createInterrupts } from '../../sdk/cli/interrupts.ts';
 import { createTerminal } from '../../sdk/cli/terminal/terminal.ts';
 

@@ -1,6 +1,6 @@
 /** Payloads from arguments, files and standard input, and the usage errors for wrong ones. */
 import { describe, expect, test } from 'vitest';
-import { readPayload } from '../../sdk/cli/commands/payload.ts';
+import { readPayload } from '../../sdk/cli/arguments/payload.ts';
 import { decodeText } from '../../sdk/cli/decoding.ts';
 
 const files: Readonly<Record<string, Uint8Array>> = {

@@ -128,7 +128,7 @@ test('the page’s table has a row for each of the signals', () => {
 });
 
 test('killed between the start of a program and the word of it, the agent leaves no program', async () => {
-  const watch = new URL('../../sdk/cli/commands/group-watch.ts', import.meta.url).href;
+  const watch = new URL('../../sdk/cli/child/group-watch.ts', import.meta.url).href;
   const pids = join(folder, 'unsaid');
   const program = `import { spawn } from 'node:child_process';
     import { startGroupWatch } from '${watch}';

@@ -3,8 +3,8 @@
  * within this process.
  */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { listSuggestions } from '../../sdk/cli/arguments/suggestions.ts';
 import { parseListen } from '../../sdk/cli/commands/agent-exec.ts';
-import { listSuggestions } from '../../sdk/cli/commands/suggestions.ts';
 import { createInterrupts, type InterruptOptions } from '../../sdk/cli/interrupts.ts';
 import { createProgram, runProgram } from '../../sdk/cli/program.ts';
 import { createTestContext } from './command-context.ts';

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { type AgentAvailability, wantsToMove } from '../../server/domain/delivery.ts';
 import type { Delivery, TaskInfo } from '../../server/domain/task.ts';
-import { classifyResponse } from '../../server/push/outcome.ts';
+import { classifyResponse } from '../../server/push/response-outcome.ts';
 import { BROKEN, GONE, REFUSED } from '../harness/fake-pusher.ts';
 import { QUICK_STORES } from '../harness/stores.ts';
 import { buildRegistration, type World } from '../harness/world.ts';

@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { step } from '../../server/domain/step.ts';
 import { createTaskState, isSettled, mayBeTaken, type TaskState } from '../../server/domain/task.ts';
 import type { Trigger } from '../../server/domain/triggers.ts';
-import { batchFor, type CommitOptions } from '../../server/gateway/task-batch.ts';
+import { batchFor, type CommitOptions } from '../../server/gateway/tasks/task-batch.ts';
 import { printFigure } from '../harness/figures.ts';
 
 const STEPS = 8;

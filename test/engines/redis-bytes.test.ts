@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { JsonText } from '../../server/domain/json-text.ts';
 import type { TaskInput } from '../../server/domain/task.ts';
-import { NO_BARRIER } from '../../server/engines/redis/barrier.ts';
-import type { Reply } from '../../server/engines/redis/client.ts';
-import { encodeCommit } from '../../server/engines/redis/commit-arguments.ts';
-import { openConnection } from '../../server/engines/redis/connection.ts';
+import type { Reply } from '../../server/engines/redis/client/client.ts';
+import { encodeCommit } from '../../server/engines/redis/commit/commit-arguments.ts';
+import { NO_BARRIER } from '../../server/engines/redis/connection/barrier.ts';
+import { openConnection } from '../../server/engines/redis/connection/connection.ts';
 import { scripts } from '../../server/engines/redis/scripts.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';

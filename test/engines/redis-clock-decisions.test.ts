@@ -10,7 +10,7 @@ import {
   decideStart,
   parseClockReading,
   SWEEP_NOTED_WITHIN_MS,
-} from '../../server/engines/redis/clock-decisions.ts';
+} from '../../server/engines/redis/clock/clock-decisions.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;

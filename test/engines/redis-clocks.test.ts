@@ -4,7 +4,7 @@
  * @module-tag redis
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { parseRedisAddress } from '../../server/engines/redis/address.ts';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Clock } from '../../server/ports/clock.ts';
 import type { Store } from '../../server/ports/store.ts';

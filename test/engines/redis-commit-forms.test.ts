@@ -6,8 +6,8 @@
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OUTCOMES } from '../../server/domain/history-record.ts';
-import type { Reply } from '../../server/engines/redis/client.ts';
-import { type EncodedCommit, encodeCommit } from '../../server/engines/redis/commit-arguments.ts';
+import type { Reply } from '../../server/engines/redis/client/client.ts';
+import { type EncodedCommit, encodeCommit } from '../../server/engines/redis/commit/commit-arguments.ts';
 import { type Script, scripts } from '../../server/engines/redis/scripts.ts';
 import type { Batch, Lease, Ref, Store } from '../../server/ports/store.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';

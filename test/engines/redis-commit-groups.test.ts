@@ -1,8 +1,8 @@
 /** The groups in which commits travel to Redis: what they hold, and what each commit resolves with. */
 import { describe, expect, test } from 'vitest';
-import type { Reply } from '../../server/engines/redis/client.ts';
-import type { EncodedCommit } from '../../server/engines/redis/commit-arguments.ts';
-import { createCommitGroups } from '../../server/engines/redis/commit-groups.ts';
+import type { Reply } from '../../server/engines/redis/client/client.ts';
+import type { EncodedCommit } from '../../server/engines/redis/commit/commit-arguments.ts';
+import { createCommitGroups } from '../../server/engines/redis/commit/commit-groups.ts';
 import { type Script, scripts } from '../../server/engines/redis/scripts.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';

@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../server/async/waiting.ts';
-import { createAgentStatuses } from '../../server/engines/redis/agent-status.ts';
 import { createContacts } from '../../server/engines/redis/contacts.ts';
+import { createAgentStatuses } from '../../server/engines/redis/reads/agent-status.ts';
 import { StoreUnavailable, type Touch } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';
 import { SILENT } from '../harness/silent-log.ts';

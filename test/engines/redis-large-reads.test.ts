@@ -1,8 +1,8 @@
 /** Reads of values that are large: what is sent, and what is missing. */
 import { describe, expect, test } from 'vitest';
-import type { Reply } from '../../server/engines/redis/client.ts';
-import type { Connection } from '../../server/engines/redis/connection.ts';
-import { createValues } from '../../server/engines/redis/values.ts';
+import type { Reply } from '../../server/engines/redis/client/client.ts';
+import type { Connection } from '../../server/engines/redis/connection/connection.ts';
+import { createValues } from '../../server/engines/redis/reads/values.ts';
 import { StoreUnavailable } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 

@@ -3,10 +3,10 @@
  * @module-tag redis
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseRedisAddress } from '../../server/engines/redis/address.ts';
-import { NO_BARRIER } from '../../server/engines/redis/barrier.ts';
-import type { Reply } from '../../server/engines/redis/client.ts';
-import { openConnection } from '../../server/engines/redis/connection.ts';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
+import type { Reply } from '../../server/engines/redis/client/client.ts';
+import { NO_BARRIER } from '../../server/engines/redis/connection/barrier.ts';
+import { openConnection } from '../../server/engines/redis/connection/connection.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import { scripts } from '../../server/engines/redis/scripts.ts';
 import type { Store } from '../../server/ports/store.ts';

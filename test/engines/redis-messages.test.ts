@@ -5,8 +5,8 @@
  */
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseRedisAddress } from '../../server/engines/redis/address.ts';
-import { connectPrimary } from '../../server/engines/redis/client.ts';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
+import { connectPrimary } from '../../server/engines/redis/client/client.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';

@@ -4,8 +4,8 @@
  * @module-tag redis
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseRedisAddress } from '../../server/engines/redis/address.ts';
-import { connectPrimary } from '../../server/engines/redis/client.ts';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
+import { connectPrimary } from '../../server/engines/redis/client/client.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock, type FakeClock } from '../harness/fake-clock.ts';

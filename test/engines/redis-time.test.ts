@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { createDeadlineSet } from '../../server/async/deadline-set.ts';
-import { CLOCK_STEP_MS, createStoreTime } from '../../server/engines/redis/store-time.ts';
+import { CLOCK_STEP_MS, createStoreTime } from '../../server/engines/redis/clock/store-time.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createRandom, drawSeed, follow, until } from './store-under-test.ts';
 

@@ -1,6 +1,6 @@
 /** Calls that travel to Redis together: joined, shared until they are sent, each with its own result. */
 import { describe, expect, test } from 'vitest';
-import { createTurnCalls } from '../../server/engines/redis/turn-calls.ts';
+import { createTurnCalls } from '../../server/engines/redis/reads/turn-calls.ts';
 
 type Sent = PromiseWithResolvers<readonly string[]> & { readonly args: readonly string[] };
 

@@ -3,8 +3,8 @@
  * network that the test controls. What the network holds back is not durable; what it cuts before it arrives
  * is lost; what it cuts after that is applied without a reply.
  */
-import { parseRedisAddress } from '../../server/engines/redis/address.ts';
-import type { Durability } from '../../server/engines/redis/durability.ts';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
+import type { Durability } from '../../server/engines/redis/client/durability.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';

@@ -5,7 +5,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { JsonText } from '../../server/domain/json-text.ts';
-import { createWrittenTasks } from '../../server/engines/redis/written-tasks.ts';
+import { createWrittenTasks } from '../../server/engines/redis/reads/written-tasks.ts';
 import { type Batch, type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { type RedisProcess, startRedis } from '../harness/redis-process.ts';
 import { createRedisSubject } from './redis-under-test.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
 import { type Candidate, isFree } from '../../server/domain/match.ts';
-import { createAgentIndex } from '../../server/gateway/agent-index.ts';
+import { createAgentIndex } from '../../server/gateway/agents/ranking/agent-index.ts';
 import { type AgentStatus, StoreUnavailable } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
 

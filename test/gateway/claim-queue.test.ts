@@ -1,6 +1,6 @@
 /** Claims of one agent that wait beside each other: what wakes a look, and when each claim ends. */
 import { expect, test } from 'vitest';
-import { createClaimQueues, type HandedOut } from '../../server/gateway/claim-queue.ts';
+import { createClaimQueues, type HandedOut } from '../../server/gateway/calls/claim-queue.ts';
 import { createFakeClock, flushMicrotasks } from '../harness/fake-clock.ts';
 
 const NEVER = new AbortController().signal;

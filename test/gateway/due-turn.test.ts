@@ -1,7 +1,7 @@
 /** One turn over what is due: a part that fails stops no other part. */
 import { describe, expect, test } from 'vitest';
-import { createDueTurn } from '../../server/gateway/due-turn.ts';
-import { createSweepTimes } from '../../server/gateway/sweep-times.ts';
+import { createDueTurn } from '../../server/gateway/dispatch/due-turn.ts';
+import { createSweepTimes } from '../../server/gateway/dispatch/sweep-times.ts';
 import {
   type Lease,
   type Ref,

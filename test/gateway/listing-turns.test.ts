@@ -1,8 +1,8 @@
 /** A page of tasks takes turns of the large work: few for small tasks, and one for each large task. */
 import { expect, test } from 'vitest';
 import type { LargeWork } from '../../server/async/large-work.ts';
-import { createLargeTasks } from '../../server/gateway/large-tasks.ts';
-import { createListings } from '../../server/gateway/listings.ts';
+import { createListings } from '../../server/gateway/admin/listings.ts';
+import { createLargeTasks } from '../../server/gateway/tasks/large-tasks.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';
 import { createWorld } from '../harness/world.ts';

@@ -5,7 +5,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
 import { ANY_TASK } from '../../server/domain/task-match.ts';
-import { createAgentIndex } from '../../server/gateway/agent-index.ts';
+import { createAgentIndex } from '../../server/gateway/agents/ranking/agent-index.ts';
 import type { AgentStatus } from '../../server/ports/store.ts';
 import { SILENT } from '../harness/silent-log.ts';
 

@@ -1,6 +1,6 @@
 /** Turns to send: what one agent and one origin may take, and in which order those that wait get theirs. */
 import { describe, expect, test } from 'vitest';
-import { createPushTurns, type PushTurns } from '../../server/gateway/push-turns.ts';
+import { createPushTurns, type PushTurns } from '../../server/gateway/pushing/push-turns.ts';
 import { flushMicrotasks } from '../harness/fake-clock.ts';
 
 const NEVER = new AbortController().signal;

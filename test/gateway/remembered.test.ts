@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { createLargeWork } from '../../server/async/large-work.ts';
 import { createTaskState } from '../../server/domain/task.ts';
-import { createLargeTasks } from '../../server/gateway/large-tasks.ts';
-import { createUntakenTasks } from '../../server/gateway/untaken-tasks.ts';
-import { createWaitingOffers } from '../../server/gateway/waiting-offers.ts';
+import { createUntakenTasks } from '../../server/gateway/agents/untaken-tasks.ts';
+import { createWaitingOffers } from '../../server/gateway/dispatch/waiting-offers.ts';
+import { createLargeTasks } from '../../server/gateway/tasks/large-tasks.ts';
 import type { TaskStep } from '../../server/ports/observer.ts';
 import type { AgentStatus, Store } from '../../server/ports/store.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';

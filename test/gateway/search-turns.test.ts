@@ -4,9 +4,9 @@
  */
 import { expect, test } from 'vitest';
 import { createLargeWork, type LargeWork } from '../../server/async/large-work.ts';
-import { createLargeTasks } from '../../server/gateway/large-tasks.ts';
-import { chooseListings, LOOKED_AT_MAX, searchTasks } from '../../server/gateway/task-search.ts';
-import { createTaskTotals } from '../../server/gateway/task-totals.ts';
+import { chooseListings, LOOKED_AT_MAX, searchTasks } from '../../server/gateway/admin/tasks/task-search.ts';
+import { createTaskTotals } from '../../server/gateway/admin/tasks/task-totals.ts';
+import { createLargeTasks } from '../../server/gateway/tasks/large-tasks.ts';
 import type { Caller } from '../../server/ports/caller.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { openFreshStore } from '../harness/stores.ts';

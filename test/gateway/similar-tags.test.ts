@@ -1,6 +1,6 @@
 /** Which tag is like one that no agent has, and what it costs to look for many. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { createSimilarTags, type SimilarTags } from '../../server/gateway/similar-tags.ts';
+import { createSimilarTags, type SimilarTags } from '../../server/gateway/agents/ranking/similar-tags.ts';
 
 const compared = vi.hoisted(() => ({ times: 0, chars: 0 }));
 vi.mock('../../server/domain/edit-distance.ts', async (importOriginal) => {

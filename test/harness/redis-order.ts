@@ -2,7 +2,7 @@
  * Connections to Redis on which a reply comes only after every message that was published before it. In the
  * gateway either may come first; with a fixed order a test can say after a call what was notified.
  */
-import { connectPrimary, type RedisClient } from '../../server/engines/redis/client.ts';
+import { connectPrimary, type RedisClient } from '../../server/engines/redis/client/client.ts';
 
 /** Creates a way to connect, for the stores of one test. */
 export function createOrderedConnect(): typeof connectPrimary {

@@ -4,8 +4,8 @@
  * nothing to the disk.
  */
 import { afterAll } from 'vitest';
-import { parseRedisAddress } from '../../server/engines/redis/address.ts';
-import type { connectPrimary } from '../../server/engines/redis/client.ts';
+import { parseRedisAddress } from '../../server/engines/redis/client/address.ts';
+import type { connectPrimary } from '../../server/engines/redis/client/client.ts';
 import { openRedisStore } from '../../server/engines/redis/open.ts';
 import type { Store } from '../../server/ports/store.ts';
 import { type FakeClock, trackOutside } from './fake-clock.ts';

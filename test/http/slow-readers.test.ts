@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFairScheduler } from '../../server/http/response/fair-scheduling.ts';
 import { createUnreadBytes } from '../../server/http/response/unread-bytes.ts';
-import { renderItem } from '../../server/http/stream/frames.ts';
+import { renderItem } from '../../server/http/stream/event-frames.ts';
 import { createPingTimer } from '../../server/http/stream/ping-timer.ts';
 import { createStreams, type EventSource } from '../../server/http/stream/sse.ts';
 import { UNNAMED_CALLER } from '../../server/ports/caller.ts';

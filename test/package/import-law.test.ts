@@ -16,7 +16,7 @@ describe('layers', () => {
   test.each([
     ['server/domain/step.ts', 'server/ports/store.ts', 'sideways or up'],
     ['server/ports/store.ts', 'server/async/waiting.ts', 'sideways or up'],
-    ['server/gateway/tasks.ts', 'server/http/app.ts', 'sideways or up'],
+    ['server/gateway/calls/get-task.ts', 'server/http/app.ts', 'sideways or up'],
     ['server/push/pusher.ts', 'server/config/settings.ts', 'sideways or up'],
     ['server/main.ts', 'test/harness/fake-clock.ts', 'sideways or up'],
     ['server/main.ts', 'sdk/client.ts', 'may not import from sdk/'],

@@ -3,7 +3,7 @@
  */
 import { errors } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { classifyResponse, describeFailure, parseRetryAfterMs } from '../../server/push/outcome.ts';
+import { classifyResponse, describeFailure, parseRetryAfterMs } from '../../server/push/response-outcome.ts';
 
 const NOW_MS = Date.UTC(1994, 10, 6, 8, 49, 0);
 

@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { completeAgent } from '../../server/domain/agent.ts';
 import { createTaskState, type TaskInput } from '../../server/domain/task.ts';
 import { openEmbeddedStore } from '../../server/engines/embedded/open.ts';
-import { createAgentMemory } from '../../server/gateway/agent-memory.ts';
+import { createAgentMemory } from '../../server/gateway/agents/ranking/agent-memory.ts';
 import { agentRef, type Batch, type Store, taskRef } from '../../server/ports/store.ts';
 import { createClock } from '../../server/system/clock.ts';
 import type { readMemoryBudgets } from '../../server/system/memory-budgets.ts';

@@ -5,15 +5,15 @@
 import { hostname } from 'node:os';
 import { type Command, Option } from 'commander';
 import { type Agent, createAgent, type ListenOptions } from '../../agent/index.ts';
+import { collectValue, parseCount, parseSecondsOrZero } from '../arguments/option-values.ts';
+import { type AgentLog, createAgentLog } from '../child/agent-log.ts';
+import { createChildHandler } from '../child/child-handler.ts';
+import { canRun } from '../child/executables.ts';
+import { type CommandContext, connectCommand } from '../command-context.ts';
 import { listSecretNames } from '../context-secrets.ts';
 import { readContexts } from '../contexts.ts';
 import { CommandError, createUsageError, EXIT_CODES, messageOf } from '../exit-codes.ts';
 import { startTimer } from '../timers.ts';
-import { type AgentLog, createAgentLog } from './agent-log.ts';
-import { createChildHandler } from './child-handler.ts';
-import { type CommandContext, connectCommand } from './context.ts';
-import { canRun } from './executables.ts';
-import { collectValue, parseCount, parseSecondsOrZero } from './option-values.ts';
 
 type ExecOptions = {
   readonly tag?: readonly string[];

@@ -3,14 +3,14 @@ import { type Command, Option } from 'commander';
 import type { AgentRowQuery } from '../../admin-calls.ts';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { AgentListing, AgentRow, AgentRowPage } from '../../contract.ts';
+import { parseCount } from '../arguments/option-values.ts';
+import { createPagePause } from '../arguments/pages.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
-import { renderJson } from '../terminal/outcome.ts';
+import { renderJson } from '../terminal/output.ts';
 import { describeValue } from '../terminal/safe-text.ts';
 import { type Column, renderTable } from '../terminal/table.ts';
 import { formatAge } from '../terminal/time.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
-import { parseCount } from './option-values.ts';
-import { createPagePause } from './pages.ts';
 
 const EXAMPLES = `
 In the table, the state of an agent is green if the agent can take a task. Agents match if they match all filters. With a

@@ -1,13 +1,13 @@
 /** `agent show`: one agent, its tasks, and the last pushes to it. */
 import type { Command } from 'commander';
 import type { AgentDetail } from '../../contract.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
-import { renderJson } from '../terminal/outcome.ts';
+import { renderJson } from '../terminal/output.ts';
 import { describeValue } from '../terminal/safe-text.ts';
 import { type Column, renderFields, renderTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge } from '../terminal/time.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 
 const EXAMPLES = `
 Pushes are those that the gateway process which responds has sent since its start, the newest first.

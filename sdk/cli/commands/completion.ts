@@ -3,8 +3,8 @@
  * suggestions.
  */
 import { Argument, type Command } from 'commander';
-import type { CommandContext } from './context.ts';
-import { listSuggestions } from './suggestions.ts';
+import { listSuggestions } from '../arguments/suggestions.ts';
+import type { CommandContext } from '../command-context.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { createClient } from '../../client.ts';
 import { readAuthFile } from '../auth-file.ts';
+import { type CommandContext, getOutputFormat } from '../command-context.ts';
 import { DEFAULT_AUTH, type GlobalOptions } from '../connection.ts';
 import { describeSource, type SecretKind } from '../context-secrets.ts';
 import {
@@ -15,9 +16,8 @@ import {
   requireContextName,
 } from '../contexts.ts';
 import { createUsageError } from '../exit-codes.ts';
-import { renderJson } from '../terminal/outcome.ts';
+import { renderJson } from '../terminal/output.ts';
 import { type Column, renderTable } from '../terminal/table.ts';
-import { type CommandContext, getOutputFormat } from './context.ts';
 
 type SetOptions = {
   readonly authEnv?: string;

@@ -1,14 +1,20 @@
 /** `doctor`: checks everything between this machine and an agent, and says what to do about what is wrong. */
 import type { Command } from 'commander';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import type { Connection } from '../connection.ts';
+import { diagnoseCalls } from '../doctor/call-checks.ts';
+import {
+  diagnoseAgents,
+  diagnoseClock,
+  diagnoseGateway,
+  diagnoseSecret,
+  type Finding,
+} from '../doctor/checks.ts';
+import { diagnoseRoundTrip } from '../doctor/round-trip.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
-import { renderJson } from '../terminal/outcome.ts';
+import { renderJson } from '../terminal/output.ts';
 import { cleanText } from '../terminal/safe-text.ts';
 import type { Colour, Terminal } from '../terminal/terminal.ts';
-import { diagnoseCalls } from './call-checks.ts';
-import { diagnoseAgents, diagnoseClock, diagnoseGateway, diagnoseSecret, type Finding } from './checks.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
-import { diagnoseRoundTrip } from './round-trip.ts';
 
 const SYMBOLS: Readonly<Record<Finding['state'], readonly [symbol: string, colour: Colour]>> = {
   right: ['✓', 'green'],

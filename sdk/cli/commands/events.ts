@@ -2,12 +2,12 @@
 import type { Command } from 'commander';
 import { AbortError } from '../../errors.ts';
 import type { FeedNotice } from '../../stream/follow.ts';
+import { parseCount } from '../arguments/option-values.ts';
+import { type CommandContext, connectCommand } from '../command-context.ts';
 import type { GlobalOptions } from '../connection.ts';
 import { CommandError, createUsageError } from '../exit-codes.ts';
-import { renderJson } from '../terminal/outcome.ts';
+import { renderJson } from '../terminal/output.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { type CommandContext, connectCommand } from './context.ts';
-import { parseCount } from './option-values.ts';
 
 type EventsOptions = { readonly after?: string; readonly count?: number };
 

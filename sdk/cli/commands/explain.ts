@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task } from '../../contract.ts';
 import { TaskGatewayError } from '../../errors.ts';
+import { resolveTaskId } from '../arguments/task-ids.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { renderExplanation, renderPreview, requireReadable } from '../terminal/explanation.ts';
-import { renderJson } from '../terminal/outcome.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
-import { resolveTaskId } from './task-ids.ts';
+import { renderJson } from '../terminal/output.ts';
 
 /** How long the error of a failed task waits for its hint. */
 const HINT_TIMEOUT_MS = 2_000;

@@ -1,14 +1,14 @@
 /** `overview`: what is going on at the gateway now, and what is wrong. */
 import type { Command } from 'commander';
 import type { GatewayOverview, OverviewProblem, TagDemand } from '../../contract.ts';
+import { parseCount } from '../arguments/option-values.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
-import { renderJson } from '../terminal/outcome.ts';
+import { renderJson } from '../terminal/output.ts';
 import { cleanText } from '../terminal/safe-text.ts';
 import { type Column, renderFields, renderTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge } from '../terminal/time.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
-import { parseCount } from './option-values.ts';
 
 const TAGS_DEFAULT = 20;
 

@@ -5,17 +5,17 @@ import type { Task, TaskSubmission } from '../../contract.ts';
 import { AbortError, TaskGatewayError } from '../../errors.ts';
 import { CANCELLED_TEXT, isSettled } from '../../settled.ts';
 import { NoAgentAvailableError, TaskFailedError } from '../../task-errors.ts';
+import { createAgentsWatch } from '../agents-watch.ts';
+import { parseSeconds } from '../arguments/option-values.ts';
+import { addSubmissionOptions, readSubmission, type SubmissionOptions } from '../arguments/submission.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import type { Connection } from '../connection.ts';
 import { CommandError, EXIT_CODES } from '../exit-codes.ts';
-import { printOutcome } from '../terminal/outcome.ts';
+import { printOutcome } from '../terminal/output.ts';
 import { startSpinner } from '../terminal/spinner.ts';
 import { startTimer } from '../timers.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
-import { createAgentsWatch } from './agents-watch.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
 import { findHint } from './explain.ts';
-import { parseSeconds } from './option-values.ts';
-import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
 
 /** `wait`: seconds. */
 type RunOptions = SubmissionOptions & { readonly wait?: number };

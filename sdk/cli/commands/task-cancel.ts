@@ -3,14 +3,20 @@ import { type Command, Option } from 'commander';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { CancellationReceipt } from '../../contract.ts';
 import { BadRequestError } from '../../errors.ts';
+import { createPagePause } from '../arguments/pages.ts';
+import {
+  collectFilter,
+  FILTER_HELP,
+  type TaskFilters,
+  toCancelFilter,
+  toRowQuery,
+} from '../arguments/task-filters.ts';
+import { resolveTaskId } from '../arguments/task-ids.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
 import { CommandError, createUsageError, EXIT_CODES } from '../exit-codes.ts';
-import { renderJson } from '../terminal/outcome.ts';
+import { renderJson } from '../terminal/output.ts';
 import { cleanText } from '../terminal/safe-text.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
-import { createPagePause } from './pages.ts';
-import { collectFilter, FILTER_HELP, type TaskFilters, toCancelFilter, toRowQuery } from './task-filters.ts';
-import { resolveTaskId } from './task-ids.ts';
 
 type CancelOptions = { readonly filter?: TaskFilters; readonly dryRun?: boolean };
 

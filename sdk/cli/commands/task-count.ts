@@ -1,10 +1,10 @@
 /** `task list --count`: how many tasks match, by status and by outcome. */
 import type { TaskGatewayClient } from '../../client.ts';
 import type { TaskCounts } from '../../contract.ts';
-import { type OutputFormat, renderJson } from '../terminal/outcome.ts';
+import { type TaskFilters, toRowQuery } from '../arguments/task-filters.ts';
+import { type OutputFormat, renderJson } from '../terminal/output.ts';
 import { renderFields } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { type TaskFilters, toRowQuery } from './task-filters.ts';
 
 /** Counts the tasks and prints the counts. */
 export async function printCounts(

@@ -7,18 +7,18 @@ import type { TaskQuery } from '../../admin-calls.ts';
 import type { TaskGatewayClient } from '../../client.ts';
 import type { Task, TaskRow } from '../../contract.ts';
 import { NotFoundError } from '../../errors.ts';
+import { parseCount } from '../arguments/option-values.ts';
+import { createPagePause } from '../arguments/pages.ts';
+import { addFilterOptions, FILTER_HELP, type TaskFilters, toRowQuery } from '../arguments/task-filters.ts';
+import { shortenId } from '../arguments/task-ids.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
 import { callAsAdmin } from '../connection.ts';
-import { paintStatus, renderJson } from '../terminal/outcome.ts';
+import { paintStatus, renderJson } from '../terminal/output.ts';
 import { putLastFirst, stringifySafely } from '../terminal/safe-text.ts';
 import { type Column, createTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatAge, formatTime } from '../terminal/time.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
-import { parseCount } from './option-values.ts';
-import { createPagePause } from './pages.ts';
 import { printCounts } from './task-count.ts';
-import { addFilterOptions, FILTER_HELP, type TaskFilters, toRowQuery } from './task-filters.ts';
-import { shortenId } from './task-ids.ts';
 
 type ListOptions = TaskFilters & { readonly limit: number; readonly count?: true };
 

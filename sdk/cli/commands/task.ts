@@ -1,19 +1,19 @@
 /** `task` with its commands `submit`, `get`, `explain`, `wait`, `cancel` and `list`. */
 import type { Command } from 'commander';
 import type { Task } from '../../contract.ts';
-import { printOutcome, printTask, renderJson } from '../terminal/outcome.ts';
+import { createAgentsWatch } from '../agents-watch.ts';
+import { parseSecondsOrZero } from '../arguments/option-values.ts';
+import { addSubmissionOptions, readSubmission, type SubmissionOptions } from '../arguments/submission.ts';
+import { resolveTaskId } from '../arguments/task-ids.ts';
+import { type CommandContext, connectCommand, getOutputFormat } from '../command-context.ts';
+import { printOutcome, printTask, renderJson } from '../terminal/output.ts';
 import { cleanText } from '../terminal/safe-text.ts';
 import { startSpinner } from '../terminal/spinner.ts';
 import { readTraceEnvironment } from '../trace-environment.ts';
-import { createAgentsWatch } from './agents-watch.ts';
-import { type CommandContext, connectCommand, getOutputFormat } from './context.ts';
+import { waitUntilSettled } from '../wait.ts';
 import { addTaskExplain, findHint } from './explain.ts';
-import { parseSecondsOrZero } from './option-values.ts';
-import { addSubmissionOptions, readSubmission, type SubmissionOptions } from './submission.ts';
 import { addTaskCancel } from './task-cancel.ts';
-import { resolveTaskId } from './task-ids.ts';
 import { addTaskList } from './task-list.ts';
-import { waitUntilSettled } from './wait.ts';
 
 /** Adds `task` and its commands to the program. */
 export function addTaskCommands(program: Command, context: CommandContext): void {

@@ -13,12 +13,12 @@
 import type { AgentRecord } from '../../domain/agent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Touch } from '../../ports/store.ts';
-import type { AgentStatuses } from './agent-status.ts';
-import type { Reply } from './client.ts';
-import type { Connection } from './connection.ts';
+import type { Reply } from './client/client.ts';
+import type { Connection } from './connection/connection.ts';
+import type { AgentStatuses } from './reads/agent-status.ts';
+import { createTurnCalls } from './reads/turn-calls.ts';
+import type { Values } from './reads/values.ts';
 import { scripts } from './scripts.ts';
-import { createTurnCalls } from './turn-calls.ts';
-import type { Values } from './values.ts';
 
 /** A contact is exact to this. */
 const CONTACT_GRAIN_MS = 250;

@@ -6,9 +6,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Revision, Store } from '../../ports/store.ts';
 import { createDueTimer } from '../due-timer.ts';
 import { createNotifications } from '../notifications.ts';
-import type { RedisAddress } from './address.ts';
-import { createAgentStatuses } from './agent-status.ts';
-import { createBarrier, NO_BARRIER } from './barrier.ts';
+import type { RedisAddress } from './client/address.ts';
 import {
   type ConnectionUse,
   connectPrimary,
@@ -16,21 +14,23 @@ import {
   type RedisClient,
   type Reply,
   Unreachable,
-} from './client.ts';
-import { createCommitGroups } from './commit-groups.ts';
-import { openConnection } from './connection.ts';
-import type { Opened, OpenOptions } from './connection-state.ts';
+} from './client/client.ts';
+import { type Durability, validateServer } from './client/durability.ts';
+import { createStoreClock, createTestClock, type StoreClock } from './clock/store-clock.ts';
+import { createCommitGroups } from './commit/commit-groups.ts';
+import { createBarrier, NO_BARRIER } from './connection/barrier.ts';
+import { openConnection } from './connection/connection.ts';
+import type { Opened, OpenOptions } from './connection/connection-state.ts';
+import { FORMAT, PREFIX, requireFormat, requireNoVersion1 } from './connection/format.ts';
+import { createInspection } from './connection/server-inspection.ts';
 import { createContacts } from './contacts.ts';
-import { type Durability, validateServer } from './durability.ts';
-import type { Slice } from './feed.ts';
-import { FORMAT, PREFIX, requireFormat, requireNoVersion1 } from './format.ts';
-import { createInspection } from './inspection.ts';
 import { createNextDue } from './next-due.ts';
+import { createAgentStatuses } from './reads/agent-status.ts';
+import type { Slice } from './reads/feed.ts';
+import { createValues } from './reads/values.ts';
+import { createWrittenTasks } from './reads/written-tasks.ts';
 import { loadScripts, runScript, scripts } from './scripts.ts';
 import { createRedisStore, type Engine } from './store.ts';
-import { createStoreClock, createTestClock, type StoreClock } from './store-clock.ts';
-import { createValues } from './values.ts';
-import { createWrittenTasks } from './written-tasks.ts';
 
 export type RedisDeps = {
   readonly address: RedisAddress;

@@ -5,13 +5,13 @@
  * The keys of a store, each behind the prefix of the store. These names, and those of fields and members,
  * never change.
  *
- *   epoch, format       which store this is: a random name, and the format of what it holds (`format.ts`);
+ *   epoch, format       which store this is: a random name, and the format of what it holds (`engines/redis/connection/format.ts`);
  *                       written when the store is created
  *   meta                hash: open (how many tasks are open), succeeded (how many tasks are stored that did),
  *                       step (the step of time that began last), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
  *                       forgotten), swept (last sweep, by a process whose clock agreed), resumed (when
- *                       sweeping began, or went on after a gap); of the clock (`store-clock.ts`): offset
+ *                       sweeping began, or went on after a gap); of the clock (`engines/redis/clock/store-clock.ts`): offset
  *                       (what is added to TIME), offsetNumber (how often it was set), leftOut (1 while time
  *                       is left out)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
@@ -57,8 +57,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../domain/activity.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
-import type { RedisClient, Reply } from './client.ts';
-import { CLOCK_STEP_MS } from './store-time.ts';
+import type { RedisClient, Reply } from './client/client.ts';
+import { CLOCK_STEP_MS } from './clock/store-time.ts';
 
 export type Script = {
   readonly text: string;

@@ -5,17 +5,17 @@
  * - A commit is one script: checked and applied as one, with all its effects. `scripts.ts` lists the keys.
  *   Where the reply is lost it is sent again under the same revision, and the script finds out whether it was
  *   applied.
- * - A reply is held back until what it rests on is durable (`durability.ts`), so reads, conflicts and
+ * - A reply is held back until what it rests on is durable (`engines/redis/client/durability.ts`), so reads, conflicts and
  *   notifications need no further care.
  * - The process keeps no state but the connection, and what it or another process wrote a moment ago
- *   (`written-tasks.ts`): what one process was given, every other sees.
+ *   (`engines/redis/reads/written-tasks.ts`): what one process was given, every other sees.
  * - Notifications come over a connection of their own, which is up only together with that of the calls
- *   (`connection-state.ts`). After they were lost, every listener is notified, feeds continue from their
+ *   (`engines/redis/connection/connection-state.ts`). After they were lost, every listener is notified, feeds continue from their
  *   positions, and cursors of `readAgentChanges` are refused.
  * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. Large
- *   values have a connection of their own (`values.ts`).
+ *   values have a connection of their own (`engines/redis/reads/values.ts`).
  * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents
- *   are refused before that (`inspection.ts`).
+ *   are refused before that (`engines/redis/connection/server-inspection.ts`).
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';
@@ -37,21 +37,21 @@ import {
 import type { DueTimer } from '../due-timer.ts';
 import type { Notifications } from '../notifications.ts';
 import { watchTopic } from '../watch.ts';
-import { type AgentStatuses, readAgentChanges } from './agent-status.ts';
-import type { Reply } from './client.ts';
-import { encodeCommit } from './commit-arguments.ts';
-import type { CommitGroups } from './commit-groups.ts';
-import type { Connection } from './connection.ts';
+import type { Reply } from './client/client.ts';
+import type { StoreClock } from './clock/store-clock.ts';
+import { encodeCommit } from './commit/commit-arguments.ts';
+import type { CommitGroups } from './commit/commit-groups.ts';
+import type { Connection } from './connection/connection.ts';
+import type { Inspection } from './connection/server-inspection.ts';
 import type { Contacts } from './contacts.ts';
-import { createCountedReads } from './counted-reads.ts';
-import { readFeed, type Slice } from './feed.ts';
-import type { Inspection } from './inspection.ts';
-import { readPage } from './lists.ts';
 import type { NextDue } from './next-due.ts';
+import { type AgentStatuses, readAgentChanges } from './reads/agent-status.ts';
+import { createCountedReads } from './reads/counted-reads.ts';
+import { readFeed, type Slice } from './reads/feed.ts';
+import { readPage } from './reads/lists.ts';
+import { SMALL_BYTES_MAX, type Values } from './reads/values.ts';
+import type { WrittenTasks } from './reads/written-tasks.ts';
 import { scripts } from './scripts.ts';
-import type { StoreClock } from './store-clock.ts';
-import { SMALL_BYTES_MAX, type Values } from './values.ts';
-import type { WrittenTasks } from './written-tasks.ts';
 
 /** The parts of a running engine. */
 export type Engine = {

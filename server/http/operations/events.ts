@@ -1,7 +1,7 @@
 /** The client's subscription to a session's events. How a stream is written is in `stream/`. */
 import type { Gateway } from '../../ports/gateway.ts';
 import { StoreUnavailable } from '../../ports/store.ts';
-import { renderItem } from '../stream/frames.ts';
+import { renderItem } from '../stream/event-frames.ts';
 import type { Handlers } from './handlers.ts';
 
 /** Creates the handler. The header `Last-Event-ID` wins over the query; an empty one counts as absent. */

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { createVisits, type Visits } from '../../async/visits.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { PING } from './frames.ts';
+import { PING } from './event-frames.ts';
 
 /** Creates the timer over the set of open streams; it does not run yet. */
 export function createPingTimer(

@@ -13,7 +13,7 @@ import type { Clock, Random } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { createResponseWriter, type WriterDeps } from '../response/response-writer.ts';
 import { createAdmission, type OpenStream, type StreamLimits } from './admission.ts';
-import { OPENING, renderRetry } from './frames.ts';
+import { OPENING, renderRetry } from './event-frames.ts';
 import { createPingTimer } from './ping-timer.ts';
 
 /** A session's events as frames. */

@@ -5,7 +5,7 @@
  * @module-tag redis
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseRedisAddress } from '../../../server/engines/redis/address.ts';
+import { parseRedisAddress } from '../../../server/engines/redis/client/address.ts';
 import { openRedisStore } from '../../../server/engines/redis/open.ts';
 import type { Store } from '../../../server/ports/store.ts';
 import { createClock } from '../../../server/system/clock.ts';

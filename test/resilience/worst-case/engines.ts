@@ -1,7 +1,7 @@
 /** The engines of the suite: where each keeps its data, and how it is opened beside the gateway. */
 import { join } from 'node:path';
 import { openEmbeddedStore } from '../../../server/engines/embedded/open.ts';
-import { parseRedisAddress } from '../../../server/engines/redis/address.ts';
+import { parseRedisAddress } from '../../../server/engines/redis/client/address.ts';
 import { openRedisStore } from '../../../server/engines/redis/open.ts';
 import type { Store } from '../../../server/ports/store.ts';
 import { createClock } from '../../../server/system/clock.ts';

@@ -1,0 +1,51 @@
+/**
+ * Says which agents a waiting task could go to, for the spinner of `run` and `task wait`. Only with the admin
+ * secret, which the agents' listing needs; without it the spinner names the tags alone.
+ */
+import { readMonotonicMs, systemClock } from '../clock.ts';
+import type { AgentListing, Task } from '../contract.ts';
+import type { Connection } from './connection.ts';
+import type { Spinner } from './terminal/spinner.ts';
+
+const LIST_EVERY_MS = 5_000;
+const LIST_TIMEOUT_MS = 5_000;
+
+/**
+ * Creates a function to call with the task at each poll. While the task is pending, the spinner shows its
+ * agents, at most 5 s old. A listing that fails shows nothing: the wait itself goes on.
+ */
+export function createAgentsWatch(
+  { client, adminAuth }: Pick<Connection, 'client' | 'adminAuth'>,
+  spinner: Pick<Spinner, 'showAgents'>,
+  signal: AbortSignal,
+): (task: Task) => void {
+  let nextMs = 0;
+  return ({ status, task_tags }) => {
+    if (adminAuth === undefined || status !== 'pending' || readMonotonicMs(systemClock) < nextMs) return;
+    nextMs = readMonotonicMs(systemClock) + LIST_EVERY_MS;
+    client.listAgents({ signal, maxRetries: 0, timeoutMs: LIST_TIMEOUT_MS }).then(
+      ({ agents }) => spinner.showAgents(describeAgents(agents, task_tags)),
+      () => spinner.showAgents(''),
+    );
+  };
+}
+
+/** Describes the agents with one of the tags: how many there are, and why none of them takes the task. */
+export function describeAgents(agents: readonly AgentListing[], task_tags: readonly string[]): string {
+  const tagged = agents.filter(({ agent_tags }) => agent_tags.some((tag) => task_tags.includes(tag)));
+  if (tagged.length === 0) return 'no agent has it';
+  const counts = new Map<string, number>();
+  for (const agent of tagged) {
+    const state = describeState(agent);
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const who = tagged.length === 1 ? '1 agent has it' : `${tagged.length} agents have it`;
+  const [[only = ''] = []] = counts;
+  if (counts.size === 1) return `${who}, ${tagged.length === 1 ? '' : 'all '}${only}`;
+  return `${who}: ${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}`;
+}
+
+function describeState({ state, full, eligible }: AgentListing): string {
+  if (eligible) return 'free';
+  return full && (state === 'ready' || state === 'processing') ? 'full' : state;
+}

@@ -1,0 +1,174 @@
+/**
+ * The handler of `agent exec`: runs the program for a task, and turns how it exits into the outcome of the
+ * task.
+ */
+import type { Handler } from '../../agent/index.ts';
+import type { TaskGatewayClient } from '../../client.ts';
+import type { Task } from '../../contract.ts';
+import { parseJson } from '../decoding.ts';
+import { messageOf } from '../exit-codes.ts';
+import type { Environment, Terminal } from '../terminal/terminal.ts';
+import { withTraceEnvironment } from '../trace-environment.ts';
+import { waitUntilSettled } from '../wait.ts';
+import { type ChildExit, runChild } from './child.ts';
+import { checkFreeFiles } from './executables.ts';
+import { startGroupWatch } from './group-watch.ts';
+
+/** `text`: standard output is the `output` of the result. `json`: standard output is the whole result. */
+export type ResultKind = 'text' | 'json';
+
+export type ChildHandlerOptions = {
+  readonly terminal: Terminal;
+  readonly env: Environment;
+  readonly client: TaskGatewayClient;
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly resultKind: ResultKind;
+  readonly killAfterMs: number;
+  readonly outputBytesMax: number;
+  /** Names of variables that hold secrets, besides those of this command. */
+  readonly secretNames: readonly string[];
+};
+
+export type ChildHandler = {
+  readonly handler: Handler;
+  /** Whether the system has no files for another program, or for one whose task is taken already. */
+  isBusy(): boolean;
+  /** Resolves once no program runs any more. */
+  waitForRuns(): Promise<void>;
+};
+
+/** Variables that the program must not inherit. */
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  ...['TASK_GATEWAY_AUTH', 'TASK_GATEWAY_ADMIN_AUTH', 'TASK_GATEWAY_PUSH_SECRET', 'TASK_GATEWAY_HEADERS'],
+]);
+/** What one program and the calls for its task may open at once. */
+const FILES_PER_TASK = 12;
+/** The end of an id, which differs between tasks; the start is a time. */
+const ID_CHARS_SHOWN = 6;
+
+/** Creates the handler. */
+export function createChildHandler(options: ChildHandlerOptions): ChildHandler {
+  const { terminal, client, command } = options;
+  const running = new Set<Promise<unknown>>();
+  /** The tasks whose programs can't be started at the moment. */
+  const starved = new Set<string>();
+  const secretNames = new Set([...SECRET_NAMES, ...options.secretNames]);
+  const inherited = Object.fromEntries(
+    Object.entries(options.env).filter(([name]) => !secretNames.has(name)),
+  );
+  const watch = startGroupWatch(options.killAfterMs, (reason) =>
+    terminal.log(
+      `Programs will not end with this agent if it is killed: no watch could be started (${reason}).`,
+    ),
+  );
+
+  function noteShortage(request_id: string, code: string | undefined): void {
+    if (code === undefined) {
+      starved.delete(request_id);
+      return;
+    }
+    if (!starved.has(request_id)) {
+      logTaskLine(terminal, request_id, `waiting: the system has no capacity for the program (${code})`);
+    }
+    starved.add(request_id);
+  }
+
+  return {
+    isBusy: () => starved.size > 0 || !checkFreeFiles(FILES_PER_TASK),
+    async handler(task, { signal, progress, ...trace }) {
+      const { request_id } = task;
+      const outcome = watchOutcome(client, request_id, signal);
+      const run = runChild(command, {
+        input: JSON.stringify(task.payload),
+        env: { ...withTraceEnvironment(inherited, trace), ...describeTask(task) },
+        signal: AbortSignal.any([signal, outcome.terminal]),
+        killAfterMs: options.killAfterMs,
+        outputBytesMax: options.outputBytesMax,
+        onProgress: progress,
+        onErrorText: (text) => logErrorText(terminal, request_id, text),
+        onShortage: (code) => noteShortage(request_id, code),
+        watch,
+        watchedEntry: `TASK_REQUEST_ID=${request_id}`,
+      });
+      running.add(run);
+      try {
+        const exit = await run;
+        if (exit.exitCode !== 0) signal.throwIfAborted();
+        return readResult(exit, command[0] ?? '', options.resultKind);
+      } finally {
+        running.delete(run);
+        starved.delete(request_id);
+        outcome.stop();
+      }
+    },
+    async waitForRuns() {
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** `terminal` aborts when the task is cancelled or times out. A heartbeat would report that, but later. */
+function watchOutcome(client: TaskGatewayClient, request_id: string, signal: AbortSignal) {
+  const terminal = new AbortController();
+  const stopped = new AbortController();
+  waitUntilSettled(client, request_id, { signal: AbortSignal.any([signal, stopped.signal]) }).then(
+    () => terminal.abort(),
+    // If the task can't be polled, the heartbeat still ends the run.
+    () => undefined,
+  );
+  return { terminal: terminal.signal, stop: (): void => stopped.abort() };
+}
+
+function describeTask(task: Task): Record<string, string> {
+  return {
+    TASK_REQUEST_ID: task.request_id,
+    TASK_TYPE: task.task_type,
+    TASK_TAGS: JSON.stringify(task.task_tags),
+    TASK_AGENT_ID: task.agent_id ?? '',
+    TASK_SESSION: task.cli_session_id,
+    TASK_CREATE_TIME: String(task.create_time),
+    TASK_TIMEOUT: String(task.timeout),
+  };
+}
+
+/** Returns the result of a successful run. Throws an error with the reason of a failed one. */
+export function readResult(
+  { exitCode, signal, output, truncated, errorTail }: ChildExit,
+  program: string,
+  kind: ResultKind,
+): Record<string, unknown> {
+  if (exitCode !== 0) {
+    const reason = exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`;
+    throw new Error(errorTail || `${program} ${reason}`);
+  }
+  // Drops the final line break, as a shell does in $(…).
+  const text = output.replace(/\r?\n$/, '');
+  if (kind === 'text') return truncated ? { output: text, truncated } : { output: text };
+  if (truncated) throw new Error(`${program} wrote more than --output-max, so its JSON is incomplete`);
+  const value = parseResult(text.replace(/^\ufeff/, ''), program);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error(`${program} wrote JSON that is not an object`);
+  }
+  return { ...value };
+}
+
+function parseResult(text: string, program: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw new Error(`${program} did not write usable JSON: ${messageOf(error)}`);
+  }
+}
+
+function logErrorText(terminal: Terminal, request_id: string, text: string): void {
+  for (const line of text.split('\n')) {
+    if (line.trim() !== '') logTaskLine(terminal, request_id, line);
+  }
+}
+
+/** Logs a line about a task, with the end of its id in front. */
+export function logTaskLine(terminal: Terminal, request_id: string, text: string): void {
+  const label = request_id.slice(-ID_CHARS_SHOWN);
+  terminal.log(`${terminal.err.paint('dim', `[${label}]`)} ${text}`);
+}

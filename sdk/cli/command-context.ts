@@ -1,0 +1,29 @@
+/** What every command works with, and how it gets its gateway and its output format from the options. */
+import type { Command } from 'commander';
+import { type Connection, connect, type GlobalOptions } from './connection.ts';
+import type { Interrupts } from './interrupts.ts';
+import type { OutputFormat } from './terminal/output.ts';
+import type { Environment, Terminal } from './terminal/terminal.ts';
+
+/** Standard input, as bytes; `isTTY` if a person types it. */
+export type Stdin = AsyncIterable<Uint8Array> & { readonly isTTY?: boolean };
+
+export type CommandContext = {
+  readonly terminal: Terminal;
+  readonly env: Environment;
+  readonly stdin: Stdin;
+  readonly interrupts: Interrupts;
+};
+
+/**
+ * Connects to the gateway that the options, the environment and the configuration file name. `needsAdmin`:
+ * the command is of no use without the admin secret. Throws usage errors.
+ */
+export function connectCommand(context: CommandContext, command: Command, needsAdmin = false): Connection {
+  return connect(command.optsWithGlobals<GlobalOptions>(), context.env, context.terminal, needsAdmin);
+}
+
+/** Returns the output format of a command; the default is `table`. */
+export function getOutputFormat(command: Command): OutputFormat {
+  return command.optsWithGlobals<GlobalOptions>().output ?? 'table';
+}

@@ -1,0 +1,91 @@
+/**
+ * What failed calls and failed attempts to connect mean: for the caller, for the connection, for `health()`.
+ * Strangers read `health()`, so an outage is described by one of a few sentences; only the log has what Redis
+ * said.
+ */
+import { messageOf } from '../../../async/error-message.ts';
+import { StoreUnavailable } from '../../../ports/store.ts';
+import { isErrorReply } from './client.ts';
+import { UnusableServer } from './durability.ts';
+
+/** The connection broke before the reply came: the call may have had its effect. */
+export class ReplyLost extends StoreUnavailable {}
+
+/** The call had no effect, because the clocks of Redis and of this process disagree. */
+export class ClockDisagreement extends Error {
+  /** What the script knows of the clock. */
+  readonly reading: string;
+
+  constructor(reading: string) {
+    super('The clocks of Redis and of this process disagree.');
+    this.reading = reading;
+  }
+}
+
+const CLOCK_ERROR = 'CLOCK ';
+
+export type CallFailure = {
+  /** What the call rejects with. */
+  readonly error: unknown;
+  /** Why the connection must be given up; null when it can go on. */
+  readonly lostBecause: unknown;
+};
+
+/**
+ * Explains why a call failed. What Redis refuses to do now is an outage, a lost connection is an outage after
+ * which the effect is unknown, and any other error reply is a defect of the gateway and stays as it is.
+ */
+export function explainCallFailure(error: unknown): CallFailure {
+  const message = messageOf(error);
+  if (isErrorReply(error) && message.startsWith(CLOCK_ERROR))
+    return { error: new ClockDisagreement(message.slice(CLOCK_ERROR.length)), lostBecause: null };
+  const isDefect = error instanceof TypeError || /^(ERR|WRONGTYPE)\b/.test(message);
+  if (error instanceof StoreUnavailable || isDefect) return { error, lostBecause: null };
+  if (!isErrorReply(error)) return { error: replyLost(describeOutage(error)), lostBecause: error };
+  // It is another store, or no longer the primary: only a new connection can find out.
+  const isOtherServer = /^(EMPTIED|READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message);
+  return {
+    error: new StoreUnavailable(describeOutage(error), { cause: error }),
+    lostBecause: isOtherServer ? error : null,
+  };
+}
+
+/** The error of a call whose reply will not come; `outage` is a sentence. */
+export function replyLost(outage: string): ReplyLost {
+  return new ReplyLost(`${outage} Whether the call had an effect is unknown.`);
+}
+
+/** What is said about an error reply that begins with one of these words, and about silence. */
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^EMPTIED\b/, 'the store was emptied or replaced and does not hold what was accepted before'],
+  [/^LOADING\b/, 'it is loading its data'],
+  [/^(READONLY|MASTERDOWN)\b/, 'it is not the primary'],
+  [/^OOM\b/, 'its memory is full'],
+  [/^(MISCONF|NOREPLICAS)\b/, 'it takes no writes now'],
+  [/^(NOAUTH|WRONGPASS|NOPERM)\b/, 'it refuses the credentials of the gateway'],
+  [/not replied|does not reply/, 'it does not reply'],
+];
+
+/** The sentence for an error or a reason: it names no address and repeats no text of Redis. */
+export function describeOutage(cause: unknown): string {
+  const message = messageOf(cause);
+  const found = REASONS.find(([words]) => words.test(message));
+  const reason =
+    cause instanceof UnusableServer ? 'its settings are not those the gateway requires' : found?.[1];
+  return `Redis is not available: ${reason ?? 'it cannot be reached'}.`;
+}
+
+/** Whether another attempt to connect would fail as well, until a person changes a setting. */
+export function isPermanent(error: unknown): boolean {
+  return error instanceof UnusableServer || /WRONGPASS|NOAUTH|NOPERM|certificate/.test(messageOf(error));
+}
+
+/** Whether an outage lasts until a person acts: that, or Redis came back without its data. */
+export function needsPerson(error: unknown): boolean {
+  return isPermanent(error) || messageOf(error).startsWith('EMPTIED');
+}
+
+/** Whether a call had no effect because the memory of Redis is full. */
+export function isMemoryFull(error: unknown): boolean {
+  return error instanceof StoreUnavailable && /^OOM\b/.test(messageOf(error.cause));
+}

@@ -1,0 +1,136 @@
+/**
+ * Brings this process and the store to agree about the store's time: at the start, after a disagreement, and
+ * when time that was left out can be added. `store-clock.ts` says when; `clock-decisions.ts` says how.
+ */
+import type { Clock } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
+import { StoreUnavailable } from '../../../ports/store.ts';
+import type { Reply } from '../client/client.ts';
+import {
+  type ClockReading,
+  type ClockSetting,
+  checkHostsAgree,
+  checkTimeGoesOn,
+  classifyDisagreement,
+  decideStart,
+  parseClockReading,
+  storeMsOf,
+} from './clock-decisions.ts';
+import type { Sample, StoreTime } from './store-time.ts';
+
+/** Runs `set_clock.lua`; resolves with what the store knows of the clock after it. */
+export type SetClock = (args: readonly string[]) => Promise<Reply>;
+
+/** What a look at the clock returned, just now. */
+export type Looked = { readonly reading: ClockReading; readonly sample: Sample };
+
+/** Reads what a call that was sent at `sentMs` (monotonic) returned about the clock. */
+export function readLook(reply: Reply | undefined, sentMs: number): Looked {
+  const reading = parseClockReading(String(reply));
+  return { reading, sample: { storeMs: storeMsOf(reading), sentMs } };
+}
+
+export type ClockAgreementDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether the clock of Redis is believed at the start, whatever this host's says. */
+  readonly isRedisTrusted: boolean;
+  /** The wall clock of this host, epoch milliseconds. */
+  readonly wallMs: () => number;
+};
+
+export type ClockAgreement = {
+  /** The last reading that was taken; null before the first. */
+  last(): ClockReading | null;
+  /** Takes a reading that this process agrees with; logs where the offset is another than before. */
+  note(reading: ClockReading): void;
+  /** Resolves when this process and the store agree about the time of the store. */
+  resolve(seen: Looked, setClock: SetClock): Promise<void>;
+  /** The same for a process that knows no time yet. */
+  start(seen: Looked, setClock: SetClock): Promise<void>;
+  /** Adds the time that was left out at the start, where that may be done now. */
+  addTimeLeftOut(reading: ClockReading, setClock: SetClock): Promise<void>;
+};
+
+/** A gateway that runs sweeps at least twice in this time. */
+const LISTEN_MS = 750;
+/** A disagreement is resolved by the first look, or by the one after another process was faster. */
+const LOOKS_MAX = 4;
+
+/** Creates it for one process. */
+export function createClockAgreement(deps: ClockAgreementDeps, time: StoreTime): ClockAgreement {
+  const { clock, log, isRedisTrusted, wallMs } = deps;
+  let last: ClockReading | null = null;
+
+  async function look(setClock: SetClock, args: readonly string[]): Promise<Looked> {
+    const sentMs = clock.monotonicMs();
+    return readLook(await setClock(args), sentMs);
+  }
+
+  async function set(reading: ClockReading, to: ClockSetting, setClock: SetClock): Promise<Looked> {
+    return await look(setClock, [reading.offsetNumber, to.offsetMs, to.isTimeLeftOut ? 1 : 0].map(String));
+  }
+
+  function note(reading: ClockReading): void {
+    const { offsetMs, isTimeLeftOut } = reading;
+    const wasOffsetMs = last?.offsetMs ?? 0;
+    if (offsetMs !== wasOffsetMs) log.warn({ offsetMs, wasOffsetMs, isTimeLeftOut }, OFFSET_CHANGED);
+    last = reading;
+  }
+
+  function learnAnew({ reading, sample }: Looked): void {
+    time.relearn(sample);
+    note(reading);
+  }
+
+  return {
+    last: () => last,
+    note,
+    async resolve(seen, setClock) {
+      let looked = seen;
+      for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+        const { reading, sample } = looked;
+        const stepMs = time.measureStep(sample);
+        if (stepMs === 0) {
+          time.learn(sample);
+          return note(reading);
+        }
+        const latestMs = time.bounds()?.latestMs ?? 0;
+        const cause = classifyDisagreement(reading, { latestMs, offsetNumber: last?.offsetNumber ?? 0 });
+        if (cause === 'own_clock_stood_still') log.warn({ stepMs }, OWN_CLOCK_STOOD_STILL);
+        if (cause !== 'redis_stepped') return learnAnew(looked);
+        const { isTimeLeftOut } = reading;
+        looked = await set(reading, { offsetMs: reading.offsetMs - stepMs, isTimeLeftOut }, setClock);
+      }
+      throw new StoreUnavailable('The clock of Redis changes all the time.');
+    },
+
+    async start(seen, setClock) {
+      let looked = seen;
+      if (!checkTimeGoesOn(looked.reading)) {
+        await clock.sleep(LISTEN_MS);
+        looked = await look(setClock, ['']);
+      }
+      const { reading } = looked;
+      if (!checkTimeGoesOn(reading)) {
+        const to = decideStart(reading, wallMs(), isRedisTrusted);
+        const isSet = to.offsetMs === reading.offsetMs && to.isTimeLeftOut === reading.isTimeLeftOut;
+        if (!isSet) looked = await set(reading, to, setClock);
+      }
+      learnAnew(looked);
+    },
+
+    async addTimeLeftOut(reading, setClock) {
+      if (!reading.isTimeLeftOut || !(isRedisTrusted || checkHostsAgree(reading, wallMs()))) return;
+      // Where TIME is behind, the time of the store cannot run back to it.
+      const offsetMs = Math.max(0, reading.offsetMs);
+      learnAnew(await set(reading, { offsetMs, isTimeLeftOut: false }, setClock));
+    },
+  };
+}
+
+const OFFSET_CHANGED =
+  'the clock of Redis is not the time of the store: it stepped, or was wrong when all gateways started; ' +
+  'the time of the store goes on without the difference (offsetMs)';
+const OWN_CLOCK_STOOD_STILL =
+  'the monotonic clock of this host stood still, or ran wrong: the other gateways agree about another time';

@@ -1,0 +1,79 @@
+/**
+ * The store's time as this process measures it: bounds of an offset to its monotonic clock. A reply that
+ * carries the store's time narrows them, because that time lies between sending and receiving. Both bounds
+ * hold whatever the network does; only a clock that stepped contradicts them.
+ */
+import type { Clock } from '../../../ports/clock.ts';
+
+/** A sample of the store's time: what Redis replied to a call that was sent at `sentMs` (monotonic). */
+export type Sample = { readonly storeMs: number; readonly sentMs: number };
+
+export type StoreTime = {
+  /** Whole milliseconds since the Unix epoch; never falls. Meaningless before the first `learn`. */
+  nowMs(): number;
+  /** Between what the store's time is now, and what it may be when a call arrives; null before `learn`. */
+  bounds(): { readonly earliestMs: number; readonly latestMs: number } | null;
+  /** By how much a sample that was just received lies outside; 0 where it agrees, or nothing is known yet. */
+  measureStep(sample: Sample): number;
+  /** Takes a sample that was just received; the bounds move no further than it requires. */
+  learn(sample: Sample): void;
+  /** Takes a sample instead of everything that was known. */
+  relearn(sample: Sample): void;
+};
+
+/** A clock that is off by less than this is followed. A larger difference is a step. */
+export const CLOCK_STEP_MS = 1_000;
+/** Two monotonic clocks drift apart by less than this share of the time since they were compared. */
+const DRIFT_SHARE = 0.0005;
+
+/** Creates a clock that has learned nothing yet. */
+export function createStoreTime(clock: Clock): StoreTime {
+  let known: { readonly lowMs: number; readonly highMs: number; readonly atMs: number } | null = null;
+  /** How long the last reply took: the next call may be on its way as long. */
+  let tripMs = 0;
+  let lastMs = 0;
+
+  /** The bounds of the offset that a sample received now allows. Redis reports whole milliseconds. */
+  const boundsOf = ({ storeMs, sentMs }: Sample) => ({
+    lowMs: storeMs - clock.monotonicMs(),
+    highMs: storeMs + 1 - sentMs,
+  });
+  const driftMs = (): number => (known ? (clock.monotonicMs() - known.atMs) * DRIFT_SHARE : 0);
+
+  function relearn(sample: Sample): void {
+    const { lowMs, highMs } = boundsOf(sample);
+    known = { lowMs, highMs, atMs: clock.monotonicMs() };
+    tripMs = highMs - lowMs;
+  }
+
+  return {
+    nowMs() {
+      const offsetMs = known ? (known.lowMs + known.highMs) / 2 : 0;
+      lastMs = Math.max(lastMs, Math.floor(offsetMs + clock.monotonicMs()));
+      return lastMs;
+    },
+    bounds() {
+      if (!known) return null;
+      const atMs = clock.monotonicMs();
+      return {
+        earliestMs: Math.floor(known.lowMs + atMs - driftMs()),
+        latestMs: Math.ceil(known.highMs + atMs + driftMs() + CLOCK_STEP_MS + tripMs),
+      };
+    },
+    measureStep(sample) {
+      if (!known) return 0;
+      const { lowMs, highMs } = boundsOf(sample);
+      const outsideMs = Math.max(lowMs - known.highMs, known.lowMs - highMs);
+      if (outsideMs <= CLOCK_STEP_MS + driftMs()) return 0;
+      return Math.round((lowMs + highMs - known.lowMs - known.highMs) / 2);
+    },
+    learn(sample) {
+      if (!known) return relearn(sample);
+      const { lowMs, highMs } = boundsOf(sample);
+      const clamp = (ms: number): number => Math.min(highMs, Math.max(lowMs, ms));
+      known = { lowMs: clamp(known.lowMs), highMs: clamp(known.highMs), atMs: clock.monotonicMs() };
+      tripMs = highMs - lowMs;
+    },
+    relearn,
+  };
+}

@@ -1,0 +1,223 @@
+/**
+ * Calls to Redis over one connection at a time (`connection-state.ts` keeps it).
+ *
+ * Promises
+ * - A call is sent once and replied to within `TIME_BUDGETS.storeWithinMs`, or rejects with
+ *   `StoreUnavailable`. Nothing is queued for later, so what was rejected is not sent afterwards.
+ * - Where the connection broke before the reply came, the effect of a call is unknown. A repeatable call is
+ *   sent again on the next connection, if there is one within three seconds.
+ * - When the connection is lost, or the oldest call has waited that long for a reply, every call under way
+ *   rejects at once; calls are refused until a new connection to the same store is ready.
+ * - A Redis that replies but takes no writes (its disk fails, or its replica is missing) is up and not
+ *   healthy. One whose memory is full still takes what ends a task or frees memory: it is healthy.
+ * - The arguments of the calls under way have at most `ARGUMENT_BYTES_MAX` in all, so a Redis that is slow
+ *   does not fill the memory of the gateway: a call beyond that is refused before it is sent.
+ */
+import { createDeadlineSet, type DeadlineSet } from '../../../async/deadline-set.ts';
+import { waitAtMost } from '../../../async/waiting.ts';
+import { TIME_BUDGETS } from '../../../ports/limits.ts';
+import type { Log } from '../../../ports/log.ts';
+import { StoreUnavailable } from '../../../ports/store.ts';
+import type { Reply } from '../client/client.ts';
+import { explainCallFailure, ReplyLost, replyLost } from '../client/failures.ts';
+import type { SetClock } from '../clock/clock-agreement.ts';
+import { runScript, type Script, scripts } from '../scripts.ts';
+import { type Barrier, NO_BARRIER } from './barrier.ts';
+import {
+  type ConnectionState,
+  type ConnectionStateDeps,
+  createConnectionState,
+  type Opened,
+} from './connection-state.ts';
+
+export type Connection = {
+  /** Runs a script; `args` follow the epoch and the time. */
+  call(script: Script, args: readonly string[]): Promise<Reply>;
+  /** Runs an idempotent script; it is sent again when its reply is lost. */
+  callRepeatable(script: Script, args: readonly string[]): Promise<Reply>;
+  /** Sends a command that only reads. It is not checked that the store is still the same. */
+  read(command: readonly string[]): Promise<Reply>;
+  /** Looks at the server itself, not at the store. Where it rejects or is late, the connection goes down. */
+  inspect(look: (opened: Opened) => Promise<void>): Promise<void>;
+  /** Throws `StoreUnavailable` while there is no connection. */
+  requireUp(): void;
+  health(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+  /** Names the connection in use, or the last one; no other ever has the same name. */
+  clientId(): string;
+  /** Waits for the calls under way, then closes the connection. Idempotent. */
+  close(): Promise<void>;
+};
+
+export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
+  /** What the names of all keys begin with. */
+  readonly prefix: string;
+  /** The time argument of each script (`engines/redis/clock/store-clock.ts`). */
+  timeArgument(): string;
+  /** Returns the call, resolving disagreements about the time; it sets the clock by the call itself. */
+  guardTime(call: Connection['call'], setClock: SetClock): Connection['call'];
+};
+
+/** A call whose reply was lost is sent again within this time after it began. */
+const RETRY_WITHIN_MS = 3_000;
+/** All calls under way together send at most this. */
+const ARGUMENT_BYTES_MAX = 64 * 2 ** 20;
+
+/** Opens the connection; rejects when the first attempts fail. */
+export async function openConnection(deps: ConnectionDeps): Promise<Connection> {
+  const state = createConnectionState({
+    ...deps,
+    onLost: (outage) => underWay.rejectAll(replyLost(outage)),
+  });
+  const underWay = createDeadlineSet({
+    clock: deps.clock,
+    withinMs: TIME_BUDGETS.storeWithinMs,
+    onLate: () => state.goDown(`it has not replied for ${TIME_BUDGETS.storeWithinMs / 1_000} s`),
+    signal: state.closed,
+  });
+  const { writeFailure, ...calls } = createCalls(deps, state, underWay);
+  const guard = (call: Connection['call']): Connection['call'] =>
+    deps.guardTime(call, (args) => calls.call(scripts.setClock, args));
+  await state.start();
+  let closed: Promise<void> | null = null;
+  return {
+    ...calls,
+    call: guard(calls.call),
+    callRepeatable: guard((script, args) => callWithRetry(deps, state, () => calls.call(script, args))),
+    requireUp: () => void state.requireUp(),
+    health() {
+      const reason = state.outage() ?? writeFailure();
+      return reason === null ? { ok: true } : { ok: false, reason };
+    },
+    clientId: state.clientId,
+    close() {
+      closed ??= state.close(underWay.whenOver);
+      return closed;
+    },
+  };
+}
+
+type Calls = Pick<Connection, 'call' | 'read' | 'inspect'> & {
+  /** Why the last write on this connection failed; null when it did not. */
+  writeFailure(): string | null;
+};
+
+function createCalls(deps: ConnectionDeps, state: ConnectionState, underWay: DeadlineSet): Calls {
+  const argumentBytes = createArgumentCount();
+  const writes = createWriteLog(deps.log, state);
+
+  /** Waits for the reply to what was sent, and for the barrier. */
+  async function receive<T>(replied: Promise<T>, barrier: Barrier): Promise<T> {
+    try {
+      return await underWay.run(passBarrier(replied, barrier));
+    } catch (error) {
+      const { error: explained, lostBecause } = explainCallFailure(error);
+      // A call can fail before the connection reports that it is lost.
+      if (lostBecause !== null) state.goDown(lostBecause);
+      throw explained;
+    }
+  }
+
+  return {
+    async call(script, args) {
+      const { client, barrier, epoch } = state.requireUp();
+      const release = argumentBytes.take(args);
+      const noteResult = writes.begin(script);
+      try {
+        const allArgs = ['1', deps.prefix, epoch, deps.timeArgument(), ...args];
+        const reply = await receive(runScript(client, script, allArgs), barrier);
+        noteResult(null);
+        return reply;
+      } catch (error) {
+        noteResult(error);
+        throw error;
+      } finally {
+        release();
+      }
+    },
+    async read(command) {
+      const { client, barrier } = state.requireUp();
+      return await receive(client.send(command), barrier);
+    },
+    async inspect(look) {
+      const opened = state.requireUp();
+      await receive(look(opened), NO_BARRIER);
+    },
+    writeFailure: writes.failure,
+  };
+}
+
+/** Counts the bytes of the arguments under way; `take` throws where they would be too many. */
+function createArgumentCount(): { take(args: readonly string[]): () => void } {
+  let used = 0;
+  return {
+    take(args) {
+      let bytes = 0;
+      for (const arg of args) bytes += Buffer.byteLength(arg);
+      if (used > 0 && used + bytes > ARGUMENT_BYTES_MAX)
+        throw new StoreUnavailable('Redis is slow: too many bytes are on their way to it already.');
+      used += bytes;
+      return () => {
+        used -= bytes;
+      };
+    },
+  };
+}
+
+type WriteLog = {
+  /** Returns what notes how a call of the script ended. */
+  begin(script: Script): (error: unknown) => void;
+  /** Why the last write on the connection in use failed; null when it did not. */
+  failure(): string | null;
+};
+
+/** Remembers whether Redis takes writes, and logs when that changes. */
+function createWriteLog(log: Log, state: ConnectionState): WriteLog {
+  let last: { readonly clientId: string; readonly failure: string | null } | null = null;
+  const failure = (): string | null => (last?.clientId === state.clientId() ? last.failure : null);
+  return {
+    begin(script) {
+      const clientId = state.clientId();
+      return (error) => {
+        if (!script.endsOrFrees || (error !== null && !(error instanceof StoreUnavailable))) return;
+        // A lost connection is reported as that.
+        if (error instanceof ReplyLost || clientId !== state.clientId() || state.outage() !== null) return;
+        if (error !== null && failure() === null) log.error({ err: error }, 'Redis takes no writes');
+        if (error === null && failure() !== null) log.error({}, 'Redis takes writes again');
+        last = { clientId, failure: error === null ? null : error.message };
+      };
+    },
+    failure,
+  };
+}
+
+/** Sends a call again when its reply was lost. All attempts together have no more time than one call. */
+async function callWithRetry(
+  { clock }: Pick<ConnectionDeps, 'clock'>,
+  state: ConnectionState,
+  call: () => Promise<Reply>,
+): Promise<Reply> {
+  const beganMs = clock.monotonicMs();
+  const untilMs = beganMs + TIME_BUDGETS.storeWithinMs;
+  const callInTime = async (): Promise<Reply> => {
+    const replied = call().then((reply) => ({ reply }));
+    const result = await waitAtMost(clock, untilMs - clock.monotonicMs(), replied);
+    if (result === 'late') throw new StoreUnavailable('Redis is not available: it has not replied in time.');
+    return result.reply;
+  };
+  let attempt = call();
+  for (;;) {
+    try {
+      return await attempt;
+    } catch (error) {
+      if (!(error instanceof ReplyLost) || !(await state.isUpBy(beganMs + RETRY_WITHIN_MS))) throw error;
+    }
+    attempt = callInTime();
+  }
+}
+
+/** Holds a reply back until replicas have what it rests on. */
+async function passBarrier<T>(replied: Promise<T>, barrier: Barrier): Promise<T> {
+  const reply = await replied;
+  if (barrier !== NO_BARRIER) await barrier.pass();
+  return reply;
+}

@@ -1,0 +1,75 @@
+/**
+ * Looks at the server while it is in use, because a person may change it under a running gateway: does the
+ * connection of the notifications reply, is memory left, may keys be evicted, is the durability still kept? A
+ * sweep looks beside its own call when the last look was a second ago.
+ *
+ * A server that may evict, or that no longer keeps its durability, is given up as it would be refused at the
+ * start: the store is out until the setting is right again. One whose memory is nearly full takes no new
+ * tasks and agents, so that what ends or frees always has room; a second later than memory is free it takes
+ * them again.
+ */
+import { messageOf } from '../../../async/error-message.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
+import { StoreFull } from '../../../ports/store.ts';
+import { type Durability, parseInfo, requireNoEviction, validateSettings } from '../client/durability.ts';
+import type { Connection } from './connection.ts';
+import type { Opened } from './connection-state.ts';
+
+export type Inspection = {
+  /** Resolves when the look that is due is over, or at once when none is. Never rejects. */
+  update(): Promise<void>;
+  /** Throws `StoreFull` while the memory of Redis is nearly full. */
+  requireMemory(): void;
+};
+
+const LOOK_EVERY_MS = 1_000;
+/** The share of `maxmemory` that new tasks and agents may fill. */
+const MEMORY_SHARE_MAX = 0.9;
+
+/** Creates it for the connection of the calls. */
+export function createInspection(deps: {
+  readonly connection: Connection;
+  readonly durability: Durability;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Inspection {
+  const { connection, durability, clock, log } = deps;
+  let lookedMs = clock.monotonicMs() - LOOK_EVERY_MS;
+  let isNearlyFull = false;
+
+  async function look({ client, notifications }: Opened): Promise<void> {
+    const [reply] = await Promise.all([client.send(['INFO', 'memory']), notifications?.send(['PING'])]);
+    const info = parseInfo(reply);
+    requireNoEviction(client.peer, info);
+    noteMemory(info);
+    await validateSettings(client, durability);
+  }
+
+  function noteMemory(info: ReadonlyMap<string, string>): void {
+    const readBytes = (field: string): number => Number(info.get(field) ?? 0);
+    const maxBytes = readBytes('maxmemory');
+    const usedBytes = readBytes('used_memory') - readBytes('mem_not_counted_for_evict');
+    const wasNearlyFull = isNearlyFull;
+    isNearlyFull = maxBytes > 0 && usedBytes > MEMORY_SHARE_MAX * maxBytes;
+    const fields = { usedBytes, maxBytes };
+    if (isNearlyFull && !wasNearlyFull)
+      log.error(fields, 'the memory of Redis is nearly full: new tasks and agents are refused');
+    if (!isNearlyFull && wasNearlyFull)
+      log.error(fields, 'the memory of Redis is free again: new tasks and agents are accepted');
+  }
+
+  return {
+    async update() {
+      if (clock.monotonicMs() - lookedMs < LOOK_EVERY_MS) return;
+      lookedMs = clock.monotonicMs();
+      await connection.inspect(look).catch((error: unknown) => {
+        log.debug({ reason: messageOf(error) }, 'Redis could not be inspected');
+      });
+    },
+    requireMemory() {
+      if (!isNearlyFull) return;
+      throw new StoreFull('The memory of the store is nearly full: it takes no new tasks and agents now.');
+    },
+  };
+}

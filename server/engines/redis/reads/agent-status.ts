@@ -1,0 +1,143 @@
+/**
+ * Reads what the scripts return about agents: the status of each, and which changed since a cursor. An agent
+ * whose record cannot be read is left out and logged by its id: it is never in the way of the others.
+ */
+import type { AgentRecord, Contact } from '../../../domain/agent.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { AgentChanges, AgentStatus } from '../../../ports/store.ts';
+import type { Reply } from '../client/client.ts';
+import type { Connection } from '../connection/connection.ts';
+import { scripts } from '../scripts.ts';
+
+/** Agents read at a time, and removed ones; the script ends a page sooner once it has a megabyte. */
+const PAGE = 500;
+/** Damaged revisions that are remembered as logged. */
+const LOGGED_MAX = 1_000;
+
+export type AgentStatuses = {
+  /**
+   * An agent's status from the reply of `read_status`; undefined when it has no record, or one that cannot be
+   * read.
+   */
+  parse(agent_id: string, resumedMs: Reply | undefined, reply: Reply | undefined): AgentStatus | undefined;
+  /** An agent's record alone, from the fields of its value and its revision. */
+  parseRecord(
+    agent_id: string,
+    value: Reply | undefined,
+    revision: Reply | undefined,
+  ): AgentRecord | undefined;
+};
+
+/** Creates the reader of replies. Each damaged revision is logged once; the set of them is bounded. */
+export function createAgentStatuses(log: Log): AgentStatuses {
+  const logged = new Set<string>();
+
+  function logDamage(agent_id: string, revision: string, error: unknown): void {
+    const damaged = `${revision} ${agent_id}`;
+    if (logged.has(damaged) || logged.size >= LOGGED_MAX) return;
+    logged.add(damaged);
+    log.error({ agent_id, err: error }, 'the record of an agent cannot be read; the agent is left out');
+  }
+
+  return {
+    parse(agent_id, resumedMs, reply) {
+      if (!Array.isArray(reply)) return undefined;
+      try {
+        return parseAgentStatus(resumedMs, reply);
+      } catch (error) {
+        logDamage(agent_id, String(reply[1]), error);
+        return undefined;
+      }
+    },
+    parseRecord(agent_id, value, revision) {
+      if (typeof value !== 'string') return undefined;
+      try {
+        return JSON.parse(value);
+      } catch (error) {
+        logDamage(agent_id, String(revision), error);
+        return undefined;
+      }
+    },
+  };
+}
+
+function parseAgentStatus(resumedMs: Reply | undefined, reply: readonly Reply[]): AgentStatus {
+  const [value, revision, lastGrantMs, contactMs, beatMs, beatGapMs, push, unreachedSinceMs, slots] = reply;
+  return {
+    record: JSON.parse(String(value)),
+    revision: String(revision),
+    slots: Number(slots),
+    lastGrantMs: Number(lastGrantMs ?? 0),
+    contact: {
+      // While no gateway swept, none could receive a contact either.
+      contactMs: Math.max(Number(contactMs ?? 0), Number(resumedMs ?? 0)),
+      beatMs: numberOrNull(beatMs),
+      beatGapMs: numberOrNull(beatGapMs),
+      push: push === null ? null : (JSON.parse(String(push)) as Contact['push']),
+      unreachedSinceMs: numberOrNull(unreachedSinceMs),
+    },
+  };
+}
+
+function numberOrNull(reply: Reply | undefined): number | null {
+  return reply === null || reply === undefined ? null : Number(reply);
+}
+
+/** How far a reader has read: changes, and removals, which a reader of all needs only from its start. */
+type Position = { readonly changes: number; readonly removals: number };
+
+/** Before all changes, and after all removals. */
+const START: Position = { changes: 0, removals: Number.MAX_SAFE_INTEGER };
+
+/**
+ * Reads one page of the agents that changed since a cursor; an agent that changes meanwhile comes again on a
+ * later page. A cursor from before the connection was lost gets all agents: the new primary may be behind the
+ * one it replaced.
+ */
+export async function readAgentChanges(
+  connection: Connection,
+  statuses: AgentStatuses,
+  cursor: string | null,
+): Promise<AgentChanges> {
+  const clientId = connection.clientId();
+  const [, cursorClientId, changes, removals] = /^([\w-]+):(\d+):(\d+)$/.exec(cursor ?? '') ?? [];
+  const from = cursorClientId === clientId ? { changes: Number(changes), removals: Number(removals) } : null;
+  const page = await readPage(connection, from ?? START);
+  if (from && (Math.max(from.changes, from.removals) < page.forgotten || from.changes > page.last))
+    return await readAgentChanges(connection, statuses, null);
+  return {
+    reset: from === null,
+    changed: page.changed.flatMap(
+      ([, agent_id, status]) => statuses.parse(String(agent_id), page.resumedMs, status) ?? [],
+    ),
+    removed: page.removed,
+    cursor: `${clientId}:${page.complete}:${from?.removals ?? page.last}`,
+    more: page.complete < page.last,
+  };
+}
+
+type ChangesPage = {
+  readonly resumedMs: Reply | undefined;
+  /** The number of the last change in the store. */
+  readonly last: number;
+  /** Removals up to this number are forgotten. */
+  readonly forgotten: number;
+  /** The page has everything up to this number. */
+  readonly complete: number;
+  readonly changed: readonly (readonly Reply[])[];
+  readonly removed: readonly string[];
+};
+
+async function readPage(connection: Connection, { changes, removals }: Position): Promise<ChangesPage> {
+  const args = [changes, removals, PAGE].map(String);
+  const reply = (await connection.call(scripts.agentChanges, args)) as readonly Reply[];
+  const [resumedMs, last, forgotten, complete, changed, removed] = reply;
+  return {
+    resumedMs,
+    last: Number(last),
+    forgotten: Number(forgotten),
+    complete: Number(complete),
+    changed: changed as readonly (readonly Reply[])[],
+    removed: removed as readonly string[],
+  };
+}

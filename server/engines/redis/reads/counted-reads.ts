@@ -1,0 +1,112 @@
+/**
+ * Reads that cost the same however much there is: of what an agent holds, what waits, and what was counted.
+ */
+import {
+  type ActivityStep,
+  buildActivity,
+  isTimed,
+  levelsOf,
+  type StepRecord,
+} from '../../../domain/activity.ts';
+import { OUTCOMES } from '../../../domain/history-record.ts';
+import { fillOutcomes, type TaskCounts } from '../../../domain/task-counts.ts';
+import type { Store, TagDemand } from '../../../ports/store.ts';
+import type { Reply } from '../client/client.ts';
+import type { Connection } from '../connection/connection.ts';
+import { scripts } from '../scripts.ts';
+
+/** The outcomes whose tasks are listed. */
+const WITHOUT_SUCCESS = OUTCOMES.filter((outcome) => outcome !== 'success');
+
+/** The methods of the port, over a connection. */
+export function createCountedReads(
+  connection: Pick<Connection, 'call'>,
+): Pick<Store, 'listClaimable' | 'readDemand' | 'readTaskCounts' | 'readActivity' | 'findSlots'> {
+  return {
+    async listClaimable(agent_id, limit) {
+      const reply = await connection.call(scripts.claimable, [agent_id, String(limit)]);
+      const [request_ids, nextMs] = reply as readonly Reply[];
+      return {
+        request_ids: request_ids as readonly string[],
+        nextMs: nextMs === '' ? null : Number(nextMs),
+      };
+    },
+
+    async readDemand(tagsMax) {
+      const reply = await connection.call(scripts.demand, [String(tagsMax)]);
+      const [openTasks, waitingTasks, oldest, tagsTotal, tags] = reply as readonly Reply[];
+      return {
+        openTasks: Number(openTasks),
+        waitingTasks: Number(waitingTasks),
+        oldestWaitingMs: oldest === '' ? null : msOf(oldest),
+        tagsTotal: Number(tagsTotal),
+        tags: (tags as readonly (readonly Reply[])[]).map(parseTag),
+      };
+    },
+
+    async readTaskCounts() {
+      const reply = await connection.call(scripts.taskCounts, WITHOUT_SUCCESS);
+      return parseTaskCounts(reply as readonly Reply[]);
+    },
+
+    async readActivity() {
+      return parseActivity((await connection.call(scripts.activity, [])) as readonly Reply[]);
+    },
+
+    async findSlots(agent_id, request_ids) {
+      if (request_ids.length === 0) return new Set();
+      const reply = await connection.call(scripts.findSlots, [agent_id, ...request_ids]);
+      const found = reply as readonly Reply[];
+      return new Set(request_ids.filter((_, index) => found[index] === 1));
+    },
+  };
+}
+
+/** A position begins with the time of the submission. */
+function msOf(position: Reply | undefined): number {
+  return Number(String(position).split('/', 1)[0]);
+}
+
+function parseTag([tag, waiting, oldest]: readonly Reply[]): TagDemand {
+  return { tag: String(tag), waiting: Number(waiting), oldestMs: msOf(oldest) };
+}
+
+function parseTaskCounts([pending, running, waiting, succeeded, others]: readonly Reply[]): TaskCounts {
+  const counts = fillOutcomes();
+  for (const [index, outcome] of WITHOUT_SUCCESS.entries())
+    counts[outcome] = Number((others as readonly Reply[])[index]);
+  counts.success = Number(succeeded);
+  return { pending: Number(pending), running: Number(running), waiting: Number(waiting), ended: counts };
+}
+
+function parseActivity([nowMs, openTasks, waitingTasks, steps]: readonly Reply[]): readonly ActivityStep[] {
+  const records = (steps as readonly (readonly Reply[])[]).flatMap(parseStep);
+  return buildActivity(records, levelsOf(Number(openTasks), Number(waitingTasks)), Number(nowMs));
+}
+
+/** The record of a step; none where nothing changed in it. */
+function parseStep([atMs, fields, tags]: readonly Reply[]): readonly StepRecord[] {
+  const counts = parseHash(fields);
+  if (counts.size === 0) return [];
+  const ended = fillOutcomes();
+  const took = new Map<number, number>();
+  for (const [field, count] of counts) {
+    const [name, text] = field.split(' ', 2);
+    const outcome = OUTCOMES.find((candidate) => candidate === name);
+    if (!outcome || text === undefined) continue;
+    const index = Number(text);
+    ended[outcome] += count;
+    if (isTimed(outcome)) took.set(index, (took.get(index) ?? 0) + count);
+  }
+  const before = { waiting: counts.get('w') ?? 0, running: counts.get('r') ?? 0 };
+  return [{ atMs: Number(atMs), before, ended, took, noAgent: parseHash(tags) }];
+}
+
+/** The fields of a hash, which come as a flat list. */
+function parseHash(reply: Reply | undefined): ReadonlyMap<string, number> {
+  const texts = reply as readonly Reply[];
+  const fields = new Map<string, number>();
+  for (let index = 0; index + 1 < texts.length; index += 2)
+    fields.set(String(texts[index]), Number(texts[index + 1]));
+  return fields;
+}

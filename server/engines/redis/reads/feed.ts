@@ -1,0 +1,111 @@
+/**
+ * A session's feed: its stored events, then new ones, in one loop. The reader's position is the cursor of the
+ * last event it got; the session's high-water mark shows whether events after that position were trimmed
+ * away.
+ *
+ * Modes: reading (the last slice was full, or a notification came) → waiting (the end is reached; a
+ * notification leads back to reading; the signal, or closing the store, ends the feed). In an outage the
+ * reader waits: when the connection is opened again, all listeners are notified.
+ */
+
+import type { SharedReads } from '../../../async/shared-reads.ts';
+import { type Cursor, type FeedItem, FeedTrimmed, StoreUnavailable } from '../../../ports/store.ts';
+import type { Notifications } from '../../notifications.ts';
+import type { Reply } from '../client/client.ts';
+import type { Connection } from '../connection/connection.ts';
+import { scripts } from '../scripts.ts';
+
+/** Events read at a time; the next slice is read when the reader has taken this one. */
+const SLICE = 100;
+const CURSOR = /^\d{1,15}-\d{1,15}$/;
+
+type FeedDeps = {
+  readonly connection: Connection;
+  readonly notifications: Notifications;
+  readonly slices: SharedReads<Slice>;
+};
+/** A stored event. All readers of a slice get the same object, so it is rendered once for all of them. */
+type StoredEvent = Extract<FeedItem, { gap: false }>;
+export type Slice = {
+  /** Whether an event with the cursor that was asked for is stored. */
+  readonly isStored: boolean;
+  /** The session's high-water mark: the cursor of the last event that was trimmed away. */
+  readonly trimmed: Cursor | null;
+  readonly events: readonly StoredEvent[];
+};
+
+/** Reads a feed as the port promises it. */
+export async function* readFeed(
+  deps: FeedDeps,
+  session: string,
+  after: Cursor | null,
+  signal: AbortSignal,
+): AsyncGenerator<FeedItem> {
+  deps.connection.requireUp();
+  const listener = deps.notifications.listen(`feed:${session}`, signal);
+  try {
+    if (signal.aborted) return;
+    const cursor = after !== null && CURSOR.test(after) ? after : '';
+    const first = await readSlice(deps, session, cursor, 'start');
+    let position = first.isStored ? cursor : (first.trimmed ?? '');
+    const hasGap = (!first.isStored && first.trimmed !== null) || hasMissed(first, position);
+    if (hasGap && !signal.aborted) yield { gap: true };
+    for (let slice: Slice | undefined = first; ; slice = await readNext(deps, session, position)) {
+      if (slice && slice !== first && hasMissed(slice, position)) throw feedTrimmed(session);
+      for (const event of slice?.events ?? []) {
+        if (signal.aborted) return;
+        position = event.cursor;
+        yield event;
+      }
+      if ((slice?.events.length ?? 0) < SLICE && !(await listener.next())) return;
+    }
+  } finally {
+    listener.close();
+  }
+}
+
+/** The next slice; undefined in an outage. */
+async function readNext(deps: FeedDeps, session: string, position: string): Promise<Slice | undefined> {
+  try {
+    // An event wakes all readers of its feed, and most of them read from the same position.
+    const key = `${position} ${session}`;
+    return await deps.slices.read(key, () => readSlice(deps, session, position, 'on'));
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return undefined;
+    throw error;
+  }
+}
+
+async function readSlice(
+  { connection }: FeedDeps,
+  session: string,
+  cursor: string,
+  mode: 'start' | 'on',
+): Promise<Slice> {
+  const args = [session, cursor, mode, String(SLICE)];
+  const reply = (await connection.call(scripts.feed, args)) as readonly Reply[];
+  const [isStored, trimmed, entries] = reply;
+  const texts = entries as readonly string[];
+  const events: StoredEvent[] = [];
+  for (let index = 0; index + 1 < texts.length; index += 2) {
+    events.push({ gap: false, cursor: texts[index] ?? '', request_id: texts[index + 1] ?? '' });
+  }
+  return { isStored: isStored === 1, trimmed: trimmed === null ? null : String(trimmed), events };
+}
+
+/** Whether events after the position were trimmed away. */
+function hasMissed({ trimmed }: Slice, position: Cursor | ''): boolean {
+  return trimmed !== null && (position === '' || isLater(trimmed, position));
+}
+
+function isLater(cursor: Cursor, other: Cursor): boolean {
+  const [ms = 0, number = 0] = cursor.split('-').map(Number);
+  const [otherMs = 0, otherNumber = 0] = other.split('-').map(Number);
+  return ms === otherMs ? number > otherNumber : ms > otherMs;
+}
+
+function feedTrimmed(session: string): FeedTrimmed {
+  return new FeedTrimmed(
+    `The reader of session "${session}" is so far behind that events it has not read are no longer kept.`,
+  );
+}

@@ -1,0 +1,185 @@
+/**
+ * Reads and writes of values, whichever size they have. Of large values only so many bytes are under way, so
+ * that no other call waits long behind them and neither side holds many of them in memory:
+ *
+ *    read     all reads of a turn of the event loop together. Where the value is large, its size comes
+ *             instead of it, and it is read in its turn.
+ *    commit   at once; with large values in its turn.
+ *
+ * Callers have turns: one that wants many large values holds up no other. A turn that has not come in time
+ * rejects with `StoreUnavailable`, for its caller alone. In an outage every turn comes at once and rejects.
+ * Reads of one value that wait for their turn share it, so a value that many want is read for all of them
+ * together. Memory grows with the large commits that wait, up to `WAITING_BYTES_MAX`, of which one caller may
+ * take half.
+ */
+import { createByteBudget, type SizedWork } from '../../../async/byte-budget.ts';
+import { createDeadlineSet, type DeadlineSet } from '../../../async/deadline-set.ts';
+import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import { TIME_BUDGETS } from '../../../ports/limits.ts';
+import { type Kinds, StoreUnavailable } from '../../../ports/store.ts';
+import type { Reply } from '../client/client.ts';
+import type { Connection } from '../connection/connection.ts';
+import { scripts } from '../scripts.ts';
+import { createTurnCalls } from './turn-calls.ts';
+
+/** A value and its revision; empty when nothing is stored. */
+type Found = readonly [value?: string, revision?: string];
+
+/** A read that is not sent yet, and how many wait for it. */
+type SharedRead = { readonly start: () => Promise<Found>; callers: number };
+
+/** Sends large values. */
+type LargeWrite<T> = { readonly bytes: number; send(): Promise<T> };
+
+export type Values = {
+  /** A value and its revision; empty when nothing is stored. */
+  read(kind: keyof Kinds, id: string, caller?: Caller): Promise<Found>;
+  /** What the script of reads replies about the status of an agent. */
+  readStatus(agent_id: string): Promise<Reply>;
+  /**
+   * Writes large values of so many bytes in the caller's turn; `write` is sent again when its reply is lost.
+   */
+  writeLarge<T>(write: LargeWrite<T>, caller?: Caller): Promise<T>;
+};
+
+/** A larger value is read and written in its turn. */
+export const SMALL_BYTES_MAX = 64 * 2 ** 10;
+/** As in `scripts/reads.lua`: what the key of a value begins with, and the fields of it and its revision. */
+const PLACES = {
+  task: ['task:', 's', 'r'],
+  input: ['task:', 'i', 'ir'],
+  agent: ['agent:', 'v', 'r'],
+  key: ['key:', 'v', 'r'],
+} as const satisfies Readonly<Record<keyof Kinds, readonly string[]>>;
+/** A large read may wait this long for its turn: many callers may want large values at once. */
+const READ_TURN_WITHIN_MS = 30_000;
+/** Two of the largest values at a time: so long do other calls wait for the connection. */
+const LARGE_BYTES_MAX = 2 * 2 ** 20;
+/** Large commits that wait for their turn have at most this; beyond it they are refused at once. */
+const WAITING_BYTES_MAX = 128 * 2 ** 20;
+
+/** Creates the reads and writes over the connection. */
+export function createValues(deps: {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  /** What the names of all keys begin with. */
+  readonly prefix: string;
+}): Values {
+  const { connection, clock, prefix } = deps;
+  const budget = createByteBudget(LARGE_BYTES_MAX);
+  const onLate = (reject: (error: Error) => void): void =>
+    reject(new StoreUnavailable('Too many large values are on their way.'));
+  const reads = createDeadlineSet({ clock, withinMs: READ_TURN_WITHIN_MS, onLate });
+  const writes = createDeadlineSet({ clock, withinMs: TIME_BUDGETS.storeWithinMs, onLate });
+  const turn = createTurnCalls((args) => readAll(connection, SMALL_BYTES_MAX, args));
+  const waitingReads = new Map<string, SharedRead>();
+  const waitingWrites = createWaitingWrites();
+
+  /** Waits for the turn and for the work. */
+  async function takeTurn<T>(limit: DeadlineSet, work: SizedWork<T>): Promise<T> {
+    const late = new AbortController();
+    try {
+      return await limit.run(budget.run(work, late.signal));
+    } finally {
+      late.abort('late');
+    }
+  }
+
+  /** Joins a read of the same value that is not sent yet; one that was sent may be older than its caller. */
+  async function readInTurn(bytes: number, kind: keyof Kinds, id: string, caller: Caller): Promise<Found> {
+    const name = `${kind} ${id}`;
+    const read = (): Promise<Found> => readLarge(connection, prefix, kind, id);
+    const shared = waitingReads.get(name) ?? createSharedRead(name, read);
+    shared.callers += 1;
+    try {
+      return await takeTurn(reads, { bytes, caller, start: shared.start });
+    } finally {
+      shared.callers -= 1;
+      if (shared.callers === 0 && waitingReads.get(name) === shared) waitingReads.delete(name);
+    }
+  }
+
+  /** A read that is sent in the turn of whichever of its callers comes first. */
+  function createSharedRead(name: string, read: () => Promise<Found>): SharedRead {
+    let reading: Promise<Found> | null = null;
+    const start = (): Promise<Found> => {
+      if (!reading) waitingReads.delete(name);
+      reading ??= read();
+      return reading;
+    };
+    const shared = { start, callers: 0 };
+    waitingReads.set(name, shared);
+    return shared;
+  }
+
+  return {
+    async read(kind, id, caller = UNNAMED_CALLER) {
+      connection.requireUp();
+      const found = await turn.run([kind, id]);
+      return typeof found === 'number' ? await readInTurn(found, kind, id, caller) : (found as Found);
+    },
+    async readStatus(agent_id) {
+      connection.requireUp();
+      return await turn.run(['status', agent_id]);
+    },
+    async writeLarge({ bytes, send }, caller = UNNAMED_CALLER) {
+      if (!waitingWrites.hold(caller.key, bytes))
+        throw new StoreUnavailable('Redis is slow: too many large values wait for it already.');
+      try {
+        return await takeTurn(writes, { bytes, caller, start: send });
+      } finally {
+        waitingWrites.release(caller.key, bytes);
+      }
+    },
+  };
+}
+
+/**
+ * Reads a value that was found to be large. Without a script, which would look at every byte while Redis
+ * serves no other call; but where nothing is found, a script must say whether the store is still the same.
+ */
+async function readLarge(
+  connection: Connection,
+  prefix: string,
+  kind: keyof Kinds,
+  id: string,
+): Promise<Found> {
+  const [key, ...fields] = PLACES[kind];
+  const [value, revision] = (await connection.read(['HMGET', `${prefix}${key}${id}`, ...fields])) as Found;
+  if (typeof value === 'string' && typeof revision === 'string') return [value, revision];
+  const [found] = await readAll(connection, SMALL_BYTES_MAX, [kind, id]);
+  return typeof found === 'number' ? await readLarge(connection, prefix, kind, id) : (found as Found);
+}
+
+async function readAll(
+  connection: Connection,
+  bytesMax: number,
+  args: readonly string[],
+): Promise<readonly Reply[]> {
+  return (await connection.call(scripts.reads, [String(bytesMax), ...args])) as readonly Reply[];
+}
+
+/** Counts the bytes of the commits that wait, in all and for each caller. */
+function createWaitingWrites() {
+  const ofCallers = new Map<Caller['key'], number>();
+  let total = 0;
+
+  function add(key: Caller['key'], bytes: number): void {
+    total += bytes;
+    const held = (ofCallers.get(key) ?? 0) + bytes;
+    if (held > 0) ofCallers.set(key, held);
+    else ofCallers.delete(key);
+  }
+
+  return {
+    /** Counts the bytes; returns false when there is no room for them. */
+    hold(key: Caller['key'], bytes: number): boolean {
+      const heldMax = key === UNNAMED_CALLER.key ? WAITING_BYTES_MAX : WAITING_BYTES_MAX / 2;
+      if (total + bytes > WAITING_BYTES_MAX || (ofCallers.get(key) ?? 0) + bytes > heldMax) return false;
+      add(key, bytes);
+      return true;
+    },
+    release: (key: Caller['key'], bytes: number): void => add(key, -bytes),
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * What administrators see and do beside the two plain listings, put together: the overview, tasks and
+ * agents as rows, counts, and the cancellation of many tasks; and what this process keeps in memory for
+ * them as things happen.
+ */
+import type { LargeWork } from '../../async/large-work.ts';
+import type { AdminCalls } from '../../ports/admin.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { Store } from '../../ports/store.ts';
+import { type ContactStrips, createContactStrips } from '../agents/contact-strips.ts';
+import { createPushRecords, type PushRecords } from '../agents/push-records.ts';
+import type { AgentIndex } from '../agents/ranking/agent-index.ts';
+import type { RegisteredAgents } from '../agents/registered-agents.ts';
+import { createUntakenTasks, type UntakenTasks } from '../agents/untaken-tasks.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+import type { LargeTasks } from '../tasks/large-tasks.ts';
+import { createAgentRows } from './agent-rows.ts';
+import { createOverview, type OverviewReader, type OverviewSettings } from './overview/overview.ts';
+import { createTaskCancellation } from './tasks/task-cancellation.ts';
+import { createTaskRows } from './tasks/task-rows.ts';
+import { createTaskTotals } from './tasks/task-totals.ts';
+
+/** What this process has seen, for administrators. */
+export type Seen = {
+  readonly pushRecords: PushRecords;
+  readonly contactStrips: ContactStrips;
+  readonly untakenTasks: UntakenTasks;
+};
+
+/** Creates it with nothing seen. */
+export function createSeen(store: Store): Seen {
+  return {
+    pushRecords: createPushRecords(),
+    contactStrips: createContactStrips(),
+    untakenTasks: createUntakenTasks(store),
+  };
+}
+
+/** The same store; each contact of an agent that exists is noted. Anyone may name one that does not. */
+export function noteTouches(store: Store, contactStrips: ContactStrips): Store {
+  return {
+    ...store,
+    async touch(agent_id, touch) {
+      const nowMs = store.nowMs();
+      const record = await store.touch(agent_id, touch);
+      if (record) contactStrips.noteTouch(agent_id, touch, nowMs);
+      return record;
+    },
+  };
+}
+
+/** The same observer; what is seen of tasks and registrations is noted too. */
+export function noteEvents(
+  observer: Observer,
+  store: Pick<Store, 'nowMs'>,
+  { contactStrips, untakenTasks }: Seen,
+): Observer {
+  return {
+    ...observer,
+    noteStep(step) {
+      untakenTasks.noteStep(step);
+      observer.noteStep(step);
+    },
+    noteAgent(change, record) {
+      if (change === 'registered') contactStrips.noteContact(record.agent_id, store.nowMs());
+      observer.noteAgent(change, record);
+    },
+  };
+}
+
+type Deps = Seen & {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly agents: RegisteredAgents;
+  readonly agentIndex: AgentIndex;
+  readonly commits: TaskCommits;
+  readonly largeWork: LargeWork;
+  readonly largeTasks: LargeTasks;
+  readonly keepTasksMs: number;
+  readonly overviewSettings: OverviewSettings;
+  readonly limits: { readonly openTasksMax: number; readonly agentsMax: number };
+};
+
+/** Creates the operations. */
+export function createAdmin(deps: Deps): {
+  readonly calls: AdminCalls;
+  readonly noteHealth: OverviewReader['noteHealth'];
+} {
+  const { getOverview, noteHealth } = createOverview({ ...deps, settings: deps.overviewSettings });
+  const { consoleMode } = deps.overviewSettings;
+  return {
+    noteHealth,
+    calls: {
+      getOverview,
+      ...createTaskRows(deps),
+      ...createTaskTotals(deps),
+      ...createTaskCancellation({ ...deps, consoleMode }),
+      ...createAgentRows(deps),
+    },
+  };
+}

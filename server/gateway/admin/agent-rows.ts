@@ -1,0 +1,177 @@
+/**
+ * Agents as the administrator sees them in pages, and one agent with its tasks and the last pushes to it. The
+ * order and the filters are those of this process's copy of the agents, which is kept sorted as they change;
+ * what a row says is read from the store. So a page costs what it holds, however many agents there are.
+ *
+ * Pushes, contact strips and what was not taken are what this process has seen; all else is the store's.
+ */
+import { runInSlices } from '../../async/slices.ts';
+import { agentLoad, agentState, isFull, offlineAtMs } from '../../domain/agent.ts';
+import { readCursor, writeCursor } from '../../domain/cursor.ts';
+import { type Candidate, isFailing } from '../../domain/match.ts';
+import type { TaskState } from '../../domain/task.ts';
+import { findObstacle } from '../../domain/task-match.ts';
+import type {
+  AdminCalls,
+  AgentCounts,
+  AgentDetail,
+  AgentRow,
+  AgentRowPage,
+  AgentRowQuery,
+} from '../../ports/admin.ts';
+import type { AgentFigures } from '../../ports/figures.ts';
+import { GatewayError } from '../../ports/gateway.ts';
+import type { AgentStatus, Store } from '../../ports/store.ts';
+import type { ContactStrips } from '../agents/contact-strips.ts';
+import type { PushRecords } from '../agents/push-records.ts';
+import type { AgentIndex } from '../agents/ranking/agent-index.ts';
+import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
+import type { UntakenTasks } from '../agents/untaken-tasks.ts';
+
+/** A page looks at no more agents than this, so that a rare match costs no more than a common one. */
+const LOOKED_AT_MAX = 1_000;
+const SHOWN_TASKS_MAX = 100;
+
+type Deps = {
+  readonly store: Store;
+  readonly agents: RegisteredAgents;
+  readonly agentIndex: AgentIndex;
+  readonly pushRecords: PushRecords;
+  readonly contactStrips: ContactStrips;
+  readonly untakenTasks: UntakenTasks;
+};
+
+/** Creates the two operations. */
+export function createAgentRows(deps: Deps): Pick<AdminCalls, 'listAgentRows' | 'getAgent'> {
+  return {
+    listAgentRows: (query) => listAgentRows(deps, query),
+    getAgent: (agent_id) => getAgent(deps, agent_id),
+  };
+}
+
+/** The agents by state and condition, as the contract has them. */
+export function describeAgentCounts({ states, full, failing }: AgentFigures): AgentCounts {
+  const { ready, processing, draining, offline } = states;
+  return { total: ready + processing + draining + offline, ...states, full, failing };
+}
+
+async function listAgentRows(deps: Deps, query: AgentRowQuery): Promise<AgentRowPage> {
+  const { store, agentIndex } = deps;
+  await agentIndex.refresh();
+  const { ids, next } = findMatching(agentIndex, query);
+  const found = new Map<string, AgentRow>();
+  await runInSlices(ids, async (agent_id) => {
+    const agentStatus = await deps.agents.findIfRegistered(agent_id);
+    if (!agentStatus) return;
+    const activity = query.activity ? deps.contactStrips.describe(agent_id, deps.store.nowMs()) : null;
+    found.set(agent_id, { ...(await describeAgent(deps, agentStatus)), activity });
+  });
+  return {
+    time: store.nowMs() / 1_000,
+    next_cursor: next === null ? null : writeCursor(next),
+    counts: describeAgentCounts(agentIndex.figures()),
+    rows: ids.flatMap((agent_id) => found.get(agent_id) ?? []),
+  };
+}
+
+/** The ids of the agents of a page, and where the next page begins; null at the end. */
+function findMatching(
+  agentIndex: Pick<AgentIndex, 'list'>,
+  query: AgentRowQuery,
+): { readonly ids: readonly string[]; readonly next: string | null } {
+  const ids: string[] = [];
+  let lookedAt = 0;
+  let last: string | null = null;
+  const after = query.cursor === undefined ? null : requirePosition(query.cursor);
+  for (const { candidate, position } of agentIndex.list(query.sort, after)) {
+    if (ids.length === query.limit || lookedAt === LOOKED_AT_MAX) return { ids, next: last };
+    lookedAt += 1;
+    last = position;
+    if (matches(candidate, query)) ids.push(candidate.record.agent_id);
+  }
+  return { ids, next: null };
+}
+
+function matches(candidate: Candidate, { state, tag, full, failing, id }: AgentRowQuery): boolean {
+  const { record, slots } = candidate;
+  return (
+    (state === undefined || agentState(record, slots) === state) &&
+    (tag === undefined || record.agent_tags.includes(tag)) &&
+    (full === undefined || (findObstacle(candidate) === 'full') === full) &&
+    (failing === undefined || isFailing(candidate) === failing) &&
+    (id === undefined || record.agent_id.toLowerCase().includes(id.toLowerCase()))
+  );
+}
+
+async function describeAgent(
+  { pushRecords, untakenTasks }: Deps,
+  { record, slots, contact }: AgentStatus,
+): Promise<Omit<AgentRow, 'activity'>> {
+  const { agent_id, lostAfterMs } = record;
+  const { pushes, failures } = pushRecords.find(agent_id);
+  const untaken = await untakenTasks.read(agent_id);
+  return {
+    agent_id,
+    endpoint: record.endpoint,
+    agent_tags: record.agent_tags,
+    state: agentState(record, slots),
+    full: isFull(record, slots),
+    failing: isFailing({ contact }),
+    eligible: slots < record.limit,
+    max_concurrent: record.max_concurrent,
+    current_load: agentLoad(record, slots),
+    running: slots,
+    unacknowledged: Math.min(untaken.count, slots),
+    registered_time: record.registeredMs / 1_000,
+    last_contact_time: contact.contactMs / 1_000,
+    offline_time: record.offlineMs === null ? toSeconds(offlineAtMs(record, contact)) : null,
+    lost_after: toSeconds(lostAfterMs),
+    push: {
+      last_status: contact.push?.status ?? null,
+      last_error: contact.push?.error ?? null,
+      last_ms: pushes[0]?.ms ?? null,
+      failures,
+      failing_since: toSeconds(contact.unreachedSinceMs),
+      next_attempt_time: toSeconds(untaken.nextMs),
+    },
+  };
+}
+
+async function getAgent(deps: Deps, agent_id: string): Promise<AgentDetail> {
+  const { store, pushRecords, contactStrips } = deps;
+  const agentStatus = await deps.agents.findIfRegistered(agent_id);
+  if (!agentStatus) throw agentNotFound();
+  const agent = await describeAgent(deps, agentStatus);
+  const { items } = await store.list('slots', { agent_id }, { limit: SHOWN_TASKS_MAX });
+  const tasks = await Promise.all(
+    items.map(async ({ request_id }) => {
+      const state = (await store.get('task', request_id))?.value;
+      return state ? describeAssigned(request_id, state, agent_id) : [];
+    }),
+  );
+  return {
+    time: store.nowMs() / 1_000,
+    ...agent,
+    activity: contactStrips.describe(agent_id, store.nowMs()),
+    slots: tasks.flat(),
+    pushes: pushRecords.find(agent_id).pushes,
+  };
+}
+
+/** Nothing for a task that it does not have any more. */
+function describeAssigned(request_id: string, state: TaskState, agent_id: string): AgentDetail['slots'] {
+  const { delivery, task_type, progress } = state;
+  if (!delivery || state.agent_id !== agent_id) return [];
+  const { acknowledged, assignedMs } = delivery;
+  return [{ request_id, task_type, acknowledged, assigned_time: assignedMs / 1_000, progress }];
+}
+
+function requirePosition(cursor: string): string {
+  const position = readCursor(cursor);
+  if (position !== null) return position;
+  throw new GatewayError('validation_failed', 'must be the `next_cursor` of the previous page', '/cursor');
+}
+
+function toSeconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1_000;
+}

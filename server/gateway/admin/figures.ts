@@ -1,0 +1,41 @@
+/**
+ * Reads the figures of the tasks and agents at this moment. Nothing is scanned: the store
+ * keeps its counts with each commit, and the agent index counts its agents as they change. A reading costs
+ * one call of the store, the agents that changed since the last refresh, and a look at the tags that waiting
+ * tasks ask for, at most 1,000.
+ */
+import type { Clock } from '../../ports/clock.ts';
+import type { Figures } from '../../ports/figures.ts';
+import type { Store } from '../../ports/store.ts';
+import type { AgentIndex } from '../agents/ranking/agent-index.ts';
+
+/** Tags of waiting tasks that are looked at. */
+const TAGS_MAX = 1_000;
+
+/** Creates the reader of figures over the store and this process's copy of the agents. */
+export function createFigures(deps: {
+  readonly store: Pick<Store, 'nowMs' | 'readDemand'>;
+  readonly clock: Clock;
+  readonly agentIndex: Pick<AgentIndex, 'refresh' | 'figures' | 'isServed'>;
+}): Figures {
+  const { store, clock, agentIndex } = deps;
+  return {
+    agents: agentIndex.figures,
+    async readTasks() {
+      const startedMs = clock.monotonicMs();
+      const demand = await store.readDemand(TAGS_MAX);
+      const readMs = clock.monotonicMs() - startedMs;
+      await agentIndex.refresh();
+      const running = Math.min(demand.openTasks, agentIndex.figures().usedSlots);
+      return {
+        pending: demand.openTasks - running,
+        running,
+        waiting: demand.waitingTasks,
+        oldestWaitingMs: Math.max(0, store.nowMs() - (demand.oldestWaitingMs ?? store.nowMs())),
+        waitingTags: demand.tags.length,
+        tagsWithoutAgent: demand.tags.filter(({ tag }) => !agentIndex.isServed(tag)).length,
+        readMs,
+      };
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Demand and supply of each tag, for the overview: what waits for it and what ended without an agent,
+ * beside what the agents with the tag have. Tags that tasks ask for, or that no agent serves, come first, by
+ * need; then those of agents, by use.
+ */
+import type { ActivityStep } from '../../../domain/activity.ts';
+import { isFailing } from '../../../domain/match.ts';
+import type { TagDemand } from '../../../ports/admin.ts';
+import type { Demand } from '../../../ports/store.ts';
+import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
+import { rankTrouble, TROUBLE } from '../../agents/ranking/agent-order.ts';
+import { createCounts } from '../../agents/ranking/tag-supply.ts';
+
+/** What is read for the tags. */
+export type TagSources = {
+  readonly demand: Demand;
+  readonly steps: readonly ActivityStep[];
+  readonly untaken: UntakenSlots;
+};
+
+/** Slots of tasks that agents which do not take their pushes have not taken: all, and by tag. */
+export type UntakenSlots = { readonly total: number; readonly byTag: ReadonlyMap<string, number> };
+
+export type TagTable = {
+  /** Sorted by need. */
+  readonly rows: readonly TagDemand[];
+  /** How many tags there are, those left out included. */
+  readonly total: number;
+};
+
+/** The tags by need, at most so many. */
+export function buildTagTable(
+  { demand, steps, untaken }: TagSources,
+  { supplies }: Pick<AgentIndex, 'supplies'>,
+  tagsMax: number,
+): TagTable {
+  const waiting = new Map(demand.tags.map((one) => [one.tag, one]));
+  const noAgent = countNoAgent(steps);
+  const unserved = supplies.unserved(tagsMax);
+  const asked = new Set([...waiting.keys(), ...noAgent.keys(), ...unserved]);
+  const describe = (tag: string): TagDemand => {
+    const { agents, free, full, usedSlots: used, freeSlots, unusableSlots } = supplies.find(tag) ?? NONE;
+    const demanded = waiting.get(tag);
+    const untakenSlots = Math.min(untaken.byTag.get(tag) ?? 0, used);
+    const oldest = demanded === undefined ? null : demanded.oldestMs / 1_000;
+    return {
+      ...{ tag, waiting: demanded?.waiting ?? 0, oldest_create_time: oldest },
+      ...{ no_agent: noAgent.get(tag) ?? 0, used, free: freeSlots },
+      unusable: unusableSlots + untakenSlots,
+      ...{ not_taken: untakenSlots, agents, eligible: free + full },
+    };
+  };
+  const rows = [...asked].map(describe).sort(compareNeed).slice(0, tagsMax);
+  for (const tag of supplies.byUse()) {
+    if (rows.length >= tagsMax) break;
+    if (!asked.has(tag)) rows.push(describe(tag));
+  }
+  const unsupplied = [...asked].filter((tag) => !supplies.find(tag)).length;
+  return { rows, total: supplies.tagCount() + unsupplied };
+}
+
+const NONE = createCounts();
+
+/** Agents that are looked at for untaken tasks: those that fail, first the online ones. */
+const FAILING_MAX = 1_000;
+
+/** Counts the slots of untaken tasks; `countUntaken`: the tasks that an agent has not taken. */
+export function countUntakenSlots(
+  { list }: Pick<AgentIndex, 'list'>,
+  countUntaken: (agent_id: string) => number,
+): UntakenSlots {
+  const byTag = new Map<string, number>();
+  let [total, lookedAt] = [0, 0];
+  for (const { candidate } of list('trouble', null)) {
+    const isFurther = rankTrouble(candidate) > TROUBLE.offlineWithTasks;
+    if (isFurther || lookedAt === FAILING_MAX) break;
+    lookedAt += 1;
+    if (!isFailing(candidate)) continue;
+    const { agent_id, agent_tags } = candidate.record;
+    const slots = Math.min(countUntaken(agent_id), candidate.slots);
+    total += slots;
+    for (const tag of new Set(agent_tags)) byTag.set(tag, (byTag.get(tag) ?? 0) + slots);
+  }
+  return { total, byTag };
+}
+
+/** By tag: how many tasks of these steps ended without an agent. */
+function countNoAgent(steps: readonly ActivityStep[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { noAgent } of steps) {
+    for (const [tag, count] of noAgent) counts.set(tag, (counts.get(tag) ?? 0) + count);
+  }
+  return counts;
+}
+
+/** Whether tasks ask for the tag and no agent would get one. */
+export function lacksAgent({ waiting, no_agent, eligible }: TagDemand): boolean {
+  return waiting + no_agent > 0 && eligible === 0;
+}
+
+/** Whether tasks wait for the tag and no agent that takes its pushes has a free slot. */
+export function isTagFull({ waiting, eligible, free, unusable, not_taken }: TagDemand): boolean {
+  return waiting > 0 && eligible > 0 && free - (unusable - not_taken) <= 0;
+}
+
+/** Whether no task asks for the tag now, and all agents that have it are draining or offline. */
+export function isUnserved(row: TagDemand): boolean {
+  return row.agents > 0 && row.eligible === 0 && !lacksAgent(row);
+}
+
+function compareNeed(a: TagDemand, b: TagDemand): number {
+  return (
+    rankNeed(a) - rankNeed(b) ||
+    (a.oldest_create_time ?? Number.POSITIVE_INFINITY) - (b.oldest_create_time ?? Number.POSITIVE_INFINITY) ||
+    b.no_agent - a.no_agent ||
+    b.used - a.used ||
+    (a.tag < b.tag ? -1 : 1)
+  );
+}
+
+function rankNeed(row: TagDemand): number {
+  if (lacksAgent(row)) return 0;
+  if (isTagFull(row)) return 1;
+  if (row.waiting > 0) return 2;
+  return isUnserved(row) ? 3 : 4;
+}

@@ -1,0 +1,232 @@
+/**
+ * The overview: one reading of what is counted anyway, shared by everyone who asks within a second. So it
+ * costs the same however many tasks and agents there are, and however many consoles are open. While the
+ * store is out it stays at the last reading, and says so.
+ */
+import { waitAtMost } from '../../../async/waiting.ts';
+import { type ActivityStep, levelsOf, STEP_MS, STEPS_MAX, TOOK_BOUNDS_MS } from '../../../domain/activity.ts';
+import type { TaskState } from '../../../domain/task.ts';
+import { fillOutcomes, type OutcomeCounts } from '../../../domain/task-counts.ts';
+import type { AdminCalls, ConsoleMode, Overview } from '../../../ports/admin.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { AgentFigures } from '../../../ports/figures.ts';
+import { type Store, StoreUnavailable } from '../../../ports/store.ts';
+import type { PushRecords } from '../../agents/push-records.ts';
+import type { AgentIndex } from '../../agents/ranking/agent-index.ts';
+import type { UntakenTasks } from '../../agents/untaken-tasks.ts';
+import { describeAgentCounts } from '../agent-rows.ts';
+import { describeStoreDown, listProblems } from './overview-problems.ts';
+import { buildTagTable, countUntakenSlots, type TagSources, type TagTable } from './overview-tags.ts';
+
+/** What the overview says of the gateway itself. */
+export type OverviewSettings = {
+  readonly storeKind: 'sqlite' | 'redis' | 'memory';
+  readonly consoleMode: ConsoleMode;
+  readonly isSecretPublic: boolean;
+  readonly isMetricsPublic: boolean;
+};
+
+type Deps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly agentIndex: AgentIndex;
+  readonly pushRecords: PushRecords;
+  readonly untakenTasks: Pick<UntakenTasks, 'count'>;
+  readonly settings: OverviewSettings;
+  readonly limits: { readonly openTasksMax: number; readonly agentsMax: number };
+};
+
+export type OverviewReader = Pick<AdminCalls, 'getOverview'> & {
+  /** Looks whether the store responds; called often, so that the overview can say since when it does not. */
+  noteHealth(): void;
+};
+
+/** A reading is shared for so long. */
+const SHARED_MS = 1_000;
+/** A store that has not replied within this counts as out for the overview. */
+const STORE_WITHIN_MS = 2_000;
+/** Tags of waiting tasks that are looked at. */
+const TAGS_MAX = 1_000;
+const OLDEST_MAX = 5;
+
+/** What was read of the store last. */
+type Reading = TagSources & {
+  readonly nowMs: number;
+  readonly agentTotal: number;
+  /** Sorted once, not for each caller: there may be a thousand tags. */
+  readonly table: TagTable;
+  readonly oldest: readonly { readonly request_id: string; readonly state: TaskState }[];
+};
+
+/** Creates it; nothing is read before it is asked for. */
+export function createOverview(deps: Deps): OverviewReader {
+  const { store, clock } = deps;
+  let reading: Reading = createEmptyReading(store.nowMs());
+  let readMs = Number.NEGATIVE_INFINITY;
+  let underWay: Promise<string | null> | null = null;
+  let condition = { ok: true, error: null as string | null, sinceMs: store.nowMs() };
+
+  function noteCondition(error: string | null): void {
+    const ok = error === null;
+    const sinceMs = ok === condition.ok ? condition.sinceMs : store.nowMs();
+    condition = { ok, error, sinceMs };
+  }
+
+  function noteHealth(): void {
+    const health = store.health();
+    noteCondition(health.ok ? null : health.reason);
+  }
+
+  /** Resolves with why the store could not be read; null when it could. */
+  async function readAgain(): Promise<string | null> {
+    const health = store.health();
+    if (!health.ok) return health.reason;
+    try {
+      const read = await waitAtMost(clock, STORE_WITHIN_MS, readStore(deps));
+      if (read === 'late') return `no reply within ${STORE_WITHIN_MS / 1_000} s`;
+      reading = read;
+      return null;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return error.message;
+      throw error;
+    }
+  }
+
+  async function update(): Promise<void> {
+    if (clock.monotonicMs() - readMs < SHARED_MS) return;
+    underWay ??= readAgain().finally(() => {
+      underWay = null;
+      readMs = clock.monotonicMs();
+    });
+    noteCondition(await underWay);
+  }
+
+  return {
+    noteHealth,
+    async getOverview(tagsMax) {
+      await update();
+      return describeOverview(deps, reading, condition, tagsMax);
+    },
+  };
+}
+
+async function readStore({ store, agentIndex, untakenTasks }: Deps): Promise<Reading> {
+  const [demand, steps, waiting] = await Promise.all([
+    store.readDemand(TAGS_MAX),
+    store.readActivity(),
+    store.list('waiting', {}, { limit: OLDEST_MAX }),
+    agentIndex.refresh(),
+  ]);
+  const oldest = await Promise.all(
+    waiting.items.map(async ({ request_id }) => {
+      const state = (await store.get('task', request_id))?.value;
+      return state ? [{ request_id, state }] : [];
+    }),
+  );
+  const { total: agentTotal } = describeAgentCounts(agentIndex.figures());
+  const untaken = countUntakenSlots(agentIndex, untakenTasks.count);
+  const table = buildTagTable({ demand, steps, untaken }, agentIndex, TAGS_MAX);
+  return { nowMs: store.nowMs(), demand, steps, untaken, agentTotal, table, oldest: oldest.flat() };
+}
+
+function createEmptyReading(nowMs: number): Reading {
+  const demand = { openTasks: 0, waitingTasks: 0, oldestWaitingMs: null, tagsTotal: 0, tags: [] };
+  const untaken = { total: 0, byTag: new Map<string, number>() };
+  return { nowMs, demand, steps: [], untaken, agentTotal: 0, table: { rows: [], total: 0 }, oldest: [] };
+}
+
+type Condition = { readonly ok: boolean; readonly error: string | null; readonly sinceMs: number };
+
+function describeOverview(deps: Deps, reading: Reading, condition: Condition, tagsMax: number): Overview {
+  const { agentIndex, pushRecords, settings, limits } = deps;
+  const { nowMs, demand, steps, table } = reading;
+  const figures = agentIndex.figures();
+  const ended = sumOutcomes(steps);
+  const problems = listProblems({
+    ...{ nowMs, rows: table.rows, agentIndex, pushRecords },
+    ...{ isSecretPublic: settings.isSecretPublic, isMetricsPublic: settings.isMetricsPublic },
+    limits: [
+      { what: 'open tasks', setting: 'OPEN_TASKS_MAX', count: demand.openTasks, max: limits.openTasksMax },
+      { what: 'agents', setting: 'AGENTS_MAX', count: reading.agentTotal, max: limits.agentsMax },
+    ],
+  });
+  const { ok, error, sinceMs } = condition;
+  return {
+    time: nowMs / 1_000,
+    console: settings.consoleMode,
+    store: { kind: settings.storeKind, ok, since: sinceMs / 1_000, error },
+    tasks: levelsOf(demand.openTasks, demand.waitingTasks),
+    slots: describeSlots(figures, reading.untaken.total),
+    agents: describeAgentCounts(figures),
+    window: (STEP_MS * STEPS_MAX) / 1_000,
+    ended,
+    median_seconds: findMedianSeconds(steps),
+    series: describeSeries(steps),
+    tags_total: table.total,
+    tags: table.rows.slice(0, tagsMax),
+    oldest_waiting: reading.oldest.map(({ request_id, state }) => describeWaitingTask(request_id, state)),
+    problems: error === null ? problems : [describeStoreDown(sinceMs, error), ...problems],
+  };
+}
+
+function describeSlots(
+  { usedSlots: used, freeSlots: free, unusableSlots }: AgentFigures,
+  untakenSlots: number,
+): Overview['slots'] {
+  const not_taken = Math.min(untakenSlots, used);
+  return { used, free, unusable: unusableSlots + not_taken, not_taken };
+}
+
+function describeWaitingTask(
+  request_id: string,
+  { status, task_type, task_tags, createdMs, queueEndMs, deadlineMs }: TaskState,
+): Overview['oldest_waiting'][number] {
+  // One that was assigned before fails at its deadline alone.
+  const endMs = status === 'pending' ? queueEndMs : null;
+  const gives_up_time = (endMs ?? deadlineMs) / 1_000;
+  return { request_id, task_type, task_tags, create_time: createdMs / 1_000, gives_up_time };
+}
+
+function sumOutcomes(steps: readonly ActivityStep[]): OutcomeCounts {
+  const sums = fillOutcomes();
+  for (const { ended } of steps) {
+    for (const [outcome, count] of Object.entries(ended) as [keyof OutcomeCounts, number][]) {
+      sums[outcome] += count;
+    }
+  }
+  return sums;
+}
+
+/**
+ * Within the step of the histogram that has the median: in the middle between its bounds, as they are
+ * logarithms.
+ */
+function findMedianSeconds(steps: readonly ActivityStep[]): number | null {
+  const counts = steps.reduce<readonly number[]>(
+    (sums, { tookMs }) => tookMs.map((count, index) => count + (sums[index] ?? 0)),
+    [],
+  );
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  let passed = 0;
+  const index = counts.findIndex((count) => {
+    passed += count;
+    return passed >= total / 2;
+  });
+  const [lowerMs, upperMs] = [TOOK_BOUNDS_MS[index - 1] ?? 1, TOOK_BOUNDS_MS[index]];
+  const ms = upperMs === undefined ? lowerMs : Math.sqrt(lowerMs * upperMs);
+  return Number((ms / 1_000).toPrecision(2));
+}
+
+function describeSeries(steps: readonly ActivityStep[]): Overview['series'] {
+  const missing = Array.from({ length: STEPS_MAX - steps.length }, () => 0);
+  const list = (read: (step: ActivityStep) => number): readonly number[] => [...missing, ...steps.map(read)];
+  return {
+    step: STEP_MS / 1_000,
+    waiting: list(({ waiting }) => waiting),
+    running: list(({ running }) => running),
+    success: list(({ ended }) => ended.success),
+    failed: list(({ ended }) => ended.failed + ended.timeout + ended.agent_lost),
+    no_agent: list(({ ended }) => ended.no_agent),
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Cancels many tasks: those that match a filter, or those that are named. Each is cancelled as one alone
+ * is: a commit of its own, with its event. A task that changes between the look and its commit is looked at
+ * again: one that does not match any more is left alone.
+ *
+ * One call looks at a bounded number of tasks and ends in time; other calls run in between.
+ */
+import { runInSlices } from '../../../async/slices.ts';
+import { yieldToEventLoop } from '../../../async/waiting.ts';
+import { readCursor, writeCursor } from '../../../domain/cursor.ts';
+import { isSettled } from '../../../domain/task.ts';
+import type {
+  AdminCalls,
+  CancellationReceipt,
+  ConsoleMode,
+  TaskCancellation,
+  TaskFilter,
+} from '../../../ports/admin.ts';
+import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
+import { GatewayError } from '../../../ports/gateway.ts';
+import type { TaskCommits } from '../../tasks/commit-step.ts';
+import { chooseListings, LOOKED_AT_MAX, matchesFilter, type SearchDeps, searchTasks } from './task-search.ts';
+
+/** A call that has named tasks left after so long ends with what it has done. */
+const CANCEL_WITHIN_MS = 2_000;
+/** Named tasks that are cancelled before the time is looked at. */
+const SLICE = 50;
+
+type Deps = SearchDeps & { readonly commits: TaskCommits; readonly consoleMode: ConsoleMode };
+
+/** What became of one task. `other`: it does not match, or came later. */
+type Ending = 'cancelled' | 'already_ended' | 'not_found' | 'other';
+type Receipt = { -readonly [K in keyof CancellationReceipt]: CancellationReceipt[K] };
+
+/** Creates the operation. */
+export function createTaskCancellation(deps: Deps): Pick<AdminCalls, 'cancelTasks'> {
+  return {
+    async cancelTasks(cancellation, caller = UNNAMED_CALLER) {
+      if (deps.consoleMode === 'read-only') throw readOnly();
+      const receipt = { matched: 0, cancelled: 0, already_ended: 0, not_found: 0, next_cursor: null };
+      return cancellation.filter === null
+        ? await cancelNamed(deps, cancellation, cancellation.request_ids, receipt)
+        : await cancelMatching(deps, cancellation, cancellation.filter, receipt, caller);
+    },
+  };
+}
+
+function readOnly(): GatewayError {
+  return new GatewayError(
+    'read_only',
+    'This gateway’s console is read-only. On the gateway set CONSOLE to `on`, or cancel single tasks with the gateway secret.',
+  );
+}
+
+async function cancelNamed(
+  deps: Deps,
+  cancellation: TaskCancellation,
+  request_ids: readonly string[],
+  receipt: Receipt,
+): Promise<CancellationReceipt> {
+  const { created_before, dry_run, cursor } = cancellation;
+  const ids = [...new Set(request_ids)];
+  const endMs = deps.clock.monotonicMs() + CANCEL_WITHIN_MS;
+  let from = cursor === null ? 0 : requireIndex(cursor);
+  while (from < ids.length) {
+    if (receipt.matched > 0 && deps.clock.monotonicMs() > endMs) break;
+    await runInSlices(ids.slice(from, from + SLICE), async (request_id) => {
+      note(receipt, await cancelOne(deps, request_id, { created_before }, dry_run));
+    });
+    from += SLICE;
+    await yieldToEventLoop();
+  }
+  return from < ids.length ? { ...receipt, next_cursor: writeCursor(String(from)) } : receipt;
+}
+
+async function cancelMatching(
+  deps: Deps,
+  { created_before, dry_run, cursor }: TaskCancellation,
+  asked: TaskFilter,
+  receipt: Receipt,
+  caller: Caller,
+): Promise<CancellationReceipt> {
+  const filter = { ...asked, created_before };
+  // Also of a session or an agent only the open tasks are looked at, however many it had before.
+  const { session: _session, agent: _agent, ...rest } = filter;
+  const asks = chooseListings({ ...rest, status: (filter.status ?? OPEN).filter(isOpenStatus) });
+  if (asks.length === 0) return receipt;
+  // A task that ends before it is looked at matches still, except for its status, and does not wait any more:
+  // it counts as ended already.
+  const { status: _status, waiting: _waiting, ...others } = filter;
+  const { next } = await searchTasks(deps, {
+    filter: others,
+    asks,
+    caller,
+    after: cursor === null ? null : requirePosition(cursor),
+    lookedAtMax: LOOKED_AT_MAX,
+    async visit(found) {
+      await runInSlices(found, async ({ request_id }) => {
+        note(receipt, await cancelOne(deps, request_id, filter, dry_run));
+      });
+      return true;
+    },
+  });
+  return { ...receipt, next_cursor: next === null ? null : writeCursor(next) };
+}
+
+const OPEN = ['pending', 'running'] as const;
+
+function isOpenStatus(status: string): boolean {
+  return status === 'pending' || status === 'running';
+}
+
+function note(receipt: Receipt, ending: Ending): void {
+  if (ending === 'other') return;
+  receipt[ending] += 1;
+  if (ending !== 'not_found') receipt.matched += 1;
+}
+
+/** Cancels a task that is open and matches; in a dry run only finds out whether it would. */
+function cancelOne(deps: Deps, request_id: string, filter: TaskFilter, isDryRun: boolean): Promise<Ending> {
+  const { store, commits } = deps;
+  const { status: _status, waiting: _waiting, ...others } = filter;
+  return commits.retryCommit<Ending>(async (notAfterMs) => {
+    const before = await store.get('task', request_id);
+    if (!before) return 'not_found';
+    const found = { request_id, state: before.value };
+    if (!matchesFilter(found, others)) return 'other';
+    if (isSettled(before.value)) return 'already_ended';
+    if (!matchesFilter(found, filter)) return 'other';
+    if (isDryRun) return 'cancelled';
+    const result = await commits.commitStep(request_id, before, { type: 'cancel' }, { notAfterMs });
+    return result.kind === 'conflict' ? undefined : 'cancelled';
+  });
+}
+
+function requireIndex(cursor: string): number {
+  const text = readCursor(cursor);
+  if (text !== null && /^\d{1,4}$/.test(text)) return Number(text);
+  throw wrongCursor();
+}
+
+function requirePosition(cursor: string): string {
+  const position = readCursor(cursor);
+  if (position !== null) return position;
+  throw wrongCursor();
+}
+
+function wrongCursor(): GatewayError {
+  return new GatewayError('validation_failed', 'must be the `next_cursor` of the previous call', '/cursor');
+}

@@ -1,0 +1,45 @@
+/**
+ * Finds tasks by their whole id or by its end. The end of an id of ours says when it was made, to within a
+ * few windows of time (`domain/task-id.ts`): so only the ids of these windows are compared, and no task is
+ * read.
+ */
+import { yieldToEventLoop } from '../../../async/waiting.ts';
+import { windowsOf } from '../../../domain/task-id.ts';
+import type { Caller } from '../../../ports/caller.ts';
+import type { Page, Store } from '../../../ports/store.ts';
+
+/** Ids that are compared in one call. */
+const COMPARED_MAX = 20_000;
+const SLICE = 1_000;
+
+/** A task in a listing; `position` is where the listing continues. */
+export type ListedTask = { readonly request_id: string; readonly position: string };
+
+type Deps = {
+  readonly store: Pick<Store, 'get' | 'list' | 'nowMs'>;
+  readonly keepTasksMs: number;
+};
+
+/** The tasks with this id or whose ids end so; without positions to continue from. */
+export async function findTaskIds(deps: Deps, end: string, caller: Caller): Promise<readonly ListedTask[]> {
+  const { store } = deps;
+  if (await store.get('task', end, caller)) return [{ request_id: end, position: end }];
+  const found: ListedTask[] = [];
+  let left = COMPARED_MAX;
+  for (const window of windowsOf(end, store.nowMs(), deps.keepTasksMs)) {
+    let after: string | null = null;
+    do {
+      const page: Page<ListedTask> = await store.list('tasks', window, {
+        limit: SLICE,
+        ...(after !== null && { after }),
+      });
+      found.push(...page.items.filter(({ request_id }) => request_id.endsWith(end)));
+      left -= page.items.length;
+      after = page.next;
+      // A page may come from memory without a turn of the event loop.
+      await yieldToEventLoop();
+    } while (after !== null && left > 0);
+    if (left <= 0) break;
+  }
+  return found;
+}

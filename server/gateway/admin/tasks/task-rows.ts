@@ -1,0 +1,104 @@
+/**
+ * Tasks as rows: what distinguishes one from others, with its times and its outcome, and without its whole
+ * payload and result. Of a large payload the beginning is stored beside the state; a short one is read, and
+ * its beginning cut from it.
+ */
+import { readCursor, writeCursor } from '../../../domain/cursor.ts';
+import { assignedAtMs, outcomeOf } from '../../../domain/history.ts';
+import { writeJson } from '../../../domain/json-text.ts';
+import { cutText } from '../../../domain/payload-preview.ts';
+import type { TaskState } from '../../../domain/task.ts';
+import type { AdminCalls, TaskRow, TaskRowPage, TaskRowQuery } from '../../../ports/admin.ts';
+import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
+import { GatewayError } from '../../../ports/gateway.ts';
+import { type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
+
+/** A payload of so many bytes may be kept as text: what is stored of an older gateway has no preview then. */
+const MEASURED_LARGE_BYTES = 16_384;
+
+/** A page ends when its tags have so many characters: writing it takes its time in one piece. */
+const TAG_CHARS_MAX = 2 ** 19;
+
+/** Creates the operation. */
+export function createTaskRows(deps: SearchDeps): Pick<AdminCalls, 'listTaskRows'> {
+  return {
+    listTaskRows: (query, caller = UNNAMED_CALLER) => listTaskRows(deps, query, caller),
+  };
+}
+
+async function listTaskRows(deps: SearchDeps, query: TaskRowQuery, caller: Caller): Promise<TaskRowPage> {
+  const { cursor, limit, ...filter } = query;
+  const time = deps.store.nowMs() / 1_000;
+  const rows: TaskRow[] = [];
+  let lastShown: string | null = null;
+  let tagChars = 0;
+  const { next } = await searchTasks(deps, {
+    filter,
+    caller,
+    after: cursor === undefined ? null : requirePosition(cursor),
+    lookedAtMax: LOOKED_AT_MAX,
+    async visit(found) {
+      const shown = found.slice(0, limit - rows.length);
+      const described = await Promise.all(shown.map((one) => describeTaskRow(deps, one, caller)));
+      rows.push(...described.flat());
+      tagChars += shown.reduce((sum, { state }) => sum + state.task_tags.join('').length, 0);
+      if (found.length > shown.length) lastShown = shown.at(-1)?.position ?? null;
+      return rows.length < limit && tagChars < TAG_CHARS_MAX;
+    },
+  });
+  const end = lastShown ?? next;
+  return { time, next_cursor: end === null ? null : writeCursor(end), rows };
+}
+
+/** A row; none when the task was removed meanwhile. */
+async function describeTaskRow(
+  { store }: SearchDeps,
+  { request_id, state }: FoundTask,
+  caller: Caller,
+): Promise<readonly TaskRow[]> {
+  const preview = state.payloadPreview ?? (await readPreview(store, request_id, state, caller));
+  if (preview === undefined) return [];
+  const { status, agent_id, progress, error_info, task_type, task_tags, cli_session_id } = state;
+  const isWaiting = status === 'pending' && state.queueEndMs !== null;
+  return [
+    {
+      ...{ request_id, task_type, task_tags, cli_session_id, status, waiting: state.waiting },
+      outcome: outcomeOf(state),
+      ...{ agent_id, progress },
+      acknowledged: state.delivery?.acknowledged ?? false,
+      create_time: state.createdMs / 1_000,
+      assigned_time: toSeconds(assignedAtMs(state)),
+      ended_time: toSeconds(state.settledMs),
+      deadline_time: state.deadlineMs / 1_000,
+      gives_up_time: isWaiting ? toSeconds(state.queueEndMs) : null,
+      error_info: error_info === null ? null : cutText(error_info),
+      payload_preview: preview,
+      payload_bytes: state.payloadBytes ?? null,
+    },
+  ];
+}
+
+/**
+ * Short payloads are read; null where an older gateway stored a large one, undefined where nothing is
+ * stored.
+ */
+async function readPreview(
+  store: SearchDeps['store'],
+  request_id: string,
+  { payloadBytes }: TaskState,
+  caller: Caller,
+): Promise<string | null | undefined> {
+  if (payloadBytes === undefined || payloadBytes >= MEASURED_LARGE_BYTES) return null;
+  const input = (await store.get('input', request_id, caller))?.value;
+  return input && cutText(writeJson({ payload: input.payload }).slice('{"payload":'.length, -1));
+}
+
+function requirePosition(cursor: string): string {
+  const position = readCursor(cursor);
+  if (position !== null) return position;
+  throw new GatewayError('validation_failed', 'must be the `next_cursor` of the previous page', '/cursor');
+}
+
+function toSeconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1_000;
+}

@@ -1,0 +1,210 @@
+/**
+ * Looks for tasks that match a filter, newest first, through the listings of the store that hold the fewest
+ * others: those of a session or an agent, of the open tasks, of the tasks that did not succeed. Several of
+ * them are read side by side and merged by their positions, which have the same form in all of them.
+ *
+ * A search looks at a bounded number of tasks and ends in time, so a rare match costs no more than a common
+ * one. It reads them in turns of the large work, some small tasks or one large one in each: so all searches
+ * and listings together take no more than half of the process, and their callers take turns.
+ */
+import type { LargeWork } from '../../../async/large-work.ts';
+import { outcomeOf } from '../../../domain/history.ts';
+import type { TaskOutcome } from '../../../domain/history-record.ts';
+import type { TaskState, TaskStatus } from '../../../domain/task.ts';
+import { isLargeValue } from '../../../domain/value-size.ts';
+import type { TaskFilter } from '../../../ports/admin.ts';
+import type { Caller } from '../../../ports/caller.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Page, Store, TasksAsk } from '../../../ports/store.ts';
+import type { LargeTasks } from '../../tasks/large-tasks.ts';
+import { findTaskIds, type ListedTask } from './task-ids.ts';
+
+/** One call looks at no more tasks than this. */
+export const LOOKED_AT_MAX = 1_000;
+/** Tasks of a listing that are read at once. */
+const SLICE = 100;
+/** States that are read side by side in one turn. */
+const READ_AT_ONCE = 25;
+/** The searches of a call end after so long with what they have, within the time of the call. */
+const SEARCH_WITHIN_MS = 2_000;
+
+export type SearchDeps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly largeWork: LargeWork;
+  readonly largeTasks: LargeTasks;
+  /** How long a settled task is kept, and how long an open one may stay open. */
+  readonly keepTasksMs: number;
+};
+
+export type FoundTask = ListedTask & { readonly state: TaskState };
+
+export type Search = {
+  readonly filter: TaskFilter;
+  /** The listings to look in; by default those that hold every match. */
+  readonly asks?: readonly TasksAsk[];
+  /** The position behind which the search begins; null: with the newest. */
+  readonly after: string | null;
+  readonly lookedAtMax: number;
+  /** When the search ends with what it has, by the monotonic clock; by default as `endOfSearches` says. */
+  readonly endMs?: number;
+  readonly caller: Caller;
+  /** Gets matches, newest first; resolves with false to end the search before the next ones. */
+  visit(found: readonly FoundTask[]): boolean | Promise<boolean>;
+};
+
+/** How far a search came: `next` is where it goes on, null when it has looked at all. */
+export type SearchEnd = { readonly next: string | null; readonly lookedAt: number };
+
+/** When the searches of a call that begins now end, by the monotonic clock: all of them share this time. */
+export function endOfSearches(clock: Pick<Clock, 'monotonicMs'>): number {
+  return clock.monotonicMs() + SEARCH_WITHIN_MS;
+}
+
+/** Runs a search. Rejects with what the store throws, and as a read of a large task does. */
+export async function searchTasks(deps: SearchDeps, search: Search): Promise<SearchEnd> {
+  const { filter, caller, endMs = endOfSearches(deps.clock) } = search;
+  const readSlice = await createReader(deps, search);
+  let after = search.after;
+  let lookedAt = 0;
+  for (;;) {
+    const slice = await readSlice(after, Math.min(SLICE, search.lookedAtMax - lookedAt));
+    for (let from = 0; from < slice.items.length; ) {
+      const listed = takeTogether(deps.largeTasks, slice.items.slice(from, from + READ_AT_ONCE));
+      const found = await readInTurn(deps, listed, caller);
+      const mayGoOn = await search.visit(found.filter((one) => matchesFilter(one, filter)));
+      from += listed.length;
+      lookedAt += listed.length;
+      after = listed.at(-1)?.position ?? after;
+      if (slice.next === null && from >= slice.items.length) return { next: null, lookedAt };
+      const isOver = lookedAt >= search.lookedAtMax || deps.clock.monotonicMs() > endMs;
+      if (!mayGoOn || isOver) return { next: after, lookedAt };
+    }
+    if (slice.next === null) return { next: null, lookedAt };
+    after = slice.next;
+  }
+}
+
+/** Whether a task matches all that is given. */
+export function matchesFilter(
+  { request_id, state }: Pick<FoundTask, 'request_id' | 'state'>,
+  filter: TaskFilter,
+): boolean {
+  const { status, outcome, waiting, type, tag, session, agent, id, created_after, created_before } = filter;
+  const createdSeconds = state.createdMs / 1_000;
+  return (
+    (status === undefined || status.includes(state.status)) &&
+    (outcome === undefined || isOneOf(outcomeOf(state), outcome)) &&
+    (waiting === undefined || state.waiting === waiting) &&
+    (type === undefined || state.task_type === type) &&
+    (tag === undefined || state.task_tags.includes(tag)) &&
+    (session === undefined || state.cli_session_id === session) &&
+    (agent === undefined || state.agent_id === agent) &&
+    (id === undefined || request_id.endsWith(id)) &&
+    (created_after === undefined || createdSeconds >= created_after) &&
+    (created_before === undefined || createdSeconds < created_before)
+  );
+}
+
+function isOneOf(outcome: TaskOutcome | null, outcomes: readonly TaskOutcome[]): boolean {
+  return outcome !== null && outcomes.includes(outcome);
+}
+
+const OPEN: readonly TaskStatus[] = ['pending', 'running'];
+const UNSUCCESSFUL = ['failed', 'cancelled', 'timeout', 'no_agent', 'agent_lost'] as const;
+
+/** The listings that hold every task that may match, and the fewest others. */
+export function chooseListings(filter: TaskFilter): readonly TasksAsk[] {
+  const range = toRange(filter);
+  if (filter.session !== undefined) return [{ session: filter.session, ...range }];
+  if (filter.agent !== undefined) return [{ agent_id: filter.agent, ...range }];
+  const statuses = filter.status ?? [...OPEN, 'success', 'failed'];
+  const open = filter.outcome ? [] : statuses.filter((status) => OPEN.includes(status));
+  if (filter.waiting) return open.length > 0 ? [{ open: 'waiting', ...range }] : [];
+  const outcomes = filter.outcome ?? (['success', ...UNSUCCESSFUL] as const);
+  if (statuses.includes('success') && outcomes.includes('success')) return [range];
+  const unsuccessful = statuses.includes('failed')
+    ? UNSUCCESSFUL.filter((outcome) => outcomes.includes(outcome))
+    : [];
+  return [
+    ...(open.length > 0 ? [{ open: chooseOpen(open), ...range }] : []),
+    ...unsuccessful.map((outcome) => ({ outcome, ...range })),
+  ];
+}
+
+function chooseOpen(statuses: readonly TaskStatus[]): true | 'pending' | 'running' {
+  const [status] = statuses;
+  return statuses.length === 1 && (status === 'pending' || status === 'running') ? status : true;
+}
+
+/** The times of the filter as whole milliseconds. */
+function toRange({ created_after, created_before }: TaskFilter): Pick<TasksAsk, 'fromMs' | 'toMs'> {
+  return {
+    ...(created_after !== undefined && { fromMs: toWholeMs(created_after) }),
+    ...(created_before !== undefined && { toMs: toWholeMs(created_before) }),
+  };
+}
+
+/** The first whole millisecond that is not before this time, within what positions can hold. */
+function toWholeMs(seconds: number): number {
+  return Math.min(Math.max(0, Math.ceil(seconds * 1_000)), LATEST_MS);
+}
+
+/** The year 9999. */
+const LATEST_MS = 253_402_300_799_999;
+
+type ReadSlice = (after: string | null, limit: number) => Promise<Page<ListedTask>>;
+
+async function createReader(deps: SearchDeps, search: Search): Promise<ReadSlice> {
+  const { filter, asks = chooseListings(filter) } = search;
+  if (filter.id !== undefined) {
+    const items = await findTaskIds(deps, filter.id, search.caller);
+    return async () => ({ items, next: null });
+  }
+  const readers = asks.map(
+    (ask): ReadSlice =>
+      (after, limit) =>
+        deps.store.list('tasks', ask, { limit, ...(after !== null && { after }) }),
+  );
+  const [only] = readers;
+  if (only && readers.length === 1) return only;
+  return async (after, limit) => mergePages(await Promise.all(readers.map((read) => read(after, limit))));
+}
+
+/**
+ * Merges pages that begin at the same position, newest first. What is older than the end of a page that goes
+ * on is left for later: that listing may have tasks in between.
+ */
+function mergePages(pages: readonly Page<ListedTask>[]): Page<ListedTask> {
+  const byPosition = new Map(pages.flatMap(({ items }) => items.map((item) => [item.position, item])));
+  const all = [...byPosition.values()].sort((a, b) => (a.position > b.position ? -1 : 1));
+  const ends = pages.flatMap(({ items, next }) => (next === null ? [] : (items.at(-1)?.position ?? next)));
+  if (ends.length === 0) return { items: all, next: null };
+  const end = ends.reduce((latest, one) => (one > latest ? one : latest));
+  return { items: all.filter(({ position }) => position >= end), next: end };
+}
+
+/** The first of these tasks, which one turn reads: one that is known to be large has a turn of its own. */
+function takeTogether(largeTasks: LargeTasks, items: readonly ListedTask[]): readonly ListedTask[] {
+  const firstLarge = items.findIndex(({ request_id }) => largeTasks.isLarge(request_id));
+  return firstLarge < 0 ? items : items.slice(0, Math.max(1, firstLarge));
+}
+
+/** Reads the states when the caller has its turn; what is not stored any more is left out. */
+async function readInTurn(
+  { store, largeWork, largeTasks }: SearchDeps,
+  listed: readonly ListedTask[],
+  caller: Caller,
+): Promise<readonly FoundTask[]> {
+  const isLarge = listed.some(({ request_id }) => largeTasks.isLarge(request_id));
+  const turn = { caller, order: isLarge ? 'large' : 'small', isRead: true } as const;
+  const states = await largeWork.run(turn, () =>
+    Promise.all(listed.map(({ request_id }) => store.get('task', request_id, caller))),
+  );
+  return listed.flatMap((one, index) => {
+    const state = states[index]?.value;
+    if (!state) return [];
+    if (isLargeValue(state)) largeTasks.note(one.request_id);
+    return [{ ...one, state }];
+  });
+}

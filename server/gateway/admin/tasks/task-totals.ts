@@ -1,0 +1,175 @@
+/**
+ * How many tasks match a filter. By status, waiting and outcome alone they are counted in the store with each
+ * commit. Anything else is counted by looking: at the waiting and the other open tasks, at those that did not
+ * succeed and at all, those first that the filter asks for, until the call has looked at as many tasks as one
+ * call may.
+ */
+import { outcomeOf } from '../../../domain/history.ts';
+import { OUTCOMES, type TaskOutcome } from '../../../domain/history-record.ts';
+import { isSettled, type TaskStatus } from '../../../domain/task.ts';
+import { fillOutcomes } from '../../../domain/task-counts.ts';
+import type { AdminCalls, TaskFilter, TaskTotals } from '../../../ports/admin.ts';
+import { type Caller, UNNAMED_CALLER } from '../../../ports/caller.ts';
+import { endOfSearches, type FoundTask, LOOKED_AT_MAX, type SearchDeps, searchTasks } from './task-search.ts';
+
+/** Creates the operation. */
+export function createTaskTotals(deps: SearchDeps): Pick<AdminCalls, 'countTasks'> {
+  return {
+    async countTasks(filter, caller = UNNAMED_CALLER) {
+      const time = deps.store.nowMs() / 1_000;
+      const counted = isByClassAlone(filter)
+        ? await readCounts(deps, filter)
+        : await countMatches(deps, filter, caller);
+      return describeTotals(time, filter, counted);
+    },
+  };
+}
+
+/** Tasks by what they are counted under. `complete`: whether all of these were looked at. */
+type Counted = OpenCounts & {
+  /** The open tasks that match, by `status` and `waiting` too. */
+  readonly openTotal: number;
+  readonly ended: Readonly<Record<TaskOutcome, number>>;
+  readonly complete: { readonly [P in Part]: boolean };
+};
+
+type OpenCounts = { readonly pending: number; readonly running: number; readonly waiting: number };
+
+/** The tasks that are looked at apart from others: the open ones in two parts, or in one that has both. */
+type Part = 'waiting' | 'open' | 'unsuccessful' | 'success';
+
+/** The store does not count how many of the pending tasks wait, and how many of the running ones. */
+function isByClassAlone({ status, outcome, waiting, ...others }: TaskFilter): boolean {
+  if (Object.values(others).some((value) => value !== undefined)) return false;
+  if (waiting === undefined || status === undefined) return true;
+  return status.includes('pending') === status.includes('running');
+}
+
+async function readCounts({ store }: SearchDeps, filter: TaskFilter): Promise<Counted> {
+  const { pending, running, waiting, ended } = await store.readTaskCounts();
+  const open =
+    (isWanted(filter, 'pending', null) ? pending : 0) + (isWanted(filter, 'running', null) ? running : 0);
+  const waitingWanted = open > 0 ? waiting : 0;
+  const notWaiting = filter.waiting === undefined ? open : open - waitingWanted;
+  return {
+    ...{ pending, running, waiting, ended, openTotal: filter.waiting ? waitingWanted : notWaiting },
+    complete: { waiting: true, open: true, unsuccessful: true, success: true },
+  };
+}
+
+async function countMatches(deps: SearchDeps, filter: TaskFilter, caller: Caller): Promise<Counted> {
+  const { status: _status, outcome: _outcome, waiting: _waiting, ...others } = filter;
+  const counts = { pending: 0, running: 0, waiting: 0, openTotal: 0, ended: fillOutcomes() };
+  const complete = { waiting: false, open: false, unsuccessful: false, success: false };
+  const endMs = endOfSearches(deps.clock);
+  let left = LOOKED_AT_MAX;
+
+  async function look(parts: readonly Part[], part: Pick<TaskFilter, 'status' | 'waiting'>): Promise<void> {
+    const isLate = left < LOOKED_AT_MAX && deps.clock.monotonicMs() > endMs;
+    if (left <= 0 || isLate) return;
+    const { next, lookedAt } = await searchTasks(deps, {
+      filter: { ...others, ...part },
+      caller,
+      after: null,
+      lookedAtMax: left,
+      endMs,
+      visit(found) {
+        for (const one of found) count(counts, filter, one);
+        return true;
+      },
+    });
+    left -= lookedAt;
+    if (next === null) for (const name of parts) complete[name] = true;
+  }
+
+  const isOneListing = [others.session, others.agent, others.id].some((value) => value !== undefined);
+  if (isOneListing) await look(PARTS, {});
+  else {
+    for (const part of orderParts(filter)) {
+      if (part !== 'open') await look([part], LOOKS[part]);
+      else if (filter.waiting) await look(['open'], { ...LOOKS.open, waiting: false });
+      else await look(['waiting', 'open'], LOOKS.open);
+    }
+  }
+  return { ...counts, complete };
+}
+
+const PARTS = ['waiting', 'open', 'unsuccessful', 'success'] as const;
+const LOOKS: Readonly<Record<Part, Pick<TaskFilter, 'status' | 'waiting'>>> = {
+  waiting: { waiting: true },
+  open: { status: ['pending', 'running'] },
+  unsuccessful: { status: ['failed'] },
+  success: { status: ['success'] },
+};
+
+type Counts = { -readonly [K in keyof OpenCounts]: number } & {
+  openTotal: number;
+  ended: Record<TaskOutcome, number>;
+};
+
+function count(counts: Counts, filter: TaskFilter, { state }: FoundTask): void {
+  const outcome = outcomeOf(state);
+  if (outcome !== null) {
+    counts.ended[outcome] += 1;
+    return;
+  }
+  if (isSettled(state)) return;
+  const status = state.status === 'running' ? 'running' : 'pending';
+  counts[status] += 1;
+  if (state.waiting) counts.waiting += 1;
+  const isAskedFor = filter.waiting === undefined || filter.waiting === state.waiting;
+  if (isAskedFor && isWanted(filter, status, null)) counts.openTotal += 1;
+}
+
+/** Those first that the filter asks for. Only a filter that asks for waiting tasks looks at these apart. */
+function orderParts(filter: TaskFilter): readonly Part[] {
+  const wanted = listWanted(filter);
+  const parts = PARTS.filter((part) => part !== 'waiting' || filter.waiting);
+  return [...parts.filter((part) => wanted.has(part)), ...parts.filter((part) => !wanted.has(part))];
+}
+
+/** The parts in which tasks may match by their status and outcome. */
+function listWanted(filter: TaskFilter): ReadonlySet<Part> {
+  const wanted = new Set<Part>();
+  const isOpenWanted = isWanted(filter, 'pending', null) || isWanted(filter, 'running', null);
+  if (isOpenWanted) wanted.add(filter.waiting ? 'waiting' : 'open');
+  if (filter.waiting) return wanted;
+  for (const outcome of OUTCOMES) {
+    const part = outcome === 'success' ? 'success' : 'unsuccessful';
+    if (isWanted(filter, statusOf(outcome), outcome)) wanted.add(part);
+  }
+  return wanted;
+}
+
+function isWanted(
+  { status: statuses, outcome: outcomes }: TaskFilter,
+  status: TaskStatus,
+  outcome: TaskOutcome | null,
+): boolean {
+  const isInStatus = statuses === undefined || statuses.includes(status);
+  return isInStatus && (outcomes === undefined || (outcome !== null && outcomes.includes(outcome)));
+}
+
+function statusOf(outcome: TaskOutcome): TaskStatus {
+  return outcome === 'success' ? 'success' : 'failed';
+}
+
+function describeTotals(time: number, filter: TaskFilter, counted: Counted): TaskTotals {
+  const { pending, running, waiting, openTotal, ended, complete } = counted;
+  const failed = OUTCOMES.filter((outcome) => outcome !== 'success').reduce(
+    (sum, outcome) => sum + ended[outcome],
+    0,
+  );
+  const endedWanted = filter.waiting
+    ? []
+    : OUTCOMES.filter((outcome) => isWanted(filter, statusOf(outcome), outcome));
+  const endedTotal = endedWanted.reduce((sum, outcome) => sum + ended[outcome], 0);
+  return {
+    time,
+    total: openTotal + endedTotal,
+    exact: [...listWanted(filter)].every((part) => complete[part]),
+    by_status: { pending, running, success: ended.success, failed },
+    waiting,
+    by_outcome: ended,
+  };
+}

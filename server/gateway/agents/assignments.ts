@@ -1,0 +1,92 @@
+/**
+ * The tasks assigned to an agent: listing them, acknowledging those it names, and naming those it should
+ * drop.
+ */
+import { runInSlices } from '../../async/slices.ts';
+import { yieldToEventLoop } from '../../async/waiting.ts';
+import type { Delivery } from '../../domain/task.ts';
+import { type Store, taskRef } from '../../ports/store.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+
+/** Longest list of cancelled tasks in a response. */
+const CANCELLED_MAX = 1_000;
+const SLOTS_PAGE = 200;
+
+export type AssignedTask = {
+  readonly request_id: string;
+  readonly delivery: Delivery;
+  readonly deadlineMs: number;
+};
+
+/** All running tasks assigned to an agent, oldest assignment first. Costs one read for each slot it holds. */
+export async function listAssigned(store: Store, agent_id: string): Promise<readonly AssignedTask[]> {
+  const assigned: AssignedTask[] = [];
+  let after: string | null = null;
+  do {
+    const page: { items: readonly { request_id: string }[]; next: string | null } = await store.list(
+      'slots',
+      { agent_id },
+      { limit: SLOTS_PAGE, ...(after !== null && { after }) },
+    );
+    const states = await Promise.all(page.items.map(({ request_id }) => store.get('task', request_id)));
+    for (const [index, { request_id }] of page.items.entries()) {
+      const state = states[index]?.value;
+      if (state?.delivery && state.agent_id === agent_id) {
+        assigned.push({ request_id, delivery: state.delivery, deadlineMs: state.deadlineMs });
+      }
+    }
+    after = page.next;
+    if (after !== null) await yieldToEventLoop();
+  } while (after !== null);
+  return assigned;
+}
+
+/**
+ * Makes what the agent has not acknowledged due at once, because it became unavailable or is back. A push
+ * under way keeps its lease.
+ */
+export async function lookAtUnacknowledged(
+  { store, commits }: { store: Store; commits: TaskCommits },
+  agent_id: string,
+): Promise<void> {
+  const atMs = store.nowMs();
+  const assigned = (await listAssigned(store, agent_id)).filter(({ delivery }) => !delivery.acknowledged);
+  await runInSlices(assigned, ({ request_id }) =>
+    commits.reschedule([{ ref: taskRef(request_id), atMs, unlessHeld: true }]),
+  );
+}
+
+/**
+ * Acknowledges the tasks that an agent names and that are assigned to it; ignores the others it names. Costs
+ * a read for each that it holds, and a commit for each that it had not acknowledged.
+ */
+export async function acknowledgeNamed(
+  { store, commits }: { store: Store; commits: TaskCommits },
+  agent_id: string,
+  request_ids: readonly string[],
+): Promise<void> {
+  const held = await store.findSlots(agent_id, request_ids);
+  await runInSlices([...held], async (request_id) => {
+    const state = (await store.get('task', request_id))?.value;
+    if (state?.agent_id !== agent_id || !state.delivery || state.delivery.acknowledged) return;
+    await commits.advanceTask(request_id, { type: 'acknowledge', agent_id, attempt: null });
+  });
+}
+
+/**
+ * The tasks the agent should stop working on: of those it names, the ones that are settled or no longer its
+ * own; of an agent that names none, the tasks assigned to it that settled without its report in the last ten
+ * minutes.
+ */
+export async function listCancelled(
+  store: Store,
+  agent_id: string,
+  request_ids: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  if (!request_ids) {
+    const { items } = await store.list('unreported', { agent_id }, { limit: CANCELLED_MAX });
+    return items.map(({ request_id }) => request_id);
+  }
+  const held = await store.findSlots(agent_id, request_ids);
+  return [...new Set(request_ids)].filter((request_id) => !held.has(request_id));
+}

@@ -1,0 +1,71 @@
+/**
+ * What this process has seen of the pushes to each agent: the last of them, and how many failed in a row.
+ * It is kept in memory alone, starts empty, and is bounded: the last pushes of the agents that were pushed
+ * to last.
+ */
+import { createBoundedMap } from '../../async/bounded-map.ts';
+import type { AgentPush } from '../../ports/admin.ts';
+import type { PushOutcome } from '../../ports/pusher.ts';
+
+/** The last pushes of an agent that are kept. */
+const PUSHES_MAX = 20;
+/** Of so many agents: those that were pushed to last. About 4 KiB for each. */
+const AGENTS_MAX = 5_000;
+/** An error is kept up to so many characters. */
+const ERROR_CHARS_MAX = 200;
+
+/** What is seen of the pushes to one agent. */
+type PushRecord = {
+  /** Newest first. */
+  readonly pushes: readonly AgentPush[];
+  /** Pushes that failed since the last one that was taken, or that the agent was too busy for. */
+  readonly failures: number;
+};
+
+export type PushRecords = {
+  /** A push has ended. */
+  note(agent_id: string, push: EndedAttempt): void;
+  find(agent_id: string): PushRecord;
+};
+
+type EndedAttempt = {
+  readonly request_id: string;
+  readonly outcome: PushOutcome;
+  readonly nowMs: number;
+  /** How long it took. */
+  readonly tookMs: number;
+};
+
+const NO_RECORD: PushRecord = { pushes: [], failures: 0 };
+
+/** Creates it with nothing seen. */
+export function createPushRecords(): PushRecords {
+  const records = createBoundedMap<string, PushRecord>(AGENTS_MAX);
+  return {
+    find: (agent_id) => records.get(agent_id) ?? NO_RECORD,
+    note(agent_id, attempt) {
+      const { pushes, failures } = records.get(agent_id) ?? NO_RECORD;
+      records.set(agent_id, {
+        pushes: [describePush(attempt), ...pushes.slice(0, PUSHES_MAX - 1)],
+        failures: isReached(attempt.outcome) ? 0 : failures + 1,
+      });
+    },
+  };
+}
+
+function isReached(outcome: PushOutcome): boolean {
+  return outcome.kind === 'acknowledged' || (outcome.kind === 'untaken' && outcome.busy);
+}
+
+const OUTCOMES = { acknowledged: 'taken', untaken: 'not_taken', unknown: 'unknown' } as const;
+
+function describePush({ request_id, outcome, nowMs, tookMs }: EndedAttempt): AgentPush {
+  return {
+    time: nowMs / 1_000,
+    request_id,
+    outcome: OUTCOMES[outcome.kind],
+    status: outcome.status,
+    error: outcome.kind === 'acknowledged' ? null : outcome.error.slice(0, ERROR_CHARS_MAX),
+    ms: Math.round(tookMs * 10) / 10,
+  };
+}

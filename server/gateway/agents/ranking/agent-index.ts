@@ -1,0 +1,203 @@
+/**
+ * The gateway's own copy of the agents, kept only to rank them: which free agent is best for a task.
+ *
+ * A stale copy costs one more try, never a wrong result: the store refuses a grant to an agent that is full,
+ * gone or registered anew, and refuses to abandon a task while an agent is free.
+ */
+import type { AgentRecord } from '../../../domain/agent.ts';
+import { type Candidate, compareForTask } from '../../../domain/match.ts';
+import type { MatchedTask, MatchTag, TaskMatch } from '../../../domain/task-match.ts';
+import type { AgentFigures } from '../../../ports/figures.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { AgentChanges, AgentStatus, Store } from '../../../ports/store.ts';
+import { type AgentGroups, createAgentGroups, firstFree } from './agent-groups.ts';
+import { addSimilarTags, matchAgents } from './nearest-agents.ts';
+
+export type AgentIndex = {
+  /**
+   * Catches up with the store: reads only what changed, and no more than some pages at a time. What is left,
+   * as after the start with very many agents, comes with the next refreshes.
+   */
+  refresh(): Promise<void>;
+  /**
+   * Begins a refresh when the last one began half a second ago or earlier. What fails is logged, and comes
+   * with the next one.
+   */
+  keepFresh(): void;
+  /** Resolves when the refresh that was begun last is over, whether it succeeded or failed. */
+  whenRefreshed(): Promise<void>;
+  /**
+   * The best free agent that shares a tag and is not excluded; undefined when this copy knows none. One that
+   * `canTake` accepts comes first, where there is one among the best of those with equal tags.
+   */
+  pick(
+    tags: readonly string[],
+    excluded?: ReadonlySet<string>,
+    canTake?: (record: AgentRecord) => boolean,
+  ): Candidate | undefined;
+  /**
+   * Which agents qualify for a task with these tags, as this copy has them; similar tags are named only when
+   * it is `live`.
+   */
+  match(tags: readonly string[], task: MatchedTask, when: { nowMs: number; live: boolean }): TaskMatch;
+  /** What the agents that this copy knows take of the memory. */
+  readonly memory: AgentGroups['memory'];
+  /** The agents by state and their slots, as this copy has them. */
+  figures(): AgentFigures;
+  /** Whether an agent has the tag that is registered and not offline. */
+  isServed(tag: string): boolean;
+  /** For each of these tags, which no agent has: the tag of an agent that is most like it, if one is. */
+  readonly findSimilarTags: AgentGroups['findSimilarTags'];
+  /** Of these tags, names for each that no agent has the most similar one that an agent has. */
+  addSimilarTags(tags: readonly MatchTag[]): readonly MatchTag[];
+  /** What the agents with each tag have, as this copy has them. */
+  readonly supplies: AgentGroups['supplies'];
+  /** The registered agents in the orders of the listing, as this copy has them. */
+  list: AgentGroups['list'];
+  /** An agent's record as this copy has it. */
+  find(agent_id: string): AgentRecord | undefined;
+  /** Reads one agent again, because the store disagreed with this copy about it. */
+  reload(agent_id: string): Promise<void>;
+  /**
+   * Counts a slot that is about to be granted, so that a burst spreads before the store reports the change.
+   */
+  noteGrant(agent_id: string, nowMs: number): void;
+  /** Counts a slot that was released, before the store reports the change. */
+  noteRelease(agent_id: string): void;
+};
+
+const NONE: ReadonlySet<string> = new Set();
+/** Tag sets that a match looks at, beginning with the rarest tag: so it costs no more with more of them. */
+const GROUPS_MAX = 500;
+const FREE_ONES = ['taking', 'untaken'] as const;
+/** Of agents with equal tags so many are asked whether they can take a task now: a match stays cheap. */
+const TAKING_LOOKED_AT_MAX = 20;
+/**
+ * Tasks that are assigned as they are submitted never come due, so no turn refreshes the index for them: this
+ * is how far it may be behind other replicas.
+ */
+const FRESH_MS = 500;
+/** Pages read in one refresh, each of about a megabyte at most. */
+const PAGES_PER_REFRESH = 16;
+
+type IndexStore = Pick<Store, 'nowMs' | 'health' | 'readAgentChanges' | 'getAgentStatus'>;
+
+/** Creates an empty index; the first refresh fills it. */
+export function createAgentIndex(store: IndexStore, log: Pick<Log, 'error'>): AgentIndex {
+  const groups = createAgentGroups();
+
+  function pickBest(
+    tags: readonly string[],
+    isWanted: (candidate: Candidate) => boolean,
+    lookedAtMax: number,
+  ): Candidate | undefined {
+    let best: Candidate | undefined;
+    let bestShared = 0;
+    for (const freedom of FREE_ONES) {
+      for (const { group, shared } of groups.look(tags, [freedom], GROUPS_MAX)) {
+        const candidate = firstFree(group.free, isWanted, lookedAtMax);
+        if (!candidate) continue;
+        if (!best || compareForTask(candidate, shared, best, bestShared) < 0) {
+          best = candidate;
+          bestShared = shared;
+        }
+      }
+      if (best && !best.lastPushUntaken) return best;
+    }
+    return best;
+  }
+
+  return {
+    ...createRefreshing(store, log, groups),
+    match: (tags, task, when) => matchAgents(groups, tags, task, when),
+    memory: groups.memory,
+    figures: groups.figures,
+    isServed: groups.isServed,
+    findSimilarTags: groups.findSimilarTags,
+    addSimilarTags: (tags) => addSimilarTags(groups, tags),
+    supplies: groups.supplies,
+    list: groups.list,
+    find: (agent_id) => groups.get(agent_id)?.record,
+
+    async reload(agent_id) {
+      const agentStatus = await store.getAgentStatus(agent_id);
+      if (agentStatus) groups.put(toCandidate(agentStatus));
+      else groups.remove(agent_id);
+    },
+
+    pick(tags, excluded = NONE, canTake) {
+      const isOffered = ({ record }: Candidate): boolean => !excluded.has(record.agent_id);
+      const best = pickBest(tags, isOffered, Number.POSITIVE_INFINITY);
+      if (!best || !canTake || canTake(best.record)) return best;
+      const isTaking = (candidate: Candidate): boolean => isOffered(candidate) && canTake(candidate.record);
+      return pickBest(tags, isTaking, TAKING_LOOKED_AT_MAX) ?? best;
+    },
+
+    noteGrant(agent_id, nowMs) {
+      const candidate = groups.get(agent_id);
+      if (candidate) groups.put({ ...candidate, slots: candidate.slots + 1, lastGrantMs: nowMs });
+    },
+    noteRelease(agent_id) {
+      const candidate = groups.get(agent_id);
+      if (candidate && candidate.slots > 0) groups.put({ ...candidate, slots: candidate.slots - 1 });
+    },
+  };
+}
+
+function createRefreshing(
+  store: IndexStore,
+  log: Pick<Log, 'error'>,
+  groups: AgentGroups,
+): Pick<AgentIndex, 'refresh' | 'keepFresh' | 'whenRefreshed'> {
+  let cursor: string | null = null;
+  // One refresh after the other: an older read must not overwrite a newer one.
+  let refreshing: Promise<void> = Promise.resolve();
+  let refreshedMs = Number.NEGATIVE_INFINITY;
+  const noteRefresh = createRefreshLog(store, log);
+
+  function apply(changes: AgentChanges): void {
+    if (changes.reset) groups.clear();
+    for (const agent_id of changes.removed) groups.remove(agent_id);
+    for (const agentStatus of changes.changed) groups.put(toCandidate(agentStatus));
+    cursor = changes.cursor;
+  }
+
+  async function readPages(): Promise<void> {
+    for (let pages = 0; pages < PAGES_PER_REFRESH; pages += 1) {
+      const changes = await store.readAgentChanges(cursor);
+      apply(changes);
+      if (!changes.more) return;
+    }
+  }
+
+  function refresh(): Promise<void> {
+    refreshedMs = store.nowMs();
+    const next = refreshing.then(readPages);
+    refreshing = next.then(() => noteRefresh(null), noteRefresh);
+    return next;
+  }
+
+  return {
+    refresh,
+    keepFresh() {
+      if (store.nowMs() - refreshedMs >= FRESH_MS) refresh().catch(() => undefined);
+    },
+    whenRefreshed: () => refreshing,
+  };
+}
+
+/** Logs when the agents cannot be read, and when they can again. An outage is the store's to report. */
+function createRefreshLog(store: Pick<Store, 'health'>, log: Pick<Log, 'error'>): (error: unknown) => void {
+  let isFailing = false;
+  return (error) => {
+    if (error !== null && !store.health().ok) return;
+    if (error !== null && !isFailing)
+      log.error({ err: error }, 'the agents cannot be read; tasks are assigned by an older copy of them');
+    if (error === null && isFailing) log.error({}, 'the agents can be read again');
+    isFailing = error !== null;
+  };
+}
+
+function toCandidate({ record, slots, lastGrantMs, contact }: AgentStatus): Candidate {
+  return { record, slots, lastGrantMs, lastPushUntaken: contact.push?.taken === false, contact };
+}

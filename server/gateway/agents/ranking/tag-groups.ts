@@ -1,0 +1,187 @@
+/**
+ * The tags that agents have: for each the groups of agents with equal tags, and what its agents have. All
+ * counts are kept as agents change, which costs what an agent's own tags cost. A look at groups begins with
+ * the rarest tag and ends after so many; of each tag those that were granted a task longest ago come first.
+ *
+ *   taking    the group has a free agent that took its last push
+ *   untaken   all its free agents did not take their last push
+ *   rest      it has no free agent
+ */
+import type BTreeModule from 'sorted-btree';
+import type { Candidate } from '../../../domain/match.ts';
+import type { Obstacle } from '../../../domain/task-match.ts';
+import { createSimilarTags, type SimilarTags } from './similar-tags.ts';
+import { addCandidate, type Counts, createCounts, createTagUse, type TagUse } from './tag-supply.ts';
+
+export type Freedom = 'taking' | 'untaken' | 'rest';
+/** A task goes to the first of them. */
+export const FREEDOMS: readonly Freedom[] = ['taking', 'untaken', 'rest'];
+
+/** The free agents of one group, best first. */
+export type FreeAgents = InstanceType<typeof BTreeModule.default<Candidate, true>>;
+
+/** The agents with one set of tags: the free ones, and the ids of the others that are registered. */
+export type AgentGroup = {
+  readonly tags: readonly Tag[];
+  readonly free: FreeAgents;
+  readonly kept: { readonly [O in Obstacle]?: ReadonlySet<string> };
+  readonly counts: Readonly<Counts>;
+  readonly freedom: Freedom;
+};
+
+/** A group, and how many of the tags it shares. */
+export type Sharing = { readonly group: AgentGroup; readonly shared: number };
+
+/** What the look under way has seen carries its number. */
+type Marked = { mark: number };
+type Tag = Marked & {
+  readonly tag: string;
+  readonly groups: { [P in Freedom]?: Set<MarkedGroup> };
+  readonly counts: Counts;
+};
+export type MarkedGroup = AgentGroup & Marked & { readonly counts: Counts; freedom: Freedom };
+
+export type TagGroups = TagUse & {
+  /** The tags with these names, for a group that is added then. */
+  open(names: readonly string[]): readonly Tag[];
+  add(group: MarkedGroup): void;
+  remove(group: MarkedGroup): void;
+  /** Notes how free the group is now; behind others that are as free when it was granted a task. */
+  settle(group: MarkedGroup, isGranted: boolean): void;
+  /** Adds an agent of the group, or takes it out as it was added. */
+  count(group: MarkedGroup, candidate: Candidate, change: 1 | -1): void;
+  clear(): void;
+  find(tag: string): Readonly<Counts> | undefined;
+  /** Groups that share a tag, those of the rarest tags first: of each freedom at most so many. */
+  look(tags: readonly string[], freedoms: readonly Freedom[], max: number): readonly Sharing[];
+  /**
+   * What the agents that share a tag have. The most common tag is counted already; beside it at most 5,000
+   * groups are looked at, so that beyond these it is at least so much.
+   */
+  countSharing(tags: readonly string[], agentsMax: number): Readonly<Counts>;
+  readonly findSimilarTags: SimilarTags['find'];
+};
+
+/** Groups that a count looks at beside those of the most common tag. */
+const COUNTED_MAX = 5_000;
+
+/** Creates it without tags. */
+export function createTagGroups(): TagGroups {
+  const byName = new Map<string, Tag>();
+  const similarTags = createSimilarTags();
+  const use = createTagUse();
+  let mark = 0;
+
+  const findAll = (names: readonly string[]): Tag[] =>
+    [...new Set(names)].flatMap((name) => byName.get(name) ?? []);
+
+  return {
+    ...use,
+    open: (names) =>
+      names.map((tag) => {
+        const known = byName.get(tag) ?? { tag, groups: {}, counts: createCounts(), mark: 0 };
+        byName.set(tag, known);
+        return known;
+      }),
+    add: (group) => move(group, group.freedom),
+    remove(group) {
+      move(group, null);
+      for (const tag of group.tags) {
+        if (FREEDOMS.every((at) => sizeOf(tag, at) === 0)) byName.delete(tag.tag);
+      }
+    },
+    settle(group, isGranted) {
+      const best = group.free.minKey();
+      const to = best === undefined ? 'rest' : best.lastPushUntaken ? 'untaken' : 'taking';
+      if (to !== group.freedom || isGranted) move(group, to);
+    },
+    count(group, candidate, change) {
+      addCandidate(group.counts, candidate, change);
+      for (const { tag, counts } of group.tags) {
+        const agentsBefore = counts.agents;
+        use.note(tag, counts, () => addCandidate(counts, candidate, change));
+        if (agentsBefore === 0 && counts.agents > 0) similarTags.add(tag);
+        if (agentsBefore > 0 && counts.agents === 0) similarTags.remove(tag);
+      }
+    },
+    clear() {
+      byName.clear();
+      similarTags.clear();
+      use.clear();
+    },
+    find(tag) {
+      const counts = byName.get(tag)?.counts;
+      return counts && counts.agents + counts.usedSlots > 0 ? counts : undefined;
+    },
+    look(tags, freedoms, max) {
+      const wanted = findAll(tags);
+      mark += 1;
+      for (const tag of wanted) tag.mark = mark;
+      return freedoms.flatMap((at) => lookAt(wanted, at, max, mark));
+    },
+    countSharing(tags, agentsMax) {
+      const [first, ...others] = findAll(tags).sort((a, b) => b.counts.agents - a.counts.agents);
+      const sum = { ...(first?.counts ?? createCounts()) };
+      if (!first || sum.agents === agentsMax) return sum;
+      mark += 1;
+      addOthers(sum, first, others.reverse(), mark);
+      return sum;
+    },
+    findSimilarTags: similarTags.find,
+  };
+}
+
+/** Moves the group among those of its tags; null takes it out. */
+function move(group: MarkedGroup, to: Freedom | null): void {
+  for (const tag of group.tags) {
+    tag.groups[group.freedom]?.delete(group);
+    if (to === null) continue;
+    const groups = tag.groups[to] ?? new Set();
+    tag.groups[to] = groups.add(group);
+  }
+  if (to !== null) group.freedom = to;
+}
+
+/** Groups that are as free as this and share one of the tags that carry the mark. */
+function lookAt(wanted: readonly Tag[], at: Freedom, max: number, mark: number): readonly Sharing[] {
+  const found: Sharing[] = [];
+  const rarest = wanted.filter((tag) => sizeOf(tag, at) > 0).sort((a, b) => sizeOf(a, at) - sizeOf(b, at));
+  for (const { groups } of rarest) {
+    for (const group of groups[at] ?? []) {
+      if (group.mark === mark) continue;
+      group.mark = mark;
+      found.push({ group, shared: countMarked(group.tags, mark) });
+      if (found.length === max) return found;
+    }
+  }
+  return found;
+}
+
+/** Adds what groups of the other tags have that lack the first one. */
+function addOthers(sum: Counts, first: Tag, others: readonly Tag[], mark: number): void {
+  let left = COUNTED_MAX;
+  for (const group of listGroups(others)) {
+    if (group.mark !== mark && !group.tags.includes(first)) addCounts(sum, group.counts);
+    group.mark = mark;
+    left -= 1;
+    if (left === 0) break;
+  }
+}
+
+function* listGroups(tags: readonly Tag[]): Generator<MarkedGroup> {
+  for (const { groups } of tags) for (const at of FREEDOMS) yield* groups[at] ?? [];
+}
+
+function sizeOf({ groups }: Tag, at: Freedom): number {
+  return groups[at]?.size ?? 0;
+}
+
+function countMarked(tags: readonly Marked[], mark: number): number {
+  let count = 0;
+  for (const tag of tags) if (tag.mark === mark) count += 1;
+  return count;
+}
+
+function addCounts(sum: Counts, more: Counts): void {
+  for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += more[name];
+}

@@ -1,0 +1,50 @@
+/**
+ * The final reports of each agent in the last five seconds. Until an agent has the response to such a report
+ * it may count the task among its load, while the gateway has released its slot already.
+ *
+ * Kept by the process that got the report. One report costs an entry of a queue for five seconds.
+ */
+import { TIME_BUDGETS } from '../../ports/limits.ts';
+
+/** A caller has its response within this time. */
+const RECENT_MS = TIME_BUDGETS.responseWithinMs;
+
+export type RecentReports = {
+  /** Notes that a final report of the agent has arrived. */
+  note(agent_id: string, nowMs: number): void;
+  /** How many of the agent's have arrived lately. */
+  count(agent_id: string, nowMs: number): number;
+};
+
+/** Creates it, empty. */
+export function createRecentReports(): RecentReports {
+  const counts = new Map<string, number>();
+  /** Oldest first; those before `first` are counted no more. */
+  let queue: { readonly agent_id: string; readonly atMs: number }[] = [];
+  let first = 0;
+
+  function forgetOld(nowMs: number): void {
+    for (let oldest = queue[first]; oldest && nowMs - oldest.atMs > RECENT_MS; oldest = queue[first]) {
+      const left = (counts.get(oldest.agent_id) ?? 0) - 1;
+      if (left > 0) counts.set(oldest.agent_id, left);
+      else counts.delete(oldest.agent_id);
+      first += 1;
+    }
+    // Each entry is moved at most once for each that was removed.
+    if (first * 2 < queue.length) return;
+    queue = queue.slice(first);
+    first = 0;
+  }
+
+  return {
+    note(agent_id, atMs) {
+      forgetOld(atMs);
+      queue.push({ agent_id, atMs });
+      counts.set(agent_id, (counts.get(agent_id) ?? 0) + 1);
+    },
+    count(agent_id, nowMs) {
+      forgetOld(nowMs);
+      return counts.get(agent_id) ?? 0;
+    },
+  };
+}

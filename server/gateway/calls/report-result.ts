@@ -1,0 +1,110 @@
+/** The agent's result report: `reportResult`. */
+import { type LargeWork, passOver } from '../../async/large-work.ts';
+import { JsonText } from '../../domain/json-text.ts';
+import type { JsonObject } from '../../domain/task.ts';
+import type { Trigger } from '../../domain/triggers.ts';
+import { isLargeValue } from '../../domain/value-size.ts';
+import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
+import { type Gateway, GatewayError, type Report } from '../../ports/gateway.ts';
+import type { Store } from '../../ports/store.ts';
+import type { Tracing } from '../../ports/tracing.ts';
+import type { RecentReports } from '../agents/recent-reports.ts';
+import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
+import type { AdvanceResult, TaskCommits } from '../tasks/commit-step.ts';
+import { runTaskHop } from '../tasks/task-traces.ts';
+import { taskNotFound } from './get-task.ts';
+
+type Deps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly agents: RegisteredAgents;
+  readonly recentReports: RecentReports;
+  readonly tracing: Tracing;
+  readonly largeWork: LargeWork;
+};
+
+/** Creates the report operation. Late and repeated reports return `accepted: false`. */
+export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
+  return {
+    reportResult: (report, caller = UNNAMED_CALLER, trace) =>
+      runTaskHop(deps, {
+        hop: 'report',
+        request_id: report.request_id,
+        parent: trace,
+        work: () => applyReport(deps, report, caller),
+        describe: ({ status }) => ({ agent_id: report.agent_id, status }),
+      }),
+  };
+}
+
+async function applyReport(deps: Deps, report: Report, caller: Caller): ReturnType<Gateway['reportResult']> {
+  const { request_id } = report;
+  const [, result] = await Promise.all([noteContact(deps, report), commitReport(deps, report, caller)]);
+  switch (result.kind) {
+    case 'absent':
+      throw taskNotFound();
+    case 'committed':
+      return { ok: true, request_id, status: result.written.value.status, accepted: true };
+    case 'unchanged':
+      return { ok: true, request_id, status: result.state.status, accepted: true };
+    case 'refused':
+      if (result.refusal === 'task_terminal')
+        return { ok: true, request_id, status: result.state.status, accepted: false };
+      throw (await deps.agents.findIfRegistered(report.agent_id)) ? agentMismatch() : agentNotFound();
+  }
+}
+
+/** Whether the agent is registered matters to a refusal alone, which finds out by itself. */
+async function noteContact(
+  { store, agents, recentReports }: Deps,
+  { agent_id, status }: Report,
+): Promise<void> {
+  const agent = await agents.noteContactIfRegistered(agent_id, { by: 'call', mayBeLate: true });
+  // Only of agents there are: what is kept of others would grow with what callers make up.
+  if (agent && status !== 'running') recentReports.note(agent_id, store.nowMs());
+}
+
+async function commitReport(
+  { store, commits, largeWork }: Deps,
+  report: Report,
+  caller: Caller,
+): Promise<AdvanceResult> {
+  const { request_id } = report;
+  const trigger = await passOver(largeWork, caller, report.result, () => toTrigger(report));
+  const lastRead = await store.getForCommit(request_id, caller);
+  return await commits.advanceTask(request_id, trigger, { caller }, lastRead);
+}
+
+function agentMismatch(): GatewayError {
+  return new GatewayError(
+    'agent_mismatch',
+    'The task is not assigned to this agent. Report only tasks that were delivered to it, under its own agent_id.',
+  );
+}
+
+/** Takes the properties of the body one by one. A large result is rendered here, for the last time. */
+function toTrigger(report: Report): Trigger {
+  const { agent_id, progress = null, result = null } = report;
+  switch (report.status) {
+    case 'success':
+      if (!isLargeValue(result)) return { type: 'succeed', agent_id, result };
+      return {
+        ...{ type: 'succeed', agent_id, result: new JsonText(JSON.stringify(result)) },
+        hasReply: Object.hasOwn(Object(result), 'reply'),
+      };
+    case 'failed':
+      return { type: 'fail', agent_id, error_info: report.error_info ?? null, progress };
+    case 'running':
+      return {
+        type: 'progress',
+        agent_id,
+        progress,
+        reply: replyOf(result),
+      };
+  }
+}
+
+function replyOf(result: JsonObject | null): string | null {
+  const reply = result && Object.hasOwn(result, 'reply') ? result.reply : null;
+  return typeof reply === 'string' ? reply : null;
+}

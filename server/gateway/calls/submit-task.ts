@@ -1,0 +1,291 @@
+/**
+ * The submission of a task: input, state and due entry in one commit. Where this process knows a free agent,
+ * the same commit assigns the task to it, and the push starts once that commit is durable:
+ *
+ *   an agent is free, as far as this process knows ── assigned ─▶ pushed to it, or claimed by it
+ *        ╰── the store refuses: it is full after all, or an earlier task waits ──╮
+ *   none is free, or too many pushes are under way ──────────────────────────────┴▶ pending, and due at once
+ *
+ * The response is the same in every case: the task as it was submitted, pending.
+ */
+import { createHash } from 'node:crypto';
+import { type LargeWork, passOver } from '../../async/large-work.ts';
+import { count } from '../../domain/advice-words.ts';
+import { dueMs } from '../../domain/delivery.ts';
+import { isKeptAsText, JsonText } from '../../domain/json-text.ts';
+import { copyBeginning } from '../../domain/payload-preview.ts';
+import {
+  createTaskState,
+  describeFreshTask,
+  type TaskInfo,
+  type TaskInput,
+  type TaskState,
+} from '../../domain/task.ts';
+import type { TraceContext } from '../../domain/trace-context.ts';
+import type { Trigger } from '../../domain/triggers.ts';
+import { isLargeText } from '../../domain/value-size.ts';
+import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
+import type { Ids } from '../../ports/clock.ts';
+import { type Gateway, GatewayError, type Submission } from '../../ports/gateway.ts';
+import type { Observer } from '../../ports/observer.ts';
+import {
+  type Batch,
+  type CommitConflict,
+  type CommitResult,
+  type Revision,
+  taskRef,
+  type Write,
+} from '../../ports/store.ts';
+import { type AssignDeps, pickAgent, prepareAssignment } from '../dispatch/assign.ts';
+import { commitDeadlineMs } from '../tasks/commit-step.ts';
+import type { LargeTasks } from '../tasks/large-tasks.ts';
+import { batchFor, decideTransition } from '../tasks/task-batch.ts';
+import { runInSpan } from '../tasks/task-traces.ts';
+
+export type TaskLimits = {
+  /** Longest time a task may stay open, whatever its `timeout` says. */
+  readonly timeoutMaxMs: number;
+  readonly openTasksMax: number;
+  /** How long an idempotency key is kept, from its first use. */
+  readonly keepKeysMs: number;
+};
+
+type Deps = AssignDeps & {
+  readonly ids: Ids;
+  readonly limits: TaskLimits;
+  readonly largeTasks: LargeTasks;
+  readonly largeWork: LargeWork;
+  readonly observer: Pick<Observer, 'noteSubmitted' | 'noteStep'>;
+};
+
+/** A submission whose payload was rendered: for the last time, unless it is short. */
+type RenderedSubmission = Submission & { readonly payloadBytes: number; readonly payloadPreview?: string };
+
+/** A submission with its id, time and state, as it is stored when no agent is free. */
+type AcceptedTask = { readonly input: TaskInput; readonly state: TaskState };
+
+/** For whom a task is submitted, and in which trace. */
+type Origin = { readonly caller: Caller; readonly trace: TraceContext | undefined };
+
+/** What else a submission's commit writes, and for whom and until when it is made. */
+type SubmissionCommit = {
+  readonly writes?: readonly Write[];
+  readonly caller: Caller;
+  readonly notAfterMs: number;
+};
+
+/** Creates the submit operation. */
+export function createSubmissions(deps: Deps): Pick<Gateway, 'submitTask'> {
+  return {
+    submitTask(submission, idempotencyKey, caller = UNNAMED_CALLER, trace) {
+      const span = deps.tracing.startSpan('submit', trace);
+      const origin = { caller, trace: span?.trace ?? trace };
+      const submit = (): Promise<TaskInfo> =>
+        idempotencyKey === undefined
+          ? submitOnce(deps, submission, origin)
+          : submitUnderKey(deps, submission, idempotencyKey, origin);
+      return runInSpan(span, submit, ({ request_id }) => ({ request_id }));
+    },
+  };
+}
+
+async function submitOnce(deps: Deps, submission: Submission, origin: Origin): Promise<TaskInfo> {
+  const { caller } = origin;
+  const notAfterMs = commitDeadlineMs(deps.store);
+  const rendered = await renderPayload(deps, submission, caller);
+  const accepted = acceptTask(deps, rendered, origin);
+  const result = await commitSubmission(deps, accepted, { caller, notAfterMs });
+  if (!result.ok) throw refuseTask(deps, result);
+  return describeFreshTask(accepted.input);
+}
+
+/**
+ * A repeat under the same key returns the first response again; a different submission under it is refused.
+ */
+async function submitUnderKey(
+  deps: Deps,
+  submission: Submission,
+  key: string,
+  origin: Origin,
+): Promise<TaskInfo> {
+  const { store, limits, largeWork } = deps;
+  const { caller } = origin;
+  let fingerprint: string | undefined;
+  let rendered: RenderedSubmission | undefined;
+  return await deps.commits.retryCommit(async (notAfterMs) => {
+    fingerprint ??= await passOver(largeWork, caller, submission.payload, () => fingerprintOf(submission));
+    const first = await store.get('key', key);
+    if (first && first.value.fingerprint !== fingerprint) {
+      throw new GatewayError(
+        'idempotency_conflict',
+        'This Idempotency-Key was used for another submission. Use a new key, or repeat the first submission unchanged.',
+      );
+    }
+    // The repeat has the first one's content, so this works also when the task itself is kept no more.
+    if (first) return describeFreshTask(nameInput(submission, first.value));
+    rendered ??= await renderPayload(deps, submission, caller);
+    const accepted = acceptTask(deps, rendered, origin);
+    const { request_id, create_time } = accepted.input;
+    const write: Write = {
+      kind: 'key',
+      id: key,
+      expect: 'absent',
+      value: { request_id, fingerprint, create_time },
+      keepMs: limits.keepKeysMs,
+    };
+    const result = await commitSubmission(deps, accepted, { writes: [write], caller, notAfterMs });
+    if (result.ok) return describeFreshTask(accepted.input);
+    if (result.conflict === 'full' || result.conflict === 'memory') throw refuseTask(deps, result);
+    return undefined;
+  });
+}
+
+/**
+ * Commits the submission: assigned where an agent is free, else pending. Starts the push of what it assigned.
+ */
+async function commitSubmission(
+  deps: Deps,
+  accepted: AcceptedTask,
+  { writes = [], caller, notAfterMs }: SubmissionCommit,
+): Promise<CommitResult> {
+  const commit = (batch: Batch): Promise<CommitResult> =>
+    deps.store.commit({ ...batch, writes: [...batch.writes, ...writes], caller, notAfterMs });
+  const { request_id, trace } = accepted.input;
+  const span = deps.tracing.startSpan('match', trace, { request_id });
+  const assigned = assignAccepted(deps, accepted);
+  const tryAssigned = async () => assigned && (await commit(assigned.batch));
+  let result = await runInSpan(span, tryAssigned, (tried) =>
+    tried?.ok && assigned ? { agent_id: assigned.agent_id } : {},
+  );
+  if (assigned && result?.ok) assigned.start(result.revision);
+  else if (assigned) await deps.agentIndex.reload(assigned.agent_id);
+  if (!result || (!result.ok && (result.conflict === 'slot' || result.conflict === 'waiting'))) {
+    result = await commit(pendingBatch(deps, accepted));
+    if (result.ok) deps.observer.noteSubmitted(request_id, accepted.state, trace);
+  }
+  // A large task is read in turns from the first time on.
+  if (result.ok && isLargeInput(accepted.input)) {
+    deps.largeTasks.note(request_id);
+  }
+  return result;
+}
+
+/** The submission's batch with the task assigned, and what follows it; undefined when no agent is free. */
+function assignAccepted(
+  deps: Deps,
+  { input, state }: AcceptedTask,
+):
+  | { readonly agent_id: string; readonly batch: Batch; readonly start: (revision: Revision) => void }
+  | undefined {
+  deps.agentIndex.keepFresh();
+  const candidate = pickAgent(deps, input.task_tags);
+  const to = candidate && prepareAssignment(deps, candidate.record);
+  if (!to) return undefined;
+  const { endpoint, registration, agent_tags } = candidate.record;
+  const { request_id } = input;
+  const trigger: Trigger = { type: 'assign', ...to };
+  const before = { value: state, revision: 'absent' };
+  const decided = decideTransition(request_id, before, trigger, deps.store.nowMs());
+  if (decided.kind !== 'transition') return undefined;
+  const { after } = decided.transition;
+  // No other lease has this name: the entry is new, and only once.
+  const lease = `submission of ${request_id}`;
+  const due = to.attempted
+    ? { lease, isNew: true as const, dueAt: 'held' as const }
+    : { dueAt: dueMs(after) ?? to.nextMs };
+  const batch = batchFor(decided.transition, { ...due, registration });
+  return {
+    agent_id: to.agent_id,
+    batch: { ...addInput(deps, input, batch), noneWaiting: agent_tags },
+    start(revision) {
+      deps.observer.noteSubmitted(request_id, state, input.trace);
+      deps.observer.noteStep(decided.transition);
+      if (!to.attempted) return;
+      const written = { value: after, revision };
+      deps.pushes.start({ request_id, lease, agent_id: to.agent_id, endpoint, written }, input);
+    },
+  };
+}
+
+function pendingBatch(deps: Deps, { input, state }: AcceptedTask): Batch {
+  const { request_id } = input;
+  const writes: readonly Write[] = [{ kind: 'task', id: request_id, expect: 'absent', value: state }];
+  return addInput(deps, input, { writes, due: [{ ref: taskRef(request_id), atMs: state.createdMs }] });
+}
+
+function addInput({ limits }: Deps, input: TaskInput, batch: Batch): Batch {
+  const write: Write = { kind: 'input', id: input.request_id, expect: 'absent', value: input };
+  return { ...batch, writes: [write, ...batch.writes], atMost: { openTasks: limits.openTasksMax } };
+}
+
+function isLargeInput({ payload }: TaskInput): boolean {
+  return payload instanceof JsonText && isLargeText(payload.text);
+}
+
+async function renderPayload(
+  { largeWork }: Deps,
+  submission: Submission,
+  caller: Caller,
+): Promise<RenderedSubmission> {
+  return await passOver(largeWork, caller, submission.payload, () => {
+    const text = JSON.stringify(submission.payload);
+    if (!isKeptAsText(text)) return { ...submission, payloadBytes: Buffer.byteLength(text) };
+    const payload = new JsonText(text);
+    return { ...submission, payload, payloadBytes: payload.byteLength, payloadPreview: copyBeginning(text) };
+  });
+}
+
+/** Names the submission and creates its state. */
+function acceptTask(deps: Deps, submission: RenderedSubmission, { trace }: Origin): AcceptedTask {
+  const createdMs = deps.store.nowMs();
+  const names = { request_id: deps.ids.newRequestId(createdMs), create_time: createdMs / 1_000 };
+  const named = nameInput(submission, names);
+  const input = trace ? { ...named, trace } : named;
+  const deadlineMs = createdMs + Math.ceil(Math.min(input.timeout * 1_000, deps.limits.timeoutMaxMs));
+  const queueEndMs =
+    submission.queue_timeout === undefined
+      ? null
+      : Math.min(deadlineMs, createdMs + Math.ceil(submission.queue_timeout * 1_000));
+  const state = createTaskState(input, { createdMs, deadlineMs, queueEndMs });
+  const { payloadBytes, payloadPreview } = submission;
+  return {
+    input,
+    state: { ...state, payloadBytes, ...(payloadPreview !== undefined && { payloadPreview }) },
+  };
+}
+
+/** The submitted fields with their id and time, in the wire's order of fields. */
+function nameInput(
+  submission: Submission,
+  { request_id, create_time }: { readonly request_id: string; readonly create_time: number },
+): TaskInput {
+  const { task_type, task_tags, payload, cli_session_id, timeout } = submission;
+  return { request_id, task_type, task_tags, payload, cli_session_id, create_time, timeout };
+}
+
+function refuseTask({ limits: { openTasksMax } }: Deps, { conflict }: CommitConflict): GatewayError {
+  const open =
+    conflict === 'memory'
+      ? 'The open tasks take all the memory they may: fewer and shorter tags take less.'
+      : `${count(openTasksMax, 'task')} ${openTasksMax === 1 ? 'is' : 'are'} open already.`;
+  return new GatewayError('busy', `${open} Wait for some to end, then send again.`);
+}
+
+/** A hash of the accepted fields as canonical JSON. Two submissions under one key must have the same. */
+function fingerprintOf(submission: Submission): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sortKeys(submission)))
+    .digest('base64url');
+}
+
+/**
+ * Turns an object into its sorted entries under one empty key. So no array looks like an object, and no key
+ * of the payload, such as `__proto__`, has an effect. The limit on bodies bounds the depth, so recursion is
+ * safe.
+ */
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { '': entries.map(([key, inner]) => [key, sortKeys(inner)]) };
+}

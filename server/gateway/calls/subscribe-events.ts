@@ -1,0 +1,86 @@
+/**
+ * A session's stream of `task_done` events. The store's feed holds the id and the cursor of each settled
+ * task; the event is read from the task itself, so that it equals what GET returns. Replay and live events
+ * are the same loop.
+ *
+ * Readers that the store gives the same feed item share one read of the task and one rendering of it. The
+ * cache holds an item only as long as a reader waits for it, so that a reader that stands still costs one
+ * event, not all it passed.
+ */
+import type { TaskState } from '../../domain/task.ts';
+import type { Caller } from '../../ports/caller.ts';
+import type { Gateway, RenderItem, StreamItem, TaskDone } from '../../ports/gateway.ts';
+import type { FeedItem, Store } from '../../ports/store.ts';
+import type { Tracing } from '../../ports/tracing.ts';
+import type { LargeTasks, TaskReader } from '../tasks/large-tasks.ts';
+import { runTaskHop } from '../tasks/task-traces.ts';
+
+/** What one function rendered, by the feed item. */
+type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
+
+type Deps = { readonly store: Store; readonly largeTasks: LargeTasks; readonly tracing: Tracing };
+
+/** Creates the subscription. */
+export function createEvents(deps: Deps): Pick<Gateway, 'subscribeEvents'> {
+  const { store, largeTasks } = deps;
+  const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();
+
+  function renderShared<T>(session: string, item: FeedItem, render: RenderItem<T>): Promise<T> {
+    const renderedItems: RenderedItems = cache.get(render) ?? new WeakMap();
+    cache.set(render, renderedItems);
+    const cached = renderedItems.get(item)?.deref();
+    // The cache of a function holds nothing but what this function returned.
+    if (cached) return cached as Promise<T>;
+    const reader = readerOf(session);
+    const rendering = item.gap
+      ? Promise.resolve(render(item))
+      : // Reading and rendering are one turn: no large value waits between the two.
+        largeTasks.read(item.request_id, reader, async () =>
+          render(await readItem(deps, item, reader.caller)),
+        );
+    renderedItems.set(item, new WeakRef(rendering));
+    return rendering;
+  }
+
+  return {
+    async *subscribeEvents(session, after, render, signal) {
+      for await (const item of store.feed(session, after, signal))
+        yield await renderShared(session, item, render);
+    },
+  };
+}
+
+/** All readers of a session share its turns. The stream waits: it has no other response than its events. */
+function readerOf(session: string): TaskReader {
+  return { caller: { key: `session ${session}`, isGone: () => false }, mayWaitLong: true };
+}
+
+type EventItem = Extract<FeedItem, { gap: false }>;
+
+/** The span of the delivery covers the read: when its readers take the event is theirs. */
+function readItem(deps: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
+  return runTaskHop(deps, {
+    hop: 'deliver',
+    request_id: item.request_id,
+    work: () => readEvent(deps, item, caller),
+    describe: (read) => (read.gap ? {} : { status: read.event.status }),
+  });
+}
+
+async function readEvent({ store }: Deps, item: EventItem, caller: Caller): Promise<StreamItem> {
+  const state = (await store.get('task', item.request_id, caller))?.value;
+  // The task was trimmed between the two reads: the reader learns that an event is missing.
+  if (!state) return { gap: true };
+  return { gap: false, cursor: item.cursor, event: describeTaskDone(item.request_id, state) };
+}
+
+/** The event of a settled task: exactly the five fields of the contract. */
+function describeTaskDone(request_id: string, state: TaskState): TaskDone {
+  return {
+    event: 'task_done',
+    request_id,
+    status: state.status === 'success' ? 'success' : 'failed',
+    result: state.result,
+    error_info: state.error_info,
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push
+ * starts. A task is assigned here when it comes due; in the commit that submits it, in `gateway/calls/submit-task.ts`.
+ *
+ * Who waits is not overtaken: a slot that a waiting task may take is left to it. A task that does not wait
+ * gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:
+ *
+ *   the task waits itself ────────────────────────────────────▶ assigned: it was offered the slot
+ *   no task waits for this agent, or none that it may take ───▶ assigned
+ *   one waits that it may take ───────────────────────────────▶ gives way; the offer runs first
+ */
+import type { SharedReads } from '../../async/shared-reads.ts';
+import { type AgentRecord, PULL_ENDPOINT } from '../../domain/agent.ts';
+import { UNCLAIMED_MS } from '../../domain/delivery.ts';
+import type { Candidate } from '../../domain/match.ts';
+import type { Trigger } from '../../domain/triggers.ts';
+import { agentRef, type Store, taskRef } from '../../ports/store.ts';
+import type { Tracing } from '../../ports/tracing.ts';
+import type { AgentIndex } from '../agents/ranking/agent-index.ts';
+import type { Pushes } from '../pushing/pushes.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from '../tasks/leased-task.ts';
+import type { CommitOptions } from '../tasks/task-batch.ts';
+import { runTaskHop } from '../tasks/task-traces.ts';
+import type { SweepTimes } from './sweep-times.ts';
+import { hasWaitingFor } from './waiting-offers.ts';
+
+export type AssignDeps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly agentIndex: AgentIndex;
+  readonly pushes: Pushes;
+  readonly sweepTimes: SweepTimes;
+  readonly tracing: Tracing;
+  /** By agent: whether a task waits that it may take. */
+  readonly waitingLooks: SharedReads<boolean>;
+};
+
+/** A task that gives way is looked at again after this. */
+const GIVE_WAY_MS = 50;
+
+/** Why a task is assigned. `agentGone`: its present agent is gone, so it may move. */
+type Assigning = { readonly type: 'assign' } | { readonly type: 'reassign'; readonly agentGone: boolean };
+
+/** Assigns the task, or moves it to another agent. */
+export async function assignTask(
+  deps: AssignDeps,
+  task: LeasedTask,
+  { record }: Candidate,
+  how: Assigning,
+): Promise<LeasedResult> {
+  const { agent_id } = record;
+  return await runTaskHop(deps, {
+    hop: 'match',
+    request_id: task.request_id,
+    work: () => assignTo(deps, task, record, how),
+    describe: (result) => (result.ok && result.written ? { agent_id } : {}),
+  });
+}
+
+async function assignTo(
+  deps: AssignDeps,
+  task: LeasedTask,
+  record: AgentRecord,
+  how: Assigning,
+): Promise<LeasedResult> {
+  const { agent_id, endpoint, registration, agent_tags } = record;
+  const to = prepareAssignment(deps, record);
+  if (!to) return await retryLater(deps, task);
+  const trigger: Trigger = { ...how, ...to };
+  const commit = (options: CommitOptions): Promise<LeasedResult> =>
+    to.attempted
+      ? commitAndPush(deps, task, trigger, { agent_id, endpoint }, options)
+      : commitLeased(deps, task, trigger, options);
+  const mayOvertake = task.before.value.waiting;
+  let result = await commit(mayOvertake ? { registration } : { registration, noneWaiting: agent_tags });
+  if (!result.ok && result.conflict === 'waiting') {
+    if (await hasWaitingFor(deps, record)) result = await giveWay(deps, task, agent_id);
+    else result = await commit({ registration });
+  }
+  if (!result.ok || !result.written) await deps.agentIndex.reload(agent_id);
+  return result;
+}
+
+/** Leaves the agent to the tasks that wait for it, and the task for a moment later. */
+async function giveWay(deps: AssignDeps, task: LeasedTask, agent_id: string): Promise<LeasedResult> {
+  const { request_id, lease } = task;
+  const nowMs = deps.store.nowMs();
+  const againMs = Math.min(task.before.value.deadlineMs, nowMs + GIVE_WAY_MS);
+  return await deps.commits.reschedule([
+    { ref: taskRef(request_id), atMs: againMs, lease },
+    { ref: agentRef(agent_id), atMs: nowMs, unlessHeld: true },
+  ]);
+}
+
+/** The part of the trigger that says to which agent a task is assigned, and when its delivery is due next. */
+type AssignedTo = { readonly agent_id: string; readonly attempted: boolean; readonly nextMs: number };
+
+/**
+ * Counts the slot that is about to be granted; undefined when no further push to this agent may start now.
+ */
+export function prepareAssignment(
+  deps: AssignDeps,
+  { agent_id, endpoint }: AgentRecord,
+): AssignedTo | undefined {
+  const isPull = endpoint === PULL_ENDPOINT;
+  if (!isPull && isPushLimitReached(deps, endpoint)) return undefined;
+  const nowMs = deps.store.nowMs();
+  deps.agentIndex.noteGrant(agent_id, nowMs);
+  return { agent_id, attempted: !isPull, nextMs: isPull ? nowMs + UNCLAIMED_MS : nowMs };
+}
+
+/** Commits a step that starts a push, then starts the push with exactly the state that was written. */
+export async function commitAndPush(
+  deps: AssignDeps,
+  task: LeasedTask,
+  trigger: Trigger,
+  to: { readonly agent_id: string; readonly endpoint: string },
+  options: CommitOptions = {},
+): Promise<LeasedResult> {
+  const { request_id, lease } = task;
+  const result = await commitLeased(deps, task, trigger, { ...options, dueAt: 'held' });
+  if (result.ok && result.written) {
+    deps.pushes.start({ request_id, lease, ...to, written: result.written });
+  }
+  return result;
+}
+
+/**
+ * The best free agent for a task. One that may not be pushed to now, because too many pushes to its origin
+ * are under way, comes behind every other.
+ */
+export function pickAgent(
+  deps: AssignDeps,
+  tags: readonly string[],
+  excluded?: ReadonlySet<string>,
+): Candidate | undefined {
+  return deps.agentIndex.pick(
+    tags,
+    excluded,
+    ({ endpoint }) => endpoint === PULL_ENDPOINT || !isPushLimitReached(deps, endpoint),
+  );
+}
+
+/** Whether no further push to this endpoint may start now. */
+export function isPushLimitReached({ pushes }: AssignDeps, endpoint: string): boolean {
+  return !pushes.isFree(endpoint);
+}
+
+/** Leaves the task for a little later, when fewer pushes may be under way. */
+export async function retryLater(deps: AssignDeps, task: LeasedTask): Promise<LeasedResult> {
+  const { deadlineMs } = task.before.value;
+  return await rescheduleLeased(deps, task, Math.min(deadlineMs, deps.pushes.nextRetryMs()));
+}

@@ -1,0 +1,85 @@
+/**
+ * The dispatcher: takes a due task and decides what happens next: expire it, assign it, let it wait, abandon
+ * it, push it again or move it. It keeps no state of its own; what it does not finish comes due again.
+ *
+ * Every decision rests on what was just read, and every commit names the lease under which the entry was
+ * taken. So two dispatchers can get in each other's way, but never both succeed.
+ *
+ *   pending ── an agent is free ───────────────────────▶ assign.ts
+ *           ── none is free, it may wait ──────────────▶ waiting, until an agent gets a free slot
+ *           ── none is free, it may not wait ──────────▶ failed (abandon)
+ *   running ── not acknowledged ───────────────────────▶ delivery.ts
+ *   any     ── past its deadline ──────────────────────▶ failed (expire)
+ */
+import { dueMs } from '../../domain/delivery.ts';
+import { encodeMatch } from '../../domain/match-record.ts';
+import { isSettled, type TaskState } from '../../domain/task.ts';
+import { ANY_TASK } from '../../domain/task-match.ts';
+import { type Lease, taskRef } from '../../ports/store.ts';
+import { TRIES_MAX } from '../tasks/commit-step.ts';
+import { commitLeased, type LeasedResult, type LeasedTask, rescheduleLeased } from '../tasks/leased-task.ts';
+import { type AssignDeps, assignTask, pickAgent } from './assign.ts';
+import { continueDelivery } from './redelivery.ts';
+
+export type Dispatcher = {
+  /** Does what a due task needs. Throws only what the store throws. */
+  lookAtTask(request_id: string, lease: Lease): Promise<void>;
+};
+
+/** Creates the dispatcher. */
+export function createDispatcher(deps: AssignDeps): Dispatcher {
+  return {
+    async lookAtTask(request_id, lease) {
+      for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+        const before = await deps.store.get('task', request_id);
+        if (!before || isSettled(before.value)) {
+          await deps.commits.reschedule([{ ref: taskRef(request_id), atMs: null, lease }]);
+          return;
+        }
+        const result = await dispatchTask(deps, { request_id, lease, before });
+        if (result.ok || result.conflict === 'lease') return;
+        if (result.conflict === 'free_agent') await deps.agentIndex.reload(result.agent_id);
+      }
+      // Eight conflicts in a row: the entry comes due again when its lease runs out.
+    },
+  };
+}
+
+async function dispatchTask(deps: AssignDeps, task: LeasedTask): Promise<LeasedResult> {
+  const state = task.before.value;
+  const isLate = state.deadlineMs <= deps.store.nowMs();
+  if (isLate && !endsWaitFirst(state)) return await commitLeased(deps, task, { type: 'expire' });
+  await deps.agentIndex.whenRefreshed();
+  return state.delivery
+    ? await continueDelivery(deps, task, state.delivery)
+    : await dispatchPending(deps, task, state);
+}
+
+/**
+ * Finds an agent for a pending task. Without one the task waits as long as it may, then it is abandoned. Of
+ * the end of its wait and its deadline the earlier one ends it, however late this is looked at: the deadline
+ * if they are the same, or if there would be an agent by now.
+ */
+async function dispatchPending(deps: AssignDeps, task: LeasedTask, state: TaskState): Promise<LeasedResult> {
+  const candidate = pickAgent(deps, state.task_tags);
+  const nowMs = deps.store.nowMs();
+  const isLate = state.deadlineMs <= nowMs;
+  if (isLate && (candidate || !endsWaitFirst(state)))
+    return await commitLeased(deps, task, { type: 'expire' });
+  if (candidate) return await assignTask(deps, task, candidate, { type: 'assign' });
+  const noneFree = state.task_tags;
+  const mayWait = state.queueEndMs !== null && state.queueEndMs > nowMs;
+  if (!mayWait) {
+    const seen = deps.agentIndex.match(state.task_tags, ANY_TASK, { nowMs, live: false });
+    const seenMatch = encodeMatch(seen, state.task_tags);
+    return await commitLeased(deps, task, { type: 'abandon' }, { noneFree, seenMatch });
+  }
+  // A waiting task goes on waiting only while the store itself knows no free agent.
+  if (state.waiting) return await rescheduleLeased(deps, task, dueMs(state) ?? nowMs, noneFree);
+  return await commitLeased(deps, task, { type: 'wait' }, { noneFree });
+}
+
+/** Whether a task waits, or would wait, for an agent no longer than until before its deadline. */
+function endsWaitFirst({ status, queueEndMs, deadlineMs }: TaskState): boolean {
+  return status === 'pending' && (queueEndMs === null || queueEndMs < deadlineMs);
+}

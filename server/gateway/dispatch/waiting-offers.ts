@@ -1,0 +1,147 @@
+/**
+ * Offers waiting tasks to an agent with free slots: makes them due, so that a dispatcher looks at them.
+ * Oldest first, as many as the agent has slots for. A newcomer gives way while there is one (`assign.ts`).
+ *
+ * A task is not offered to the agent it runs on, nor to one that was busy for it lately: that agent would
+ * only be tried again and again. Such tasks may stand before others that the agent can take, so the next look
+ * goes on behind them. A look costs at most `TASKS_PER_LOOK` reads, however many tasks wait.
+ */
+import type { SharedReads } from '../../async/shared-reads.ts';
+import type { AgentRecord } from '../../domain/agent.ts';
+import { availabilityOf, excludedAgents, isGone } from '../../domain/delivery.ts';
+import { isSettled, mayBeTaken, type TaskState } from '../../domain/task.ts';
+import { type AgentStatus, type Page, type Store, StoreDamaged, taskRef } from '../../ports/store.ts';
+import type { AgentIndex } from '../agents/ranking/agent-index.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+import type { SweepTimes } from './sweep-times.ts';
+
+/** While tasks wait for an agent that has free slots, it is looked at again after this. */
+const LOOK_AGAIN_MS = 1_000;
+/** The next look goes on after this: other agents have their turns in between. */
+const GO_ON_MS = 10;
+const TASKS_PER_LOOK = 100;
+/** A newcomer looks at so many waiting tasks at once, the oldest first, … */
+const TASKS_AHEAD = 10;
+/** … and at this many in all: of an agent's own tasks, and those it was busy for, no more stand in front. */
+const TASKS_AHEAD_MAX = 1_000;
+
+export type WaitingOffers = {
+  /** Offers tasks to the agent; returns when to look at it again for more, or null: when its slots change. */
+  offer(agentStatus: AgentStatus, nowMs: number): Promise<number | null>;
+};
+
+/** What a waiting task is to an agent. */
+type Offer = { readonly request_id: string; readonly isOffered: boolean; readonly isCertain: boolean };
+
+/** Creates it. It remembers how far it has come only for agents that tasks are being offered to. */
+export function createWaitingOffers(deps: {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+}): WaitingOffers {
+  const { store, commits } = deps;
+  const positions = new Map<string, string>();
+
+  return {
+    async offer({ record, slots }, nowMs) {
+      const { agent_id } = record;
+      const free = record.limit - slots;
+      const after = positions.get(agent_id);
+      positions.delete(agent_id);
+      if (free <= 0) return null;
+      const page = await store.list(
+        'waiting',
+        { tags: record.agent_tags },
+        { limit: TASKS_PER_LOOK, ...(after !== undefined && { after }) },
+      );
+      const offers = await Promise.all(
+        page.items.map(async ({ request_id }) => {
+          const state = await readWaiting(store, request_id);
+          return classifyOffer(request_id, state, agent_id, nowMs);
+        }),
+      );
+      const certain = offers.filter(({ isCertain }) => isCertain).slice(0, free);
+      const uncertain = offers.filter(({ isOffered, isCertain }) => isOffered && !isCertain);
+      const due = [...certain, ...uncertain].map(({ request_id }) => ({
+        ref: taskRef(request_id),
+        atMs: nowMs,
+        unlessHeld: true as const,
+      }));
+      if (due.length > 0) await commits.reschedule(due);
+      if (certain.length < free && page.next !== null) {
+        positions.set(agent_id, page.next);
+        return nowMs + GO_ON_MS;
+      }
+      return certain.length > 0 ? nowMs + LOOK_AGAIN_MS : null;
+    },
+  };
+}
+
+type LookDeps = {
+  readonly store: Store;
+  readonly agentIndex: Pick<AgentIndex, 'find'>;
+  readonly sweepTimes: SweepTimes;
+};
+
+/**
+ * Whether a task waits that the agent may take now: not its own, not one it was busy for lately, and not one
+ * that its present agent may have, unless that one is gone. Newcomers of one moment share the look.
+ */
+export async function hasWaitingFor(
+  deps: LookDeps & { readonly waitingLooks: SharedReads<boolean> },
+  record: AgentRecord,
+): Promise<boolean> {
+  return await deps.waitingLooks.read(record.agent_id, () => lookForWaiting(deps, record));
+}
+
+async function lookForWaiting(deps: LookDeps, { agent_id, agent_tags }: AgentRecord): Promise<boolean> {
+  const { store, agentIndex, sweepTimes } = deps;
+  const nowMs = store.nowMs();
+  const resumedMs = sweepTimes.resumedMs(nowMs);
+  const mayTake = async (request_id: string): Promise<boolean> => {
+    const state = await readWaiting(store, request_id);
+    const { isOffered, isCertain } = classifyOffer(request_id, state, agent_id, nowMs);
+    if (!isOffered || isCertain) return isOffered;
+    return isGone(availabilityOf(agentIndex.find(state?.agent_id ?? ''), resumedMs), nowMs);
+  };
+  let after: string | null = null;
+  for (let seen = 0; seen < TASKS_AHEAD_MAX; seen += TASKS_AHEAD) {
+    const page: Page<{ readonly request_id: string }> = await store.list(
+      'waiting',
+      { tags: agent_tags },
+      { limit: TASKS_AHEAD, ...(after !== null && { after }) },
+    );
+    const mayTakeThem = await Promise.all(page.items.map(({ request_id }) => mayTake(request_id)));
+    if (mayTakeThem.includes(true)) return true;
+    after = page.next;
+    if (after === null) return false;
+  }
+  return false;
+}
+
+/** The state of a waiting task; undefined when it is gone. One that cannot be read hides no other. */
+async function readWaiting(store: Store, request_id: string): Promise<TaskState | undefined> {
+  try {
+    return (await store.get('task', request_id))?.value;
+  } catch (error) {
+    if (error instanceof StoreDamaged) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * A task whose present agent may have it is offered only in case that agent is gone, and takes no slot of
+ * those that are offered for certain.
+ */
+function classifyOffer(
+  request_id: string,
+  state: TaskState | undefined,
+  agent_id: string,
+  nowMs: number,
+): Offer {
+  const none = { request_id, isOffered: false, isCertain: false };
+  if (!state || isSettled(state)) return none;
+  const { delivery } = state;
+  if (!delivery) return { ...none, isOffered: true, isCertain: true };
+  if (excludedAgents(delivery, state.agent_id ?? '', nowMs).has(agent_id)) return none;
+  return { ...none, isOffered: true, isCertain: !mayBeTaken(delivery) };
+}

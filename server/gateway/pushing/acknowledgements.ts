@@ -1,0 +1,82 @@
+/**
+ * Acknowledgements that wait to be committed. Most tasks are reported soon after their agent took them, and
+ * then need no commit for that. So an acknowledgement waits for up to 250 ms, while the push keeps its lease:
+ *
+ *   2xx or 409 ─▶ waits ── a commit of this process acknowledges or settles the task ─▶ falls away
+ *                   ╰───── 250 ms are over, or the gateway drains ────────────────────▶ is committed
+ *
+ * Invariant: no response and no other commit rests on an acknowledgement that waits; one that falls away is
+ * in the history of the commit that made it needless. When the process dies meanwhile, the attempt counts as
+ * unknown: the task is pushed again under the same `webhook-id`.
+ *
+ * One timer serves all that wait, and an entry is about 200 bytes.
+ */
+import type { AwaitedAcknowledgement } from '../../domain/history.ts';
+import type { Clock } from '../../ports/clock.ts';
+
+export type Acknowledgements = {
+  /** Resolves with true when the acknowledgement is to be committed, with false when it fell away. */
+  wait(request_id: string, awaited: AwaitedAcknowledgement): Promise<boolean>;
+  /** The acknowledgement of this task that waits; null when there is no such. */
+  find(request_id: string): AwaitedAcknowledgement | null;
+  /** The task was acknowledged or settled by a commit of this process. */
+  drop(request_id: string): void;
+  /** What waits is to be committed now, and from now on nothing waits. */
+  flush(): void;
+};
+
+/** The longest time for which an acknowledgement waits. */
+const ACKNOWLEDGE_WITHIN_MS = 250;
+
+type Waiting = {
+  readonly untilMs: number;
+  readonly awaited: AwaitedAcknowledgement;
+  readonly end: (isNeeded: boolean) => void;
+};
+
+/** Creates it; nothing waits. */
+export function createAcknowledgements(clock: Clock): Acknowledgements {
+  /** Oldest first. */
+  const waiting = new Map<string, Waiting>();
+  let isTiming = false;
+  let isFlushed = false;
+
+  function end(request_id: string, isNeeded: boolean): void {
+    const one = waiting.get(request_id);
+    waiting.delete(request_id);
+    one?.end(isNeeded);
+  }
+
+  /** Runs while something waits. */
+  async function time(): Promise<void> {
+    isTiming = true;
+    for (let [next] = waiting.values(); next; [next] = waiting.values()) {
+      await clock.sleep(Math.max(0, next.untilMs - clock.monotonicMs()));
+      const nowMs = clock.monotonicMs();
+      for (const [request_id, { untilMs }] of waiting) {
+        if (untilMs > nowMs) break;
+        end(request_id, true);
+      }
+    }
+    isTiming = false;
+  }
+
+  return {
+    wait(request_id, awaited) {
+      if (isFlushed) return Promise.resolve(true);
+      // An earlier push of the same task: it has no reason to wait any longer.
+      end(request_id, true);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const untilMs = clock.monotonicMs() + ACKNOWLEDGE_WITHIN_MS;
+      waiting.set(request_id, { untilMs, awaited, end: resolve });
+      if (!isTiming) void time();
+      return promise;
+    },
+    find: (request_id) => waiting.get(request_id)?.awaited ?? null,
+    drop: (request_id) => end(request_id, false),
+    flush() {
+      isFlushed = true;
+      for (const request_id of [...waiting.keys()]) end(request_id, true);
+    },
+  };
+}

@@ -1,0 +1,244 @@
+/**
+ * One push from its start to its outcome: it waits for a turn to send, reads the task only then (one that
+ * was submitted just now and need not wait has it), and gives the turn back as soon as the request is
+ * written. While the agent works on its response nothing is held but the connection.
+ *
+ *   started ─▶ waits for its turn ─▶ reads, encodes and writes the task ─▶ waits for the response ─▶ outcome
+ *                    ╰── longer than 30 s: not taken
+ */
+
+import { createTimeQueue } from '../../async/time-queue.ts';
+import { PUSH_OPEN_MAX_MS } from '../../domain/delivery.ts';
+import { describeTask, type TaskInput, type TaskState } from '../../domain/task.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Pusher, PushOutcome } from '../../ports/pusher.ts';
+import { type Lease, type Store, type Stored, taskRef } from '../../ports/store.ts';
+import type { Span, Tracing } from '../../ports/tracing.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+import {
+  createPushTurns,
+  LARGE_PUSH_BYTES_MAX,
+  type PushTurns,
+  SMALL_PAYLOAD_BYTES_MAX,
+  SMALL_PUSHES_MAX,
+} from './push-turns.ts';
+
+/** One attempt to push a task to an agent. */
+export type PushAttempt = {
+  readonly request_id: string;
+  readonly agent_id: string;
+  readonly endpoint: string;
+  /** The state that was written by the commit that allows this attempt. */
+  readonly written: Stored<TaskState>;
+  readonly lease: Lease;
+};
+
+/** A push under way. */
+export type RunningPush = {
+  readonly attempt: PushAttempt;
+  readonly origin: string;
+  /** Null once it was given back. */
+  lease: Lease | null;
+  readonly stop: AbortController;
+  /** The agent has the task; the commit of that may still wait. */
+  isAcknowledged: boolean;
+  /** When it was sent, by the monotonic clock; null before. */
+  sentMs: number | null;
+  /** Set until the attempt is sent or waits for its turn, where it was submitted just now. */
+  input: TaskInput | undefined;
+};
+
+/** Creates a push that was not sent yet, under the lease of its attempt. */
+export function createRunningPush(
+  attempt: PushAttempt,
+  origin: string,
+  input: TaskInput | undefined,
+): RunningPush {
+  const { lease } = attempt;
+  const stop = new AbortController();
+  return { attempt, origin, lease, stop, isAcknowledged: false, sentMs: null, input };
+}
+
+export type PushSending = {
+  /**
+   * Sends a push and resolves with its outcome; null when it was not sent, because its task has moved on or
+   * the push was stopped. Gives the lease back when there is no outcome in time.
+   */
+  send(push: RunningPush): Promise<PushOutcome | null>;
+};
+
+type Deps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly pusher: Pusher;
+  readonly commits: TaskCommits;
+  readonly log: Log;
+  readonly tracing: Tracing;
+};
+
+/** A push that waits longer than this for its turn was not taken: another agent may be free. */
+const TURN_WITHIN_MS = 30_000;
+/**
+ * After a longer wait, for its turn or for the commit that allows it, a push renews its lease first: the time
+ * that is left of it may be too short, and another replica may have the task by now.
+ */
+const LONG_WAIT_MS = 200;
+/** What counts for a task that was stored before its payload was measured. */
+const UNMEASURED_BYTES = 2 ** 20;
+
+/** The outcome of a push that had no turn in time. */
+const NOT_SENT: PushOutcome = {
+  kind: 'untaken',
+  status: null,
+  error: `not sent: earlier pushes took all of its share for ${TURN_WITHIN_MS / 1_000} s`,
+  busy: false,
+  leave: false,
+  retryAfterMs: null,
+};
+
+/** The outcome of a push whose task cannot be read: it is damaged, or the store has no turn for it. */
+const UNREADABLE: PushOutcome = { ...NOT_SENT, error: 'not sent: the task cannot be read' };
+
+/** Whether nothing was sent, so that the outcome says nothing of the agent. */
+export function isNotSent(outcome: PushOutcome): boolean {
+  return outcome === NOT_SENT || outcome === UNREADABLE;
+}
+
+/** Creates the sending of pushes, with all turns free. */
+export function createPushSending(deps: Deps): PushSending {
+  const smallTurns = createPushTurns(SMALL_PUSHES_MAX);
+  const largeTurns = createPushTurns(LARGE_PUSH_BYTES_MAX);
+  const readLarge = createQueue();
+  const times = createTimeQueue(deps.clock);
+
+  return {
+    async send(push) {
+      const { deadlineMs, payloadBytes = UNMEASURED_BYTES } = push.attempt.written.value;
+      const openMs = Math.max(0, Math.min(PUSH_OPEN_MAX_MS, deadlineMs - deps.store.nowMs()));
+      const keepLease = times.add(openMs, () => void giveBackLease(deps, push));
+      const isSmall = payloadBytes <= SMALL_PAYLOAD_BYTES_MAX;
+      const turns = isSmall ? smallTurns : largeTurns;
+      const end = await takeTurn(deps, turns, push, isSmall ? 1 : payloadBytes);
+      try {
+        if (end === null) return push.stop.signal.aborted || push.lease === null ? null : NOT_SENT;
+        const outcome = isSmall
+          ? startSending(deps, push, end)
+          : readLarge(() => startSending(deps, push, end));
+        return await (await outcome).promise;
+      } finally {
+        end?.();
+        keepLease();
+      }
+    },
+  };
+}
+
+/** Waits for a turn; null when it did not come in time or the push was stopped. */
+async function takeTurn(
+  { clock }: Deps,
+  turns: PushTurns,
+  push: RunningPush,
+  size: number,
+): Promise<(() => void) | null> {
+  const { attempt, origin, stop } = push;
+  const sized = { agent_id: attempt.agent_id, origin, size };
+  const atOnce = turns.takeAtOnce(sized);
+  if (atOnce) return atOnce;
+  push.input = undefined;
+  const waited = new AbortController();
+  const turn = turns.take(sized, AbortSignal.any([stop.signal, waited.signal]));
+  const late = new AbortController();
+  void clock.sleep(TURN_WITHIN_MS, late.signal).then(() => waited.abort('late'));
+  const end = await turn;
+  late.abort('over');
+  return end;
+}
+
+/**
+ * Reads the task and starts to send it. Resolves with the promise of the outcome in an object, so that a
+ * reader of large tasks goes on without waiting for the response. Nothing here refers to the task afterwards.
+ */
+async function startSending(
+  deps: Deps,
+  push: RunningPush,
+  end: () => void,
+): Promise<{ readonly promise: Promise<PushOutcome | null> }> {
+  const { store, pusher } = deps;
+  const { attempt, stop, lease } = push;
+  const { endpoint, written } = attempt;
+  const nothing = { promise: Promise.resolve(null) };
+  if (lease === null || stop.signal.aborted) return nothing;
+  const waitedMs = store.nowMs() - (written.value.delivery?.attemptMs ?? 0);
+  if (waitedMs > LONG_WAIT_MS && !(await renewLease(deps, push))) return nothing;
+  const input = push.input ?? (await readInput(deps, attempt));
+  push.input = undefined;
+  if (input === null) return { promise: Promise.resolve(UNREADABLE) };
+  if (!input) return nothing;
+  const nowMs = store.nowMs();
+  const remainingSeconds = Math.max(0, written.value.deadlineMs - nowMs) / 1_000;
+  const task = describeTask(input, written.value);
+  const { request_id, agent_id } = attempt;
+  const span = deps.tracing.startSpan('push', input.trace, { request_id, agent_id });
+  const trace = span?.trace ?? input.trace;
+  const sent = { endpoint, task, remainingSeconds, nowMs };
+  push.sentMs = deps.clock.monotonicMs();
+  const outcome = pusher.push(trace ? { ...sent, trace } : sent, stop.signal, end);
+  return { promise: span ? endWithOutcome(span, outcome) : outcome };
+}
+
+async function endWithOutcome(span: Span, pushing: Promise<PushOutcome>): Promise<PushOutcome> {
+  const outcome = await pushing;
+  const status = outcome.status === null ? {} : { status: outcome.status };
+  span.end(status, outcome.kind === 'acknowledged' ? undefined : outcome.error);
+  return outcome;
+}
+
+/** Null when it cannot be read, undefined when it is not kept any more. */
+async function readInput(
+  { store, log }: Deps,
+  { request_id, written }: PushAttempt,
+): Promise<TaskInput | null | undefined> {
+  try {
+    return (await store.get('input', request_id))?.value;
+  } catch (error) {
+    // The next attempts come after the usual pauses, and say the same. An outage is the store's to report.
+    const isFirst = written.value.delivery?.attempts === 1 && store.health().ok;
+    if (isFirst) log.error({ request_id, err: error }, 'a task cannot be read, so it is not pushed');
+    return null;
+  }
+}
+
+/**
+ * Returns whether the push has the lease. Without it the task was settled or acknowledged, or another
+ * dispatcher has taken it.
+ */
+async function renewLease({ commits }: Deps, push: RunningPush): Promise<boolean> {
+  const { lease, attempt } = push;
+  if (lease === null) return false;
+  const { ok } = await commits.reschedule([{ ref: taskRef(attempt.request_id), atMs: 'held', lease }]);
+  // This process may have taken the task again meanwhile, and given its lease to this push.
+  return ok || (push.lease !== null && push.lease !== lease);
+}
+
+/** The task is due at once: the next look finds its deadline over, moves it or pushes again. */
+export async function giveBackLease(
+  { store, commits }: Pick<Deps, 'store' | 'commits'>,
+  push: RunningPush,
+): Promise<void> {
+  const { lease, attempt } = push;
+  if (lease === null) return;
+  push.lease = null;
+  const due = [{ ref: taskRef(attempt.request_id), atMs: store.nowMs(), lease }];
+  await commits.reschedule(due).catch(() => undefined);
+}
+
+/** Runs one piece of work after the other. */
+function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}

@@ -1,0 +1,239 @@
+/**
+ * The pushes under way. A push starts after the commit that allows it is durable. It runs under the lease of
+ * the task's due entry, renewed every 0.4 s, so that no other replica pushes the same task beside it. It ends
+ * in a commit of its outcome: acknowledged, untaken, or unknown with a later look.
+ *
+ * A push that has no response when the task's deadline or five minutes are over gives its lease back. Its
+ * connection stays open, and a late 2xx still counts.
+ *
+ *   started ─ response or failure ─▶ outcome recorded ─▶ finished
+ *      │        acknowledged: recorded within 250 ms, unless the task is settled before
+ *      │ no response in time
+ *      └──▶ lease given back ─ late response ─▶ outcome recorded ─▶ finished
+ *      │ its agent is gone, and another is eligible
+ *      └──▶ stopped, lease given back: the task may move
+ *
+ * How many may be under way is bounded by what a connection costs, and one origin may have half of them. A
+ * task beyond that is looked at again later; all that are turned away come back at a steady pace, so that
+ * thousands of them cost the same as a few. A push that waits for its response costs about 25 KiB, nearly all
+ * of it for the connection.
+ */
+import { yieldToEventLoop } from '../../async/waiting.ts';
+import type { TaskInput, TaskState } from '../../domain/task.ts';
+import { parseEndpoint } from '../../net/endpoint.ts';
+import type { Clock, Random } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { Pusher } from '../../ports/pusher.ts';
+import { type Lease, type Ref, type Store, StoreUnavailable, taskRef } from '../../ports/store.ts';
+import type { Tracing } from '../../ports/tracing.ts';
+import type { PushRecords } from '../agents/push-records.ts';
+import type { RegisteredAgents } from '../agents/registered-agents.ts';
+import type { UntakenTasks } from '../agents/untaken-tasks.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+import type { Acknowledgements } from './acknowledgements.ts';
+import { recordPush } from './push-outcome.ts';
+import {
+  createPushSending,
+  createRunningPush,
+  giveBackLease,
+  type PushAttempt,
+  type RunningPush,
+} from './push-sending.ts';
+
+export type Pushes = {
+  /**
+   * Starts one attempt; returns at once. `input` spares reading it, where the attempt need not wait for its
+   * turn. While the pushes drain, the task is left to the dispatcher that finds it due.
+   */
+  start(attempt: PushAttempt, input?: TaskInput): void;
+  /**
+   * If a push of this task to this agent runs here, gives it the new lease and returns true: no second push
+   * starts.
+   */
+  adopt(request_id: string, agent_id: string, lease: Lease): boolean;
+  /** Stops the pushes whose task may move although they have no response: the tasks are due at once. */
+  stopMovable(mayMove: (written: TaskState) => boolean): Promise<void>;
+  /**
+   * Whether one more to this endpoint may start: fewer are under way, in all and to its origin, than may be.
+   */
+  isFree(endpoint: string): boolean;
+  /** When a task that may not be pushed now is looked at again. Each call returns a later time. */
+  nextRetryMs(): number;
+  /** Renews the leases of all that are under way. Called every 0.4 s. */
+  renewLeases(): Promise<void>;
+  /**
+   * Waits for the pushes under way, then abandons the rest. The dispatcher that finds them due pushes them
+   * again.
+   */
+  drain(graceMs: number): Promise<void>;
+};
+
+type Deps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly pusher: Pusher;
+  readonly agents: RegisteredAgents;
+  readonly commits: TaskCommits;
+  readonly acknowledgements: Acknowledgements;
+  readonly log: Log;
+  readonly observer: Pick<Observer, 'noteAgent'>;
+  readonly tracing: Tracing;
+  readonly pushRecords: Pick<PushRecords, 'note'>;
+  readonly untakenTasks: Pick<UntakenTasks, 'noteTaken' | 'noteRetry'>;
+  /** Under way at once. */
+  readonly pushesMax: number;
+};
+
+/** Leases renewed in one call of the store, which serves no other call meanwhile. */
+const RENEW_AT_ONCE = 500;
+/** A task that was turned away is looked at again after this at the earliest … */
+const RETRY_AFTER_MS = 250;
+/** … one after the other at this distance … */
+const RETRY_EVERY_MS = 4;
+/** … but no later than this. */
+const RETRY_WITHIN_MS = 15_000;
+
+/** Creates the set of pushes under way, empty. */
+export function createPushes(deps: Deps): Pushes {
+  const { store, clock } = deps;
+  const sending = createPushSending(deps);
+  /** All of them; one that gave its lease back may have a successor for the same task. */
+  const running = new Set<RunningPush>();
+  const latest = new Map<string, RunningPush>();
+  /** Those without a response, in all and by origin: what a connection costs. */
+  let openCount = 0;
+  const origins = createCounts();
+  const nextRetryMs = createRetryPace();
+  let idle = Promise.withResolvers<void>();
+  let isDraining = false;
+
+  function countOpen({ origin }: RunningPush, change: 1 | -1): void {
+    openCount += change;
+    origins.add(origin, change);
+  }
+
+  async function run(push: RunningPush): Promise<void> {
+    const outcome = await sending.send(push).finally(() => countOpen(push, -1));
+    if (outcome === null) return;
+    if (push.stop.signal.aborted && outcome.kind !== 'acknowledged') return;
+    await recordPush(deps, push, outcome);
+  }
+
+  function finish(push: RunningPush): void {
+    const { request_id } = push.attempt;
+    running.delete(push);
+    if (latest.get(request_id) === push) latest.delete(request_id);
+    if (running.size === 0) idle.resolve();
+  }
+
+  return {
+    start(attempt, input) {
+      const origin = originOf(attempt.endpoint);
+      const push = createRunningPush(attempt, origin, input);
+      if (isDraining) {
+        void giveBackLease(deps, push);
+        return;
+      }
+      if (running.size === 0) idle = Promise.withResolvers<void>();
+      running.add(push);
+      latest.set(attempt.request_id, push);
+      countOpen(push, 1);
+      run(push)
+        .catch((error: unknown) => logFailure(deps.log, attempt, error))
+        .finally(() => finish(push));
+    },
+
+    adopt(request_id, agent_id, lease) {
+      const push = latest.get(request_id);
+      if (!push || push.attempt.agent_id !== agent_id || push.lease === null) return false;
+      push.lease = lease;
+      return true;
+    },
+
+    stopMovable: (mayMove) => stopMovable(deps, [...running], mayMove),
+
+    isFree(endpoint) {
+      if (isDraining || openCount >= deps.pushesMax) return false;
+      return origins.read(originOf(endpoint)) < deps.pushesMax / 2;
+    },
+
+    nextRetryMs: () => nextRetryMs(store.nowMs()),
+
+    renewLeases: () => renewLeases(store, running),
+
+    async drain(graceMs) {
+      isDraining = true;
+      deps.acknowledgements.flush();
+      if (running.size === 0) return;
+      const over = new AbortController();
+      await Promise.race([idle.promise, clock.sleep(graceMs, over.signal)]);
+      over.abort('over');
+      for (const { stop } of running) stop.abort('draining');
+      if (running.size > 0) await idle.promise;
+    },
+  };
+}
+
+async function renewLeases(store: Store, running: ReadonlySet<RunningPush>): Promise<void> {
+  let held: { readonly ref: Ref; readonly lease: Lease }[] = [];
+  for (const { attempt, lease } of running) {
+    if (lease !== null) held.push({ ref: taskRef(attempt.request_id), lease });
+    if (held.length < RENEW_AT_ONCE) continue;
+    await store.renewLeases(held);
+    await yieldToEventLoop();
+    held = [];
+  }
+  if (held.length > 0) await store.renewLeases(held);
+}
+
+/** Counts by name; one that is at zero takes no memory. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const read = (name: string): number => counts.get(name) ?? 0;
+  return {
+    read,
+    add(name: string, change: 1 | -1): void {
+      const count = read(name) + change;
+      if (count > 0) counts.set(name, count);
+      else counts.delete(name);
+    },
+  };
+}
+
+/** Spreads what is looked at again over time. */
+function createRetryPace(): (nowMs: number) => number {
+  let lastMs = 0;
+  return (nowMs) => {
+    const earliestMs = Math.max(nowMs + RETRY_AFTER_MS, lastMs + RETRY_EVERY_MS);
+    lastMs = Math.min(nowMs + RETRY_WITHIN_MS, earliestMs);
+    return lastMs;
+  };
+}
+
+async function stopMovable(
+  deps: Deps,
+  pushes: readonly RunningPush[],
+  mayMove: (written: TaskState) => boolean,
+): Promise<void> {
+  for (const push of pushes) {
+    if (push.lease === null || push.isAcknowledged || !mayMove(push.attempt.written.value)) continue;
+    push.stop.abort('its agent is gone');
+    await giveBackLease(deps, push);
+  }
+}
+
+/**
+ * The scheme, host and port of an endpoint; the endpoint itself where it has none and cannot be pushed to.
+ */
+function originOf(endpoint: string): string {
+  const parsed = parseEndpoint(endpoint);
+  return typeof parsed === 'string' ? endpoint : parsed.origin;
+}
+
+function logFailure(log: Log, { request_id }: PushAttempt, error: unknown): void {
+  // An outage is the store's to report.
+  const level = error instanceof StoreUnavailable ? 'debug' : 'error';
+  log[level]({ err: error, request_id }, 'the outcome of a push could not be stored');
+}

@@ -1,0 +1,123 @@
+/**
+ * Decide and commit, in one place: `commitStep()` decides a step of the state table on a stored state,
+ * commits it, and returns what it wrote. Everything that changes a task goes through it; what only re-times
+ * due entries goes through `reschedule()`.
+ */
+import type { AwaitedAcknowledgement } from '../../domain/history.ts';
+import type { TaskState } from '../../domain/task.ts';
+import type { Refusal, Trigger } from '../../domain/triggers.ts';
+import type { Clock, Random } from '../../ports/clock.ts';
+import { GatewayError } from '../../ports/gateway.ts';
+import { TIME_BUDGETS } from '../../ports/limits.ts';
+import type { CommitConflict, CommitResult, DueChange, Store, Stored } from '../../ports/store.ts';
+import { batchFor, type CommitOptions, decideTransition, type Transition } from './task-batch.ts';
+
+/**
+ * What became of one step. `unchanged`: the step is allowed and makes no difference, so nothing was written.
+ */
+type StepResult =
+  | { readonly kind: 'committed'; readonly written: Stored<TaskState> }
+  | { readonly kind: 'unchanged'; readonly state: TaskState }
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly state: TaskState }
+  | { readonly kind: 'conflict'; readonly conflict: CommitConflict };
+
+/** What became of a step that was retried until it met no conflict. `absent`: there is no such task. */
+export type AdvanceResult = Exclude<StepResult, { kind: 'conflict' }> | { readonly kind: 'absent' };
+
+export type TaskCommits = {
+  /** Decides one step on `before` and commits it. A conflict is returned, never retried. */
+  commitStep(
+    request_id: string,
+    before: Stored<TaskState>,
+    trigger: Trigger,
+    options?: CommitOptions & { readonly notAfterMs?: number },
+  ): Promise<StepResult>;
+  /**
+   * Reads the task and commits a step, again after each conflict: at most 8 tries, then `busy` (503). The
+   * first try rests on a read that may not be durable yet, or on `lastRead`, what the caller read last; when
+   * it commits nothing, the step is decided again on a new read of what is durable.
+   */
+  advanceTask(
+    request_id: string,
+    trigger: Trigger,
+    options?: CommitOptions,
+    lastRead?: Stored<TaskState>,
+  ): Promise<AdvanceResult>;
+  /**
+   * Re-times due entries and changes nothing else. `noneFree` makes it fail while such an agent has a free
+   * slot.
+   */
+  reschedule(due: readonly DueChange[], noneFree?: readonly string[]): Promise<CommitResult>;
+  /**
+   * Runs an attempt until it returns something: at most 8 tries with growing random pauses, then `busy`
+   * (503). Each attempt gets the store time after which its commit must not be applied.
+   */
+  retryCommit<T>(attempt: (notAfterMs: number) => Promise<T | undefined>): Promise<T>;
+};
+
+export const TRIES_MAX = 8;
+
+/** Until when a commit that begins now may be applied, by the store's clock. */
+export function commitDeadlineMs(store: Pick<Store, 'nowMs'>): number {
+  return store.nowMs() + TIME_BUDGETS.commitWithinMs;
+}
+
+type Deps = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The acknowledgement of the task that waits to be committed, if one does. */
+  readonly findAwaited: (request_id: string) => AwaitedAcknowledgement | null;
+  /** Called for each step once its commit is durable. */
+  readonly noteWritten: (transition: Transition) => void;
+};
+
+/** Creates the decide-and-commit functions over a store. */
+export function createTaskCommits(deps: Deps): TaskCommits {
+  const { store, clock, random, findAwaited, noteWritten } = deps;
+
+  const commitStep: TaskCommits['commitStep'] = async (request_id, before, trigger, options = {}) => {
+    const { notAfterMs, seenMatch, ...rest } = options;
+    const notes = { awaited: findAwaited(request_id), ...(seenMatch && { seenMatch }) };
+    const decided = decideTransition(request_id, before, trigger, store.nowMs(), notes);
+    if (decided.kind !== 'transition') return { ...decided, state: before.value };
+    const { transition } = decided;
+    const batch = batchFor(transition, rest);
+    const result = await store.commit(notAfterMs === undefined ? batch : { ...batch, notAfterMs });
+    if (!result.ok) return { kind: 'conflict', conflict: result };
+    noteWritten(transition);
+    return { kind: 'committed', written: { value: transition.after, revision: result.revision } };
+  };
+
+  const retryCommit: TaskCommits['retryCommit'] = async (attempt) => {
+    const notAfterMs = commitDeadlineMs(store);
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const done = await attempt(notAfterMs);
+      if (done !== undefined) return done;
+      await clock.sleep(Math.floor(random() * 2 ** tries));
+    }
+    throw new GatewayError('busy', 'Too many changes at once to the same record. Send the request again.');
+  };
+
+  return {
+    commitStep,
+    retryCommit,
+    reschedule: (due, noneFree) => store.commit({ writes: [], due, ...(noneFree && { noneFree }) }),
+    advanceTask(request_id, trigger, options, lastRead) {
+      let mayBeUndurable = true;
+      return retryCommit<AdvanceResult>(async (notAfterMs) => {
+        const isFirst = mayBeUndurable;
+        mayBeUndurable = false;
+        const first = isFirst ? (lastRead ?? (await store.getForCommit(request_id))) : undefined;
+        if (first) {
+          const result = await commitStep(request_id, first, trigger, { ...options, notAfterMs });
+          if (result.kind === 'committed') return result;
+        }
+        const before = await store.get('task', request_id);
+        if (!before) return { kind: 'absent' };
+        const result = await commitStep(request_id, before, trigger, { ...options, notAfterMs });
+        return result.kind === 'conflict' ? undefined : result;
+      });
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** A task whose due entry this dispatcher holds, and the two ways to act on it under that lease. */
+import type { TaskState } from '../../domain/task.ts';
+import type { Trigger } from '../../domain/triggers.ts';
+import {
+  type CommitConflict,
+  type CommitResult,
+  type Lease,
+  type Stored,
+  taskRef,
+} from '../../ports/store.ts';
+import type { TaskCommits } from './commit-step.ts';
+import type { CommitOptions } from './task-batch.ts';
+
+export type LeasedTask = {
+  readonly request_id: string;
+  readonly lease: Lease;
+  readonly before: Stored<TaskState>;
+};
+
+/** What became of acting on a leased task. `written` is set when its state changed. */
+export type LeasedResult = { readonly ok: true; readonly written?: Stored<TaskState> } | CommitConflict;
+
+type Deps = { readonly commits: TaskCommits };
+
+/**
+ * Commits one step under the lease. A refused step means that the state has moved on, so it is read again.
+ */
+export async function commitLeased(
+  { commits }: Deps,
+  { request_id, lease, before }: LeasedTask,
+  trigger: Trigger,
+  options: CommitOptions = {},
+): Promise<LeasedResult> {
+  const result = await commits.commitStep(request_id, before, trigger, { lease, ...options });
+  switch (result.kind) {
+    case 'committed':
+      return { ok: true, written: result.written };
+    case 'conflict':
+      return result.conflict;
+    case 'unchanged':
+    case 'refused':
+      return { ok: false, conflict: 'revision' };
+  }
+}
+
+/** Sets when the task is due next, and ends the lease. `noneFree` as in `reschedule()`. */
+export async function rescheduleLeased(
+  { commits }: Deps,
+  { request_id, lease }: LeasedTask,
+  atMs: number | 'held',
+  noneFree?: readonly string[],
+): Promise<CommitResult> {
+  const ref = taskRef(request_id);
+  const due = atMs === 'held' ? { ref, atMs, lease } : { ref, atMs, lease };
+  return await commits.reschedule([due], noneFree);
+}

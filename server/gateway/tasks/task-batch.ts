@@ -1,0 +1,143 @@
+/**
+ * From a trigger to the batch of one commit. `decideTransition()` is the only place that decides a step of
+ * the state table and adds it to the task's history. `batchFor()` is the only place that adds to a task's new
+ * state what must commit with it: the slots it takes or releases, its due entry, its place among the waiting
+ * tasks and, exactly when the step settles the task, the event.
+ */
+import { dueMs } from '../../domain/delivery.ts';
+import { type AwaitedAcknowledgement, addHistory } from '../../domain/history.ts';
+import type { MatchRecord } from '../../domain/match-record.ts';
+import { step } from '../../domain/step.ts';
+import { isSettled, type TaskState } from '../../domain/task.ts';
+import type { Refusal, Trigger } from '../../domain/triggers.ts';
+import type { Caller } from '../../ports/caller.ts';
+import {
+  type Batch,
+  type DueChange,
+  type Lease,
+  type SlotChange,
+  type Stored,
+  taskRef,
+  type WaitChange,
+} from '../../ports/store.ts';
+
+/** A step of a task: the stored state it was decided on, the state it leads to, and its cause. */
+export type Transition = {
+  readonly request_id: string;
+  readonly before: Stored<TaskState>;
+  readonly after: TaskState;
+  readonly trigger: Trigger;
+};
+
+/** What else the new state records. */
+export type TransitionNotes = {
+  /** The acknowledgement that this commit makes needless, if it does. */
+  readonly awaited?: AwaitedAcknowledgement | null;
+  /** Of a task that is abandoned: the agents that the decision saw. */
+  readonly seenMatch?: MatchRecord;
+};
+
+/** A step that was decided: refused, without a difference, or a transition to commit. */
+export type Decision =
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'transition'; readonly transition: Transition };
+
+/** Decides a step at this store time and adds it to the history of the new state. */
+export function decideTransition(
+  request_id: string,
+  before: Stored<TaskState>,
+  trigger: Trigger,
+  nowMs: number,
+  { awaited, seenMatch }: TransitionNotes = {},
+): Decision {
+  const decided = step(before.value, trigger, nowMs);
+  if (!decided.ok) return { kind: 'refused', refusal: decided.refusal };
+  if (decided.state === before.value) return { kind: 'unchanged' };
+  const recorded = addHistory(before.value, decided.state, trigger, nowMs, awaited);
+  const after = seenMatch ? { ...recorded, seenMatch } : recorded;
+  return { kind: 'transition', transition: { request_id, before, after, trigger } };
+}
+
+/** What a commit may add to its transition. */
+export type CommitOptions = {
+  /** The lease under which the dispatcher acts. The commit fails if the due entry was re-timed since. */
+  readonly lease?: Lease;
+  /** The commit submits the task: its due entry is new, and begins with the lease. */
+  readonly isNew?: true;
+  /**
+   * When the entry is due next; default: when the new state says. `held`: it stays leased to the same
+   * dispatcher.
+   */
+  readonly dueAt?: number | 'held';
+  /** Leaves the due entry alone while it is held, so that a push under way keeps its lease. */
+  readonly unlessHeld?: boolean;
+  /** The registration that was matched. An assignment gets its slot only while the agent still has it. */
+  readonly registration?: string;
+  /** The commit fails while an agent with one of these tags has a free slot. */
+  readonly noneFree?: readonly string[];
+  /** The commit fails while a task waits for an agent with one of these tags. */
+  readonly noneWaiting?: readonly string[];
+  /** The commit fails when the agent had a contact after this time. */
+  readonly noContactAfter?: NonNullable<Batch['noContactAfter']>;
+  /** For whom the commit is made. */
+  readonly caller?: Caller;
+  /** Of a task that is abandoned: the agents that the decision saw. */
+  readonly seenMatch?: MatchRecord;
+};
+
+/** Builds the whole batch of a transition. */
+export function batchFor(transition: Transition, options: CommitOptions = {}): Batch {
+  const { request_id, before, after, trigger } = transition;
+  const settles = isSettled(after);
+  const owner = before.value.agent_id;
+  const unreported = settles && owner !== null && !isOwnReport(trigger, owner);
+  const slots = slotChanges(transition, options.registration);
+  const wait = waitChange(transition);
+  return {
+    writes: [{ kind: 'task', id: request_id, expect: before.revision, value: after }],
+    due: dueChanges(transition, options),
+    ...(slots.length > 0 && { slots }),
+    ...(wait && { wait }),
+    ...(options.noneFree && { noneFree: options.noneFree }),
+    ...(options.noneWaiting && { noneWaiting: options.noneWaiting }),
+    ...(options.caller && { caller: options.caller }),
+    ...(options.noContactAfter && { noContactAfter: options.noContactAfter }),
+    ...(settles && after.cli_session_id !== '' && { event: { session: after.cli_session_id, request_id } }),
+    ...(unreported && { unreported: { agent_id: owner, request_id } }),
+  };
+}
+
+function waitChange({ request_id, before, after }: Transition): WaitChange | undefined {
+  if (before.value.waiting === after.waiting) return undefined;
+  const op = after.waiting ? 'join' : 'leave';
+  return { op, request_id, tags: after.task_tags, sinceMs: after.createdMs };
+}
+
+function dueChanges({ request_id, before, after }: Transition, options: CommitOptions): readonly DueChange[] {
+  const ref = taskRef(request_id);
+  const { lease, dueAt, unlessHeld, isNew } = options;
+  if (lease !== undefined) {
+    if (dueAt === 'held') return [{ ref, atMs: 'held', lease, ...(isNew && { isNew }) }];
+    return [{ ref, atMs: dueAt ?? dueMs(after), lease }];
+  }
+  if (unlessHeld) return [{ ref, atMs: dueMs(after) ?? after.deadlineMs, unlessHeld: true }];
+  const atMs = dueAt === undefined || dueAt === 'held' ? dueMs(after) : dueAt;
+  // An entry whose time does not change keeps its lease: progress must not end the push that is under way.
+  return atMs === dueMs(before.value) && dueAt === undefined ? [] : [{ ref, atMs }];
+}
+
+/** A settled or moved task releases the slot of the agent it had; an assignment takes one. */
+function slotChanges({ request_id, before, after }: Transition, registration = ''): readonly SlotChange[] {
+  const from = before.value.status === 'running' ? before.value.agent_id : null;
+  const to = after.status === 'running' ? after.agent_id : null;
+  if (from === to) return [];
+  const changes: SlotChange[] = [];
+  if (from !== null) changes.push({ op: 'release', agent_id: from, request_id });
+  if (to !== null) changes.push({ op: 'grant', agent_id: to, request_id, registration });
+  return changes;
+}
+
+function isOwnReport(trigger: Trigger, agent_id: string): boolean {
+  return (trigger.type === 'succeed' || trigger.type === 'fail') && trigger.agent_id === agent_id;
+}
