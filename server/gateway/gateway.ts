@@ -21,13 +21,17 @@ import type { OverviewSettings } from './admin/overview/overview.ts';
 import { createAgentIndex } from './agents/ranking/agent-index.ts';
 import { createRecentReports } from './agents/recent-reports.ts';
 import { createRegisteredAgents } from './agents/registered-agents.ts';
-import { createClaims } from './calls/claim-task.ts';
-import { createExplanations } from './calls/explain-task.ts';
-import { createTasks } from './calls/get-task.ts';
-import { createAgents } from './calls/register-agent.ts';
-import { createReports } from './calls/report-result.ts';
-import { createSubmissions, type TaskLimits } from './calls/submit-task.ts';
-import { createEvents } from './calls/subscribe-events.ts';
+import { createCancelTask } from './calls/cancel-task.ts';
+import { createClaimTask } from './calls/claim-task.ts';
+import { createExplainTask } from './calls/explain-task.ts';
+import { createGetTask } from './calls/get-task.ts';
+import { createHeartbeatAgent } from './calls/heartbeat-agent.ts';
+import { createPreviewMatch } from './calls/preview-match.ts';
+import { createRegisterAgent } from './calls/register-agent.ts';
+import { createReportResult } from './calls/report-result.ts';
+import { createSubmitTask, type TaskLimits } from './calls/submit-task.ts';
+import { createSubscribeEvents } from './calls/subscribe-events.ts';
+import { createUnregisterAgent } from './calls/unregister-agent.ts';
 import { limitTime } from './deadline.ts';
 import { createDispatcher } from './dispatch/dispatcher.ts';
 import { createDueTurn } from './dispatch/due-turn.ts';
@@ -115,7 +119,6 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
     ...{ ...deps, ...dispatching, agents, agentsMax, agentBytesMax },
     ...{ largeTasks, recentReports },
   };
-  const { getTask, cancelTask } = createTasks(shared);
   const { listAgents, listTasks } = createListings(shared);
   const { keepTasksMs } = deps.retention;
   const admin = createAdmin({ ...shared, keepTasksMs, overviewSettings, limits });
@@ -125,21 +128,24 @@ export function createGateway(given: GatewayDeps): { gateway: Gateway; duties: D
   return {
     gateway: {
       ...limitTime(clock, {
-        ...createSubmissions(shared),
-        cancelTask,
-        ...createAgents(shared),
-        ...createReports(shared),
+        ...createSubmitTask(shared),
+        ...createCancelTask(shared),
+        ...createRegisterAgent(shared),
+        ...createHeartbeatAgent(shared),
+        ...createUnregisterAgent(shared),
+        ...createReportResult(shared),
         listTasks,
         ...rowCalls,
-        ...createExplanations(shared),
+        ...createExplainTask(shared),
+        ...createPreviewMatch(shared),
       }),
       // What may take long, or reports itself that the store is out, has no deadline as a whole; each of its
       // reads is bounded.
-      getTask,
+      ...createGetTask(shared),
       getOverview,
       listAgents,
-      ...createClaims(shared),
-      ...createEvents(shared),
+      ...createClaimTask(shared),
+      ...createSubscribeEvents(shared),
       health: () => store.health(),
     },
     duties: {

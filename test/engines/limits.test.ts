@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../server/domain/activity.ts';
-import { CLOCK_STEP_MS } from '../../server/engines/redis/clock/store-time.ts';
-import { scripts } from '../../server/engines/redis/scripts.ts';
+import { CLOCK_STEP_MS, scripts } from '../../server/engines/redis/scripts.ts';
 import { STORE_LIMITS, TIME_BUDGETS } from '../../server/ports/limits.ts';
 
 const LUA_FOLDER = new URL('../../server/engines/redis/scripts', import.meta.url).pathname;

@@ -3,7 +3,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { createDeadlineSet } from '../../server/async/deadline-set.ts';
-import { CLOCK_STEP_MS, createStoreTime } from '../../server/engines/redis/clock/store-time.ts';
+import { createStoreTime } from '../../server/engines/redis/clock/store-time.ts';
+import { CLOCK_STEP_MS } from '../../server/engines/redis/scripts.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';
 import { createRandom, drawSeed, follow, until } from './store-under-test.ts';
 

@@ -2,7 +2,7 @@
  * A task of which the store has only one half is reported as damage, never as a task that was not submitted.
  */
 import { expect, test } from 'vitest';
-import { readTask } from '../../server/gateway/calls/get-task.ts';
+import { readTask } from '../../server/gateway/tasks/read-task.ts';
 import { type Store, StoreUnavailable } from '../../server/ports/store.ts';
 import { buildInput, buildState, must } from '../engines/store-under-test.ts';
 import { createFakeClock } from '../harness/fake-clock.ts';

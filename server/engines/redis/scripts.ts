@@ -5,15 +5,15 @@
  * The keys of a store, each behind the prefix of the store. These names, and those of fields and members,
  * never change.
  *
- *   epoch, format       which store this is: a random name, and the format of what it holds (`engines/redis/connection/format.ts`);
- *                       written when the store is created
+ *   epoch, format       which store this is: a random name, and the format of what it holds
+ *                       (`connection/format.ts`); written when the store is created
  *   meta                hash: open (how many tasks are open), succeeded (how many tasks are stored that did),
  *                       step (the step of time that began last), eventMs, eventNumber (of the last event),
  *                       grants, changes (counters), forgotten (up to which change number removals are
  *                       forgotten), swept (last sweep, by a process whose clock agreed), resumed (when
- *                       sweeping began, or went on after a gap); of the clock (`engines/redis/clock/store-clock.ts`): offset
- *                       (what is added to TIME), offsetNumber (how often it was set), leftOut (1 while time
- *                       is left out)
+ *                       sweeping began, or went on after a gap); of the clock (`clock/store-clock.ts`):
+ *                       offset (what is added to TIME), offsetNumber (how often it was set), leftOut (1
+ *                       while time is left out)
  *   task:<id>           hash: s, r (state, its revision), i, ir (input, its revision), o (1 while open, then
  *                       its outcome), c (created), n (session), a (assignees), e (cursor of its event), w
  *                       (while waiting: {place, tags}, its position in the sets of these tags), q (while
@@ -58,7 +58,6 @@ import { join } from 'node:path';
 import { STEP_MS, STEP_TAGS_MAX, STEPS_MAX } from '../../domain/activity.ts';
 import { STORE_LIMITS } from '../../ports/limits.ts';
 import type { RedisClient, Reply } from './client/client.ts';
-import { CLOCK_STEP_MS } from './clock/store-time.ts';
 
 export type Script = {
   readonly text: string;
@@ -73,6 +72,9 @@ export type Script = {
  * task or frees memory is never refused for want of it. `null`: is refused then, because it adds.
  */
 type Flag = 'no-writes' | 'allow-oom' | null;
+
+/** A clock that is off by less than this is followed. A larger difference is a step. */
+export const CLOCK_STEP_MS = 1_000;
 
 /** The numbers of the store port, under the names that the scripts use. */
 const LIMITS = {

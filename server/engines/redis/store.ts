@@ -5,17 +5,17 @@
  * - A commit is one script: checked and applied as one, with all its effects. `scripts.ts` lists the keys.
  *   Where the reply is lost it is sent again under the same revision, and the script finds out whether it was
  *   applied.
- * - A reply is held back until what it rests on is durable (`engines/redis/client/durability.ts`), so reads, conflicts and
+ * - A reply is held back until what it rests on is durable (`client/durability.ts`), so reads, conflicts and
  *   notifications need no further care.
  * - The process keeps no state but the connection, and what it or another process wrote a moment ago
- *   (`engines/redis/reads/written-tasks.ts`): what one process was given, every other sees.
+ *   (`reads/written-tasks.ts`): what one process was given, every other sees.
  * - Notifications come over a connection of their own, which is up only together with that of the calls
- *   (`engines/redis/connection/connection-state.ts`). After they were lost, every listener is notified, feeds continue from their
- *   positions, and cursors of `readAgentChanges` are refused.
- * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. Large
- *   values have a connection of their own (`engines/redis/reads/values.ts`).
+ *   (`connection/connection-state.ts`). After they were lost, every listener is notified, feeds continue from
+ *   their positions, and cursors of `readAgentChanges` are refused.
+ * - Every reply is bounded: pages of agents by their bytes, listings and feeds by their number of ids. Few
+ *   large values are on their way at once (`reads/values.ts`).
  * - What ends a task or frees memory is written also when the memory of Redis is full; new tasks and agents
- *   are refused before that (`engines/redis/connection/server-inspection.ts`).
+ *   are refused before that (`connection/server-inspection.ts`).
  */
 
 import type { SharedReads } from '../../async/shared-reads.ts';

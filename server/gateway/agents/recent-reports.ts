@@ -5,6 +5,7 @@
  * Kept by the process that got the report. One report costs an entry of a queue for five seconds.
  */
 import { TIME_BUDGETS } from '../../ports/limits.ts';
+import type { Store } from '../../ports/store.ts';
 
 /** A caller has its response within this time. */
 const RECENT_MS = TIME_BUDGETS.responseWithinMs;
@@ -47,4 +48,15 @@ export function createRecentReports(): RecentReports {
       return counts.get(agent_id) ?? 0;
     },
   };
+}
+
+/** How many of its tasks an agent has counted in its load: those it names, else about as many as it has. */
+export function countOwnTasks(
+  { store, recentReports }: { readonly store: Pick<Store, 'nowMs'>; readonly recentReports: RecentReports },
+  agent_id: string,
+  request_ids: readonly string[] | undefined,
+  slots: number,
+): { readonly ownTasks: number; readonly justReported: number } {
+  if (request_ids) return { ownTasks: new Set(request_ids).size, justReported: 0 };
+  return { ownTasks: slots, justReported: recentReports.count(agent_id, store.nowMs()) };
 }

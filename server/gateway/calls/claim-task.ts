@@ -9,8 +9,8 @@ import { acknowledgeNamed } from '../agents/assignments.ts';
 import type { RegisteredAgents } from '../agents/registered-agents.ts';
 import { limitTime } from '../deadline.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
+import { readTask } from '../tasks/read-task.ts';
 import { type ClaimedTask, createClaimQueues, type HandedOut } from './claim-queue.ts';
-import { readTask } from './get-task.ts';
 import { noteContactWhile } from './waiting-calls.ts';
 
 /** Tasks of one agent that are handed out at the same time. */
@@ -26,15 +26,15 @@ type Deps = {
 };
 
 /** Creates the claim operation. A claim that does not wait takes no longer than any call. */
-export function createClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
-  const { claimTask } = createUnlimitedClaims(deps);
+export function createClaimTask(deps: Deps): Pick<Gateway, 'claimTask'> {
+  const { claimTask } = createUnlimitedClaim(deps);
   const atOnce = limitTime(deps.clock, { claimTask });
   return {
     claimTask: (claim, ...rest) => (claim.wait === 0 ? atOnce : { claimTask }).claimTask(claim, ...rest),
   };
 }
 
-function createUnlimitedClaims(deps: Deps): Pick<Gateway, 'claimTask'> {
+function createUnlimitedClaim(deps: Deps): Pick<Gateway, 'claimTask'> {
   const queues = createClaimQueues({ ...deps, handOut: (agent_id, count) => handOut(deps, agent_id, count) });
   return {
     async claimTask({ agent_id, wait, request_ids }, signal, onTrace) {

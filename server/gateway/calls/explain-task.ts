@@ -1,30 +1,26 @@
 /**
- * What happened to a task and why it has no agent: `explainTask`; the same for tags alone: `previewMatch`.
- * Both change nothing.
+ * `explainTask`: what happened to a task, and why it has no agent. It changes nothing.
  *
- * Cost of a call: what changed among the agents since the last refresh, a match (see `gateway/agents/ranking/nearest-agents.ts`),
- * and one read for each of the twenty agents that it names at most. It grows neither with the number of tasks
- * nor with that of agents.
+ * Cost of a call: that of `previewMatch`, and a read of the task and of its agent.
  */
 import { adviseOnTask, type PresentAgent } from '../../domain/advice.ts';
 import { PULL_ENDPOINT } from '../../domain/agent.ts';
 import { excludedAgents } from '../../domain/delivery.ts';
 import { assignedAtMs, describeHistory, outcomeOf } from '../../domain/history.ts';
-import { isFailing } from '../../domain/match.ts';
-import { adviseOnMatch } from '../../domain/match-advice.ts';
 import { decodeMatch } from '../../domain/match-record.ts';
 import { isSettled, type TaskState } from '../../domain/task.ts';
-import { ANY_TASK, type MatchAgent, type MatchedTask, type TaskMatch } from '../../domain/task-match.ts';
+import { ANY_TASK, type TaskMatch } from '../../domain/task-match.ts';
 import { type Caller, UNNAMED_CALLER } from '../../ports/caller.ts';
 import type { Gateway } from '../../ports/gateway.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
-import { taskNotFound } from './get-task.ts';
+import { taskNotFound } from '../tasks/read-task.ts';
+import { matchNow } from './preview-match.ts';
 
 type Deps = { readonly store: Store; readonly agentIndex: AgentIndex };
 
-/** Creates the two operations. */
-export function createExplanations(deps: Deps): Pick<Gateway, 'explainTask' | 'previewMatch'> {
+/** Creates the operation. */
+export function createExplainTask(deps: Deps): Pick<Gateway, 'explainTask'> {
   return {
     async explainTask(request_id, caller: Caller = UNNAMED_CALLER) {
       const state = (await deps.store.get('task', request_id, caller))?.value;
@@ -50,11 +46,6 @@ export function createExplanations(deps: Deps): Pick<Gateway, 'explainTask' | 'p
         ...adviseOnTask({ state, outcome, match, agent, nowMs }),
       };
     },
-
-    async previewMatch(task_tags) {
-      const match = await matchNow(deps, task_tags, ANY_TASK);
-      return { match, ...adviseOnMatch(match, null) };
-    },
   };
 }
 
@@ -73,24 +64,6 @@ async function readSeenMatch({ agentIndex }: Deps, match: TaskMatch): Promise<Ta
   if (match.tags.every(({ agents }) => agents > 0)) return match;
   await agentIndex.refresh();
   return { ...match, tags: agentIndex.addSimilarTags(match.tags) };
-}
-
-/** The match by the newest copy of the agents, with the last contacts as they are now. */
-async function matchNow(
-  { store, agentIndex }: Deps,
-  tags: readonly string[],
-  task: MatchedTask,
-): Promise<TaskMatch> {
-  await agentIndex.refresh();
-  const match = agentIndex.match(tags, task, { nowMs: store.nowMs(), live: true });
-  return { ...match, agents: await Promise.all(match.agents.map((agent) => addContact(store, agent))) };
-}
-
-/** A contact is no change of an agent, so the copy may have an older one. */
-async function addContact(store: Store, agent: MatchAgent): Promise<MatchAgent> {
-  const contact = (await store.getAgentStatus(agent.agent_id))?.contact;
-  if (!contact) return agent;
-  return { ...agent, push_failing: isFailing({ contact }), last_contact_time: contact.contactMs / 1_000 };
 }
 
 /** The agent that a running task is assigned to. */

@@ -1,4 +1,4 @@
-/** The agent's operations: register, heartbeat, unregister. Claim and report stand in files of their own. */
+/** `registerAgent`: an agent says where it is, which tags it has and how many tasks it takes at once. */
 import { runInSlices } from '../../async/slices.ts';
 import {
   type AgentFields,
@@ -8,12 +8,11 @@ import {
   externalLoad,
   OFFLINE_AFTER_MS,
 } from '../../domain/agent.ts';
-import { GONE_AFTER_MS } from '../../domain/delivery.ts';
 import { mayBeTaken } from '../../domain/task.ts';
 import type { Ids } from '../../ports/clock.ts';
 import { type Gateway, GatewayError, type Registration } from '../../ports/gateway.ts';
 import type { Observer } from '../../ports/observer.ts';
-import { type AgentStatus, agentRef, type Store, taskRef } from '../../ports/store.ts';
+import { type AgentStatus, agentRef, type Store } from '../../ports/store.ts';
 import {
   acknowledgeNamed,
   listAssigned,
@@ -21,8 +20,7 @@ import {
   lookAtUnacknowledged,
 } from '../agents/assignments.ts';
 import type { AgentIndex } from '../agents/ranking/agent-index.ts';
-import type { RecentReports } from '../agents/recent-reports.ts';
-import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
+import { countOwnTasks, type RecentReports } from '../agents/recent-reports.ts';
 import type { TaskCommits } from '../tasks/commit-step.ts';
 
 /** Seconds between heartbeats that the register response asks for. */
@@ -32,7 +30,6 @@ type Deps = {
   readonly store: Store;
   readonly ids: Ids;
   readonly commits: TaskCommits;
-  readonly agents: RegisteredAgents;
   readonly recentReports: RecentReports;
   readonly observer: Pick<Observer, 'noteAgent'>;
   readonly agentsMax: number;
@@ -41,11 +38,9 @@ type Deps = {
   readonly agentIndex: Pick<AgentIndex, 'memory'>;
 };
 
-/** Creates the agents' operations except claim and report. */
-export function createAgents(
-  deps: Deps,
-): Pick<Gateway, 'registerAgent' | 'heartbeatAgent' | 'unregisterAgent'> {
-  const { store, agents } = deps;
+/** Creates the operation. */
+export function createRegisterAgent(deps: Deps): Pick<Gateway, 'registerAgent'> {
+  const { store } = deps;
   return {
     async registerAgent(registration) {
       const { agent_id, request_ids } = registration;
@@ -65,51 +60,7 @@ export function createAgents(
         cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
       };
     },
-
-    async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
-      await agents.noteContact(agent_id, { by: 'beat' });
-      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => {
-        // A process that has a successor under its agent_id must not drain or fill it.
-        if (registration !== undefined && registration !== record.registration) return record;
-        return {
-          ...record,
-          ...(draining !== undefined && { draining }),
-          ...(current_load !== undefined && {
-            external: externalLoad(
-              current_load,
-              countOwnTasks(deps, agent_id, request_ids, slots),
-              record.external,
-            ),
-          }),
-        };
-      });
-      if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
-      return {
-        ok: true,
-        agent_id,
-        state: agentState(agentStatus.record, agentStatus.slots),
-        cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
-      };
-    },
-
-    async unregisterAgent(agent_id, registration) {
-      if (await markUnregistered(deps, agent_id, registration)) {
-        await rescheduleUnacknowledged(deps, agent_id);
-      }
-      return { ok: true, agent_id };
-    },
   };
-}
-
-/** How many of its tasks an agent has counted in its load: those it names, else about as many as it has. */
-function countOwnTasks(
-  { store, recentReports }: Deps,
-  agent_id: string,
-  request_ids: readonly string[] | undefined,
-  slots: number,
-): { readonly ownTasks: number; readonly justReported: number } {
-  if (request_ids) return { ownTasks: new Set(request_ids).size, justReported: 0 };
-  return { ownTasks: slots, justReported: recentReports.count(agent_id, store.nowMs()) };
 }
 
 /** A registration that takes no more memory than the one it replaces is never refused. */
@@ -194,43 +145,4 @@ async function disownOthers(
   await runInSlices(others, ({ request_id }) =>
     deps.commits.advanceTask(request_id, { type: 'disown', agent_id }, { unlessHeld: true }),
   );
-}
-
-/**
- * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because
- * a task it may have taken must not move sooner. Returns false, having done nothing, if the agent has
- * registered again since `registration`.
- */
-async function markUnregistered(
-  { store, commits, observer }: Deps,
-  agent_id: string,
-  registration: string | undefined,
-): Promise<boolean> {
-  return await commits.retryCommit(async (notAfterMs) => {
-    const before = await store.getAgentStatus(agent_id);
-    if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
-    if (registration !== undefined && registration !== before.record.registration) return false;
-    const nowMs = store.nowMs();
-    const value = completeAgent({ ...before.record, unregisteredMs: nowMs });
-    const result = await store.commit({
-      writes: [{ kind: 'agent', id: agent_id, expect: before.revision, value }],
-      due: [{ ref: agentRef(agent_id), atMs: nowMs + GONE_AFTER_MS }],
-      notAfterMs,
-    });
-    if (!result.ok) return undefined;
-    observer.noteAgent('unregistered', value);
-    return true;
-  });
-}
-
-/** What was never taken moves at once, what may have been taken after 90 s; acknowledged tasks stay. */
-async function rescheduleUnacknowledged({ store, commits }: Deps, agent_id: string): Promise<void> {
-  const nowMs = store.nowMs();
-  const due = (await listAssigned(store, agent_id))
-    .filter(({ delivery }) => !delivery.acknowledged)
-    .map(({ request_id, delivery, deadlineMs }) => ({
-      ref: taskRef(request_id),
-      atMs: Math.min(deadlineMs, mayBeTaken(delivery) ? nowMs + GONE_AFTER_MS : nowMs),
-    }));
-  if (due.length > 0) await commits.reschedule(due);
 }

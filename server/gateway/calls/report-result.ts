@@ -11,8 +11,8 @@ import type { Tracing } from '../../ports/tracing.ts';
 import type { RecentReports } from '../agents/recent-reports.ts';
 import { agentNotFound, type RegisteredAgents } from '../agents/registered-agents.ts';
 import type { AdvanceResult, TaskCommits } from '../tasks/commit-step.ts';
+import { taskNotFound } from '../tasks/read-task.ts';
 import { runTaskHop } from '../tasks/task-traces.ts';
-import { taskNotFound } from './get-task.ts';
 
 type Deps = {
   readonly store: Store;
@@ -24,7 +24,7 @@ type Deps = {
 };
 
 /** Creates the report operation. Late and repeated reports return `accepted: false`. */
-export function createReports(deps: Deps): Pick<Gateway, 'reportResult'> {
+export function createReportResult(deps: Deps): Pick<Gateway, 'reportResult'> {
   return {
     reportResult: (report, caller = UNNAMED_CALLER, trace) =>
       runTaskHop(deps, {

@@ -75,7 +75,7 @@ type SubmissionCommit = {
 };
 
 /** Creates the submit operation. */
-export function createSubmissions(deps: Deps): Pick<Gateway, 'submitTask'> {
+export function createSubmitTask(deps: Deps): Pick<Gateway, 'submitTask'> {
   return {
     submitTask(submission, idempotencyKey, caller = UNNAMED_CALLER, trace) {
       const span = deps.tracing.startSpan('submit', trace);

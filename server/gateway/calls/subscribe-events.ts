@@ -21,7 +21,7 @@ type RenderedItems = WeakMap<FeedItem, WeakRef<Promise<unknown>>>;
 type Deps = { readonly store: Store; readonly largeTasks: LargeTasks; readonly tracing: Tracing };
 
 /** Creates the subscription. */
-export function createEvents(deps: Deps): Pick<Gateway, 'subscribeEvents'> {
+export function createSubscribeEvents(deps: Deps): Pick<Gateway, 'subscribeEvents'> {
   const { store, largeTasks } = deps;
   const cache = new WeakMap<RenderItem<unknown>, RenderedItems>();
 

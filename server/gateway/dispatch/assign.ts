@@ -1,6 +1,7 @@
 /**
  * Assigning a task to an agent, and starting a push: slot, status and agent commit together, then the push
- * starts. A task is assigned here when it comes due; in the commit that submits it, in `gateway/calls/submit-task.ts`.
+ * starts. A task is assigned here when it comes due; in the commit that submits it, in
+ * `calls/submit-task.ts`.
  *
  * Who waits is not overtaken: a slot that a waiting task may take is left to it. A task that does not wait
  * gives way for a moment, in which the agent's waiting tasks are offered to it, and is looked at again:

@@ -98,7 +98,8 @@ async function connect(
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
-    // One sleeper limits the time of all calls (`engines/redis/connection/connection.ts`); the client would set a timer for each.
+    // One sleeper limits the time of all calls (`connection/connection.ts`); the client would set a timer for
+    // each.
     commandOptions: { timeout: 0 },
     socket: tls ? { ...socket, tls: true } : { ...socket, noDelay: true, keepAlive: true },
   });

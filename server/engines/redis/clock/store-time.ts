@@ -4,6 +4,7 @@
  * hold whatever the network does; only a clock that stepped contradicts them.
  */
 import type { Clock } from '../../../ports/clock.ts';
+import { CLOCK_STEP_MS } from '../scripts.ts';
 
 /** A sample of the store's time: what Redis replied to a call that was sent at `sentMs` (monotonic). */
 export type Sample = { readonly storeMs: number; readonly sentMs: number };
@@ -21,8 +22,6 @@ export type StoreTime = {
   relearn(sample: Sample): void;
 };
 
-/** A clock that is off by less than this is followed. A larger difference is a step. */
-export const CLOCK_STEP_MS = 1_000;
 /** Two monotonic clocks drift apart by less than this share of the time since they were compared. */
 const DRIFT_SHARE = 0.0005;
 

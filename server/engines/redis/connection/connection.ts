@@ -51,7 +51,7 @@ export type Connection = {
 export type ConnectionDeps = Omit<ConnectionStateDeps, 'onLost'> & {
   /** What the names of all keys begin with. */
   readonly prefix: string;
-  /** The time argument of each script (`engines/redis/clock/store-clock.ts`). */
+  /** The time argument of each script (`clock/store-clock.ts`). */
   timeArgument(): string;
   /** Returns the call, resolving disagreements about the time; it sets the clock by the call itself. */
   guardTime(call: Connection['call'], setClock: SetClock): Connection['call'];

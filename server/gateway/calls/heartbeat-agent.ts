@@ -1,0 +1,47 @@
+/** `heartbeatAgent`: an agent says that it is there, which tasks it has, and whether it takes more. */
+import { agentState, externalLoad } from '../../domain/agent.ts';
+import type { Gateway } from '../../ports/gateway.ts';
+import type { Store } from '../../ports/store.ts';
+import { acknowledgeNamed, listCancelled } from '../agents/assignments.ts';
+import { countOwnTasks, type RecentReports } from '../agents/recent-reports.ts';
+import type { RegisteredAgents } from '../agents/registered-agents.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+
+type Deps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly agents: RegisteredAgents;
+  readonly recentReports: RecentReports;
+};
+
+/** Creates the operation. */
+export function createHeartbeatAgent(deps: Deps): Pick<Gateway, 'heartbeatAgent'> {
+  const { store, agents } = deps;
+  return {
+    async heartbeatAgent({ agent_id, current_load, request_ids, registration, draining }) {
+      await agents.noteContact(agent_id, { by: 'beat' });
+      const agentStatus = await agents.changeRecord(agent_id, (record, { slots }) => {
+        // A process that has a successor under its agent_id must not drain or fill it.
+        if (registration !== undefined && registration !== record.registration) return record;
+        return {
+          ...record,
+          ...(draining !== undefined && { draining }),
+          ...(current_load !== undefined && {
+            external: externalLoad(
+              current_load,
+              countOwnTasks(deps, agent_id, request_ids, slots),
+              record.external,
+            ),
+          }),
+        };
+      });
+      if (request_ids) await acknowledgeNamed(deps, agent_id, request_ids);
+      return {
+        ok: true,
+        agent_id,
+        state: agentState(agentStatus.record, agentStatus.slots),
+        cancelled_request_ids: await listCancelled(store, agent_id, request_ids),
+      };
+    },
+  };
+}

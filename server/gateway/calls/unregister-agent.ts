@@ -1,0 +1,67 @@
+/** `unregisterAgent`: an agent leaves. What it has acknowledged stays with it, all else moves. */
+import { completeAgent } from '../../domain/agent.ts';
+import { GONE_AFTER_MS } from '../../domain/delivery.ts';
+import { mayBeTaken } from '../../domain/task.ts';
+import type { Gateway } from '../../ports/gateway.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { agentRef, type Store, taskRef } from '../../ports/store.ts';
+import { listAssigned } from '../agents/assignments.ts';
+import { agentNotFound } from '../agents/registered-agents.ts';
+import type { TaskCommits } from '../tasks/commit-step.ts';
+
+type Deps = {
+  readonly store: Store;
+  readonly commits: TaskCommits;
+  readonly observer: Pick<Observer, 'noteAgent'>;
+};
+
+/** Creates the operation. */
+export function createUnregisterAgent(deps: Deps): Pick<Gateway, 'unregisterAgent'> {
+  return {
+    async unregisterAgent(agent_id, registration) {
+      if (await markUnregistered(deps, agent_id, registration)) {
+        await rescheduleUnacknowledged(deps, agent_id);
+      }
+      return { ok: true, agent_id };
+    },
+  };
+}
+
+/**
+ * From this commit on the agent is unknown to every call and gets no task. Its record stays for 90 s, because
+ * a task it may have taken must not move sooner. Returns false, having done nothing, if the agent has
+ * registered again since `registration`.
+ */
+async function markUnregistered(
+  { store, commits, observer }: Deps,
+  agent_id: string,
+  registration: string | undefined,
+): Promise<boolean> {
+  return await commits.retryCommit(async (notAfterMs) => {
+    const before = await store.getAgentStatus(agent_id);
+    if (!before || before.record.unregisteredMs !== null) throw agentNotFound();
+    if (registration !== undefined && registration !== before.record.registration) return false;
+    const nowMs = store.nowMs();
+    const value = completeAgent({ ...before.record, unregisteredMs: nowMs });
+    const result = await store.commit({
+      writes: [{ kind: 'agent', id: agent_id, expect: before.revision, value }],
+      due: [{ ref: agentRef(agent_id), atMs: nowMs + GONE_AFTER_MS }],
+      notAfterMs,
+    });
+    if (!result.ok) return undefined;
+    observer.noteAgent('unregistered', value);
+    return true;
+  });
+}
+
+/** What was never taken moves at once, what may have been taken after 90 s; acknowledged tasks stay. */
+async function rescheduleUnacknowledged({ store, commits }: Deps, agent_id: string): Promise<void> {
+  const nowMs = store.nowMs();
+  const due = (await listAssigned(store, agent_id))
+    .filter(({ delivery }) => !delivery.acknowledged)
+    .map(({ request_id, delivery, deadlineMs }) => ({
+      ref: taskRef(request_id),
+      atMs: Math.min(deadlineMs, mayBeTaken(delivery) ? nowMs + GONE_AFTER_MS : nowMs),
+    }));
+  if (due.length > 0) await commits.reschedule(due);
+}

@@ -1,0 +1,35 @@
+/** Reads one task as its client sees it, and the error of a task that is not kept. */
+import { describeTask, type TaskInfo } from '../../domain/task.ts';
+import type { Caller } from '../../ports/caller.ts';
+import { GatewayError } from '../../ports/gateway.ts';
+import { type Store, StoreDamaged } from '../../ports/store.ts';
+
+/** The error for an unknown `request_id`. */
+export function taskNotFound(): GatewayError {
+  return new GatewayError(
+    'task_not_found',
+    'No task has this request_id. It was never submitted here, or it ended so long ago that it is no longer kept.',
+  );
+}
+
+/**
+ * Reads input and state of a task; undefined when it is not kept. One without the other is damage, and
+ * throws.
+ */
+export async function readTask(
+  store: Store,
+  request_id: string,
+  caller?: Caller,
+): Promise<TaskInfo | undefined> {
+  const readHalves = () =>
+    Promise.all([store.get('input', request_id, caller), store.get('task', request_id, caller)]);
+  let [input, state] = await readHalves();
+  // Both are written and removed together, but read separately: only one of them shows a change in between.
+  if (!input !== !state) [input, state] = await readHalves();
+  if (input && state) return describeTask(input.value, state.value);
+  if (!input && !state) return undefined;
+  const [present, missing] = input ? ['input', 'state'] : ['state', 'input'];
+  throw new StoreDamaged(
+    `The store is damaged: it has the ${present} of task ${request_id} but not its ${missing}.`,
+  );
+}
