@@ -8,7 +8,7 @@ import closeWithGrace from 'close-with-grace';
 import { START_COMMAND } from './commands.ts';
 import { composeGateway } from './compose.ts';
 import { type Config, readConfig } from './config/config.ts';
-import { settingNames } from './config/settings.ts';
+import { SETTINGS_PAGE, settingNames } from './config/settings.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { buildStartupMessage } from './startup-message.ts';
 import { createLog, type RunningLog } from './system/log.ts';
@@ -63,7 +63,7 @@ function explainOptions(words: readonly string[]): string {
   const example = setting === undefined ? 'PORT=9000' : `${setting}=…`;
   return (
     `It takes no options${name === '' ? '' : `, such as ${name}`}: its settings are variables of the environment ` +
-    `(${example} ${START_COMMAND}), which SETTINGS.md lists.`
+    `(${example} ${START_COMMAND}), which ${SETTINGS_PAGE} lists.`
   );
 }
 

@@ -93,9 +93,10 @@ export function readConfig(env: Environment, deps: ConfigDeps = realDeps): Confi
     settingNames().map((name) => [name, readSetting(name, env, deps, mistakes)]),
   ) as Values;
   mistakes.push(...findConflicts(values));
-  if (mistakes.length > 0) return { ok: false, mistakes };
-  const warnings = [...findWarnings(values), ...findTypos(env, listVariables())];
-  return { ok: true, config: buildConfig(values, deps), warnings };
+  // Alone they end no start: a variable may be another program's. Beside a mistake they may be its cause.
+  const typos = findTypos(env, listVariables());
+  if (mistakes.length > 0) return { ok: false, mistakes: [...mistakes, ...typos] };
+  return { ok: true, config: buildConfig(values, deps), warnings: [...findWarnings(values), ...typos] };
 }
 
 /** Returns one setting's value; undefined when it is absent, or wrong, which adds to the mistakes. */

@@ -2,6 +2,7 @@
  * Every setting of the gateway, once, as data: name, unit, default, description and parser. The table
  * of SETTINGS.md has the same. `config.ts` builds the configuration from the parsed values.
  */
+import { fileURLToPath } from 'node:url';
 import { DURABILITIES } from '../engines/redis/client/durability.ts';
 import {
   Mistake,
@@ -32,6 +33,11 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The secret that is valid when none is configured. It is public, so it works on a loopback address only. */
 export const DEFAULT_GATEWAY_AUTH = 'task-gateway-default-secret';
+
+/** Where a person finds the page with the table: beside the sources, or beside what is compiled of them. */
+export const SETTINGS_PAGE = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../SETTINGS.md' : '../../../SETTINGS.md', import.meta.url),
+);
 
 /** All settings by name. */
 export const settings = {

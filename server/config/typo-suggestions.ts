@@ -1,8 +1,10 @@
 /**
- * Finds variables that were most likely set for the gateway and have no effect: their name is almost
- * that of a setting (`LOG_LEVL`), or has the prefix of the client's variables (`TASK_GATEWAY_LOG_LEVEL`).
+ * Finds variables that were most likely set for the gateway and have no effect: their name is almost that of
+ * a setting (`LOG_LEVL`, `MAX_AGENTS`, `GATEWAY_SECRET`), or has the prefix of the client's variables
+ * (`TASK_GATEWAY_LOG_LEVEL`).
  */
 import { editDistance } from '../domain/edit-distance.ts';
+import { SETTINGS_PAGE } from './settings.ts';
 
 const PREFIX = 'TASK_GATEWAY_';
 
@@ -15,8 +17,12 @@ const OF_CLIENTS = [
 /** What Kubernetes sets beside a service of the name task-gateway; its port is `tcp://10.0.0.1:8080`. */
 const OF_KUBERNETES = /^(SERVICE_|PORT_|PORT=tcp:)/;
 
+/** Words that people use for one another at the end of a name. */
+const WORDS_FOR_SECRETS = ['AUTH', 'SECRET', 'TOKEN', 'PASSWORD', 'KEY'];
+const WORDS_FOR_TIMES = ['DAYS', 'HOURS', 'MINUTES', 'SECONDS', 'MS', 'TIMEOUT'];
+
 /**
- * Returns one warning for each such variable, with a suggestion.
+ * Returns one warning for each such variable, with the nearest setting.
  *
  * @param env the environment
  * @param settings the variables that the gateway reads
@@ -30,18 +36,49 @@ export function findTypos(
     const hasPrefix = name.startsWith(PREFIX);
     const meant = hasPrefix ? name.slice(PREFIX.length) : name;
     if (hasPrefix && (OF_CLIENTS.includes(meant) || OF_KUBERNETES.test(`${meant}=${value}`))) return [];
-    const similar = settings.find((setting) => setting === meant || isSimilar(meant.toUpperCase(), setting));
+    const similar = findNearest(meant.toUpperCase(), settings);
     if (similar === undefined && !hasPrefix) return [];
-    const advice = similar === undefined ? 'SETTINGS.md lists them all' : `did you mean ${similar}?`;
+    const advice = similar === undefined ? `${SETTINGS_PAGE} lists them all` : `did you mean ${similar}?`;
     return [`${name}: is not a setting and has no effect; ${advice}`];
   });
 }
 
+function findNearest(name: string, settings: readonly string[]): string | undefined {
+  const isSecret = (setting: string): boolean =>
+    setting.endsWith('_FILE') || settings.includes(`${setting}_FILE`);
+  const [nearest] = settings
+    .map((setting) => ({ setting, errors: countErrors(name, setting) }))
+    .filter(({ errors }) => errors !== Number.POSITIVE_INFINITY)
+    .toSorted((a, b) => a.errors - b.errors);
+  return settings.find((setting) => hasSameWords(name, setting, isSecret(setting))) ?? nearest?.setting;
+}
+
 /**
- * Whether a name has one typing error (two in a long name), or lacks the last word or words of the setting.
+ * The typing errors in a name: one at most, two in a long name, else infinite. None where it only lacks the
+ * last word or words of the setting.
  */
-function isSimilar(name: string, setting: string): boolean {
-  const errorsMax = setting.length < 8 ? 1 : 2;
-  if (name.includes('_') && setting.startsWith(`${name}_`)) return true;
-  return editDistance(name, setting, errorsMax) <= errorsMax;
+function countErrors(name: string, setting: string): number {
+  if (name.includes('_') && setting.startsWith(`${name}_`)) return 0;
+  return editDistance(name, setting, setting.length < 8 ? 1 : 2);
+}
+
+/** Whether a name has the words of a setting in another order, another form, or another word for one. */
+function hasSameWords(name: string, setting: string, isSecret: boolean): boolean {
+  const words = setting.split('_');
+  const left = name.split('_');
+  if (words.length < 2 || words.length !== left.length) return false;
+  const areSynonyms = (...pair: readonly [string, string]): boolean =>
+    [WORDS_FOR_TIMES, ...(isSecret ? [WORDS_FOR_SECRETS] : [])].some((group) =>
+      pair.every((word) => group.includes(word)),
+    );
+  return words.every((word) => {
+    const same = left.findIndex((other) => isForm(word, other) || areSynonyms(word, other));
+    return same !== -1 && left.splice(same, 1).length === 1;
+  });
+}
+
+/** Whether two words differ at their ends alone: PROXY and PROXIES, AUTH and AUTHENTICATION. */
+function isForm(...pair: readonly [string, string]): boolean {
+  const [short = '', long = ''] = pair.toSorted((a, b) => a.length - b.length);
+  return short === long || (short.length >= 4 && long.startsWith(short.slice(0, -1)));
 }

@@ -95,7 +95,10 @@ describe('why it does not start', () => {
   });
 
   test.each([
-    [['--port', '9000'], /It takes no options, such as --port: .*\(PORT=… npm start\)/],
+    [
+      ['--port', '9000'],
+      /It takes no options, such as --port: .*\(PORT=… npm start\), which \/\S+\/server\/SETTINGS\.md lists/,
+    ],
     [['--push-secret=canary-in-an-option'], /It takes no options, such as --push-secret:/],
     [[], /It takes no options, such as --open-tasks-max: .*\(OPEN_TASKS_MAX=… npm start\)/],
   ])('options: %s', async (words, sentence) => {

@@ -95,11 +95,11 @@ describe('opening', () => {
     expect((await readState(await second, 't1')).value.status).toBe('pending');
   });
 
-  test('refuses a folder that cannot be created', async () => {
-    writeFileSync(join(testFolder.folder, 'file'), '');
-    // In /proc the system has no entry for any folder.
-    for (const folder of [join(testFolder.folder, 'file'), '/proc/none'])
-      await expect(open(join(folder, 'tasks.db'))).rejects.toThrow(`folder ${folder} can't be created`);
+  test('refuses a folder that is a file, and one that the system does not create, as in /proc', async () => {
+    const file = join(testFolder.folder, 'file');
+    writeFileSync(file, '');
+    await expect(open(join(file, 'tasks.db'))).rejects.toThrow(`${file} is not a folder. Name a database in`);
+    await expect(open('/proc/none/tasks.db')).rejects.toThrow("folder /proc/none can't be created");
   });
 
   test('refuses a folder that is not writable', async () => {

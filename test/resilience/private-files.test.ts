@@ -1,6 +1,7 @@
 /** Who may read what the gateway writes to the disk, whatever the umask it was started with. */
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { submit } from '../e2e/plain-calls.ts';
 import { useFolder } from '../harness/folder.ts';
@@ -42,5 +43,26 @@ describe('the database of a gateway', () => {
     onTestFinished(() => gateway.kill());
     const { '.': _folder, ...files } = readOthersModes(folder);
     expect(new Set(Object.values(files))).toEqual(new Set(['0']));
+  });
+
+  test('is the only thing whose permissions change: not a folder that STORE names, nor a file of others', async () => {
+    const folder = useFolder();
+    const [shared, text, songs] = [join(folder, 'shared'), join(folder, 'text'), join(folder, 'songs.db')];
+    mkdirSync(shared);
+    writeFileSync(text, 'A text, not a database. '.repeat(100));
+    const sqlite = new DatabaseSync(songs);
+    sqlite.exec('CREATE TABLE songs (title TEXT)');
+    sqlite.close();
+    for (const [path, words] of [
+      [shared, `The database ${shared} is a folder. Name a file in it: STORE=sqlite:${shared}/gateway.db.`],
+      [text, 'is not a database'],
+      [songs, 'belongs to another program'],
+      ['/dev/null', '/dev/null is not a file that can be stored in. Name another one'],
+    ] as const) {
+      if (path !== '/dev/null') chmodSync(path, 0o777);
+      await expect(startGateway({ STORE: `sqlite:${path}` })).rejects.toThrow(words);
+      expect(statSync(path).mode & 0o066, path).toBe(0o066);
+    }
+    expect(readdirSync(folder).filter((name) => /^(shared|text)\./.test(name))).toEqual([]);
   });
 });

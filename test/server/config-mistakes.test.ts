@@ -33,6 +33,16 @@ describe('mistakes', () => {
     expect(mistakes.join('\n')).toContain('STORE: has an invalid host or port; write redis://HOST:6379');
   });
 
+  test('names that are no settings are listed beside the mistakes, each with the nearest setting', () => {
+    expect(listMistakes({ GATEWAY_SECRET: SECRET, STORES: 'memory:', PORT: 'x', HOST: '0.0.0.0' })).toEqual([
+      'PORT: "x" is not valid; write a whole number from 0 to 65535',
+      expect.stringMatching(/^GATEWAY_AUTH: the default secret is public and HOST 0\.0\.0\.0 can be reached/),
+      'GATEWAY_SECRET: is not a setting and has no effect; did you mean GATEWAY_AUTH?',
+      'STORES: is not a setting and has no effect; did you mean STORE?',
+    ]);
+    expect(listMistakes({ STORES: 'memory:' })).toEqual([]);
+  });
+
   test('numbers are plain decimals, whole for counts, and within limits', () => {
     for (const text of [
       '1e3',

@@ -167,7 +167,13 @@ describe('backup', () => {
   test.each([
     ['that exists', () => backup(), /exists already/],
     ['that is not named', () => '', /It takes one file/],
-    ['in a folder that does not exist', () => join(folder, 'none/gateway.db'), /can't be copied/],
+    [
+      'in a folder that does not exist',
+      () => join(folder, 'none/gateway.db'),
+      /There is no folder (\S+none): create it first \(mkdir -p '\1'\)/,
+    ],
+    ['in a file', () => join(backup(), 'x'), /gateway\.db is not a folder: name a file in another folder/],
+    ['in a folder that takes none', () => '/proc/gateway.db', /\/proc takes no new file .*another folder/],
   ])('to a file %s copies nothing and says why', async (_which, nameOf, words) => {
     new DatabaseSync(database()).close();
     writeFileSync(backup(), 'mine');
@@ -290,7 +296,8 @@ test('What a gateway prints that does not start is in the table, with its advice
     [{ HOST: '192.0.2.1' }, 'This machine does not have the address'],
     [{ STORE: `sqlite:${foreign}` }, 'belongs to another program'],
     [{ STORE: `sqlite:${newer}` }, 'has format version'],
-    [{ STORE: `sqlite:${newer}/gateway.db` }, "can't be created"],
+    [{ STORE: `sqlite:${newer}/gateway.db` }, 'is not a folder'],
+    [{ STORE: `sqlite:${folder}` }, 'is a folder'],
   ];
   await Promise.all(
     failures.map(async ([env, words]) => {

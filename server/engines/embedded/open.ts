@@ -9,7 +9,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Store } from '../../ports/store.ts';
 import type { OpenStorage } from './recovery.ts';
-import { claimDatabase, openDatabase, openReader } from './sqlite/database.ts';
+import { claimDatabase, isOwnDatabase, openDatabase, openReader } from './sqlite/database.ts';
 import { makeFolder, protectFiles } from './sqlite/folder.ts';
 import { readFreeSpace } from './sqlite/free-space.ts';
 import { isDiskError } from './sqlite/inspection.ts';
@@ -59,7 +59,7 @@ async function openMemoryStore(deps: OpenDeps): Promise<Store> {
 
 async function openFileStore(path: string, deps: OpenDeps): Promise<Store> {
   // Before the lock: SQLite gives its journal the permissions of the lock file.
-  protectFiles(path);
+  if (isOwnDatabase(path)) protectFiles(path);
   const lock = await takeLock(path, deps);
   try {
     await claimDatabase(path, deps);

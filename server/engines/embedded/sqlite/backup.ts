@@ -20,11 +20,12 @@ const BUSY_WAIT_MS = 10_000;
  * then there is no copy.
  */
 export async function copyDatabase(path: string, copy: string): Promise<{ readonly bytes: number }> {
-  requireDatabase(path);
+  const head = requireDatabase(path);
   if (!existsSync(path)) throw new Error(`There is no database ${path}: STORE names the one to copy.`);
+  if (head?.isSqlite === false) throw new Error(`${path} is not a database: STORE names the one to copy.`);
   if (existsSync(copy)) throw new Error(`${copy} exists already: name a new file.`);
   const partial = `${copy}.partial`;
-  rmSync(partial, { force: true });
+  makeEmpty(partial);
   try {
     copyMoment(path, partial);
     const damage = await findDamage(partial);
@@ -35,6 +36,20 @@ export async function copyDatabase(path: string, copy: string): Promise<{ readon
     return { bytes: statSync(copy).size };
   } finally {
     rmSync(partial, { force: true });
+  }
+}
+
+/** SQLite takes an empty file to copy to, and does not say why it can't create one. */
+function makeEmpty(file: string): void {
+  try {
+    rmSync(file, { force: true });
+    closeSync(openSync(file, 'wx'));
+  } catch (error) {
+    const folder = dirname(file);
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (!found) throw new Error(`There is no folder ${folder}: create it first (mkdir -p '${folder}').`);
+    const reason = found.isDirectory() ? `takes no new file (${messageOf(error)})` : 'is not a folder';
+    throw new Error(`${folder} ${reason}: name a file in another folder.`, { cause: error });
   }
 }
 

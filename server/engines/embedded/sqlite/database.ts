@@ -23,7 +23,7 @@ import {
 } from './file-format.ts';
 import { requireOneName } from './lock.ts';
 import type { Row } from './ordered-storage.ts';
-import { cutBehindIndex, repairLog } from './write-ahead-log.ts';
+import { cutBehindIndex, repairLog, requireDatabase } from './write-ahead-log.ts';
 
 /** How long a read waits for the writer's rare exclusive locks (recovery of the log, the last checkpoint). */
 const BUSY_WAIT_MS = 250;
@@ -81,6 +81,18 @@ export function openDatabase(path: string, isClaimed = false): Database {
       sqlite.close();
       throw error;
     }
+  });
+}
+
+/**
+ * Whether a database is a gateway's, or still to be created: its files may be changed. Throws where the path
+ * leads to a folder, or to a file that is no database, before anything is written beside it.
+ */
+export function isOwnDatabase(path: string): boolean {
+  return openChecked(path, () => {
+    const head = requireDatabase(path);
+    if (head?.isSqlite === false) throw new Error('file is not a database');
+    return head?.isOfGateway ?? true;
   });
 }
 

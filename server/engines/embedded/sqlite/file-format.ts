@@ -13,7 +13,8 @@
  * never read into another.
  */
 import { randomInt } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Marks a SQLite file as one of the gateway: "TGW1" in ASCII. */
@@ -37,6 +38,12 @@ export class UnusableFile extends Error {}
 /** What is said of a file of another program. */
 export function describeForeign(path: string): string {
   return `The database ${path} belongs to another program. Name a file that no other program uses.`;
+}
+
+function describeNoFile(path: string, isFolder: boolean): string {
+  return isFolder
+    ? `The database ${path} is a folder. Name a file in it: STORE=sqlite:${join(path, 'gateway.db')}.`
+    : `The database ${path} is not a file that can be stored in. Name another one: STORE=sqlite:FILE.`;
 }
 
 /** Whether the value stands in `large`. */
@@ -63,10 +70,12 @@ export function readHead(page: Buffer): FileHead {
 
 /**
  * Reads a file's head without SQLite, which would already change the files of another program; undefined
- * where the file is missing or empty.
+ * where the file is missing or empty. Throws where the path is that of a folder or a device.
  */
 export function readFileHead(path: string): FileHead | undefined {
-  if (path === ':memory:' || !existsSync(path)) return undefined;
+  const found = path === ':memory:' ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  if (!found.isFile()) throw new UnusableFile(describeNoFile(path, found.isDirectory()));
   const head = Buffer.alloc(HEAD_BYTES);
   const descriptor = openSync(path, 'r');
   try {

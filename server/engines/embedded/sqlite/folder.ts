@@ -24,8 +24,11 @@ export function makeFolder(path: string): string {
     makeFolders(folder);
     return existsSync(path) ? realpathSync(path) : join(realpathSync(folder), basename(path));
   } catch (error) {
+    const isTaken = existsSync(folder) && !isFolder(folder);
     throw new Error(
-      `The folder ${folder} can't be created (${messageOf(error)}). Create it, or name a database in another folder.`,
+      isTaken
+        ? `${folder} is not a folder. Name a database in a folder.`
+        : `The folder ${folder} can't be created (${messageOf(error)}). Create it, or name a database in another folder.`,
       { cause: error },
     );
   }
