@@ -57,6 +57,9 @@ async function stop(shell: ChildProcess | undefined): Promise<void> {
   await closed;
 }
 
+/** The npm scripts that need nothing of what only developers install. Benchmarks install their own peer. */
+const WITHOUT_DEVELOPERS = ['prepare', 'start', 'backup', 'demo', 'bench', 'bench:smoke', 'bench:soak'];
+
 /** How a checkout is installed, and how much lies beside Node then, at most, in MB of 10^6 bytes on disk. */
 const INSTALLATIONS = [
   ['a fresh checkout', [], null],
@@ -163,6 +166,35 @@ describe.each(INSTALLATIONS)('%s', (name, options, installedMbMax) => {
     expect(stdout).not.toContain('✗');
     expect(await listAgents()).toEqual([]);
   });
+
+  test.runIf(options.length > 0)(
+    'every npm script works, or says in one sentence what is missing',
+    async () => {
+      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+      const others = Object.keys(scripts).filter((script) => !WITHOUT_DEVELOPERS.includes(script));
+      expect(others.length).toBeGreaterThan(10);
+      const run = (command: string) => runShell(command, checkout.folder, { env: buildOfflineEnv() });
+      const answers = others.map(async (script) => [script, await run(`npm run --silent ${script}`)]);
+      expect(Object.fromEntries(await Promise.all(answers))).toEqual(
+        Object.fromEntries(
+          others.map((script) => {
+            const needs = `^npm run ${script} needs packages for developers that are not installed \\(.+\\): run "npm ci"`;
+            return [
+              script,
+              { code: 1, stdout: '', stderr: expect.stringMatching(new RegExp(`${needs}[^\n]*\n$`)) },
+            ];
+          }),
+        ),
+      );
+      // What packs a package builds it first, and npm adds words of its own.
+      for (const workspace of ['sdk', 'server'])
+        expect((await run(`npm pack -w ${workspace}`)).stderr).toMatch(
+          /^npm run build needs packages for dev/m,
+        );
+      expect(await run('npm run --silent demo')).toMatchObject({ code: 0, stderr: '' });
+      expect((await run('npm run --silent backup')).stderr).toMatch(/^npm run backup: [^\n]*\n$/);
+    },
+  );
 
   async function listAgents(): Promise<unknown> {
     const url = `http://127.0.0.1:${gateway.port}/api/admin/agents`;

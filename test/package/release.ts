@@ -36,7 +36,9 @@ import { tryPackage } from './trial.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDERS = PACKAGES.map(({ folder }) => folder);
 /** What the packages are built from. */
-const PACKED = new RegExp(`^(${FOLDERS.join('|')})/|^(package|tsconfig)\\.json$`);
+const PACKED = new RegExp(
+  `^(${FOLDERS.join('|')})/|^((package|tsconfig)\\.json|test/whole-installation\\.js)$`,
+);
 const UNRELEASED = 'Unreleased';
 
 type Manifest = {
